@@ -1,0 +1,98 @@
+"""The entry point: builds the command tree and turns every failure into a sentence and an exit code.
+
+Exit codes: 0 done, 1 the user's input is wrong, 2 wrong usage, 3 something outside failed (or a bug, which says so). No traceback is shown
+without --debug, which may stand anywhere on the line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import typer
+
+from blindlabel import __version__
+from blindlabel.cli import check, demo, language, try_
+from blindlabel.cli.output import say
+from blindlabel.errors import InputError, OutsideError
+
+app = typer.Typer(
+    name="blindlabel",
+    help="Label pairs of records as match or no match without anybody seeing both.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("check")(check.check)
+app.command("try")(try_.try_)
+app.command("language")(language.language)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"blindlabel {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and stop."),  # noqa: ARG001
+    debug: bool = typer.Option(False, "--debug", help="Show tracebacks of failures (may stand anywhere on the line)."),  # noqa: ARG001
+) -> None:
+    """Label pairs of records as match or no match without anybody seeing both."""
+
+
+def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
+    """The arguments before a `--` less every --debug, and whether there was one."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != "--debug"]
+    return kept + arguments[end:], len(kept) < end
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    arguments, debug = _without_debug(arguments)
+    debug = debug or os.environ.get("BLINDLABEL_DEBUG") == "1"
+    try:
+        app(args=arguments, prog_name="blindlabel", standalone_mode=True)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except InputError as error:
+        return _failed(error, 1, debug)
+    except (OutsideError, OSError) as error:
+        return _failed(error, 3, debug)
+    except KeyboardInterrupt:
+        say("Stopped.")
+        return 130
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        say(f"A defect in blindlabel: {type(error).__name__}: {error}")
+        say("Please report it with what --debug prints; take record content out first.")
+        return 3
+    return 0
+
+
+def _failed(error: Exception, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    say(f"blindlabel: {error}")
+    return code
+
+
+def main() -> None:
+    """The `blindlabel` command."""
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader (head, less) has gone; that is no failure of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""How commands speak: results to standard output, everything else to standard error; with --json exactly one document."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")]
+"""The --json option that every command with a result takes."""
+
+
+def say(message: str = "", *, style: str | None = None) -> None:
+    """A line for the person, on standard error. Never interpreted as markup, since it may hold a user's text."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style=style, markup=False)
+
+
+def result(text: str) -> None:
+    """A line of the result, on standard output."""
+    sys.stdout.write(text + "\n")
+
+
+def result_json(document: Any) -> None:
+    """The one JSON document of a command."""
+    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")
+
+
+def progress_bar() -> Progress:
+    """A progress display on standard error; silent where that is not a terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )

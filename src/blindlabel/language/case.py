@@ -1,0 +1,45 @@
+"""Upper and lower case, one character to one.
+
+Only the letters that pair up both ways take part: `A`/`a`, `É`/`é`, `Σ`/`σ`, 1,396 pairs in Unicode 14. Every other
+character (`ß`, `İ`, the Kelvin sign, titlecase digraphs) is left alone by both functions. So texts keep their length, and
+`upper(x) == upper(y)` holds exactly when `lower(x) == lower(y)` does; engines rely on both.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def _pairs() -> tuple[dict[int, int], dict[int, int]]:
+    down: dict[int, int] = {}
+    up: dict[int, int] = {}
+    for code in range(sys.maxunicode + 1):
+        character = chr(code)
+        small = character.lower()
+        if small != character and len(small) == 1 and small.upper() == character:
+            down[code] = ord(small)
+            up[ord(small)] = code
+    return down, up
+
+
+_DOWN, _UP = _pairs()
+
+
+def lower(text: str) -> str:
+    """The text with every paired capital letter replaced by its small letter."""
+    return text.translate(_DOWN)
+
+
+def upper(text: str) -> str:
+    """The text with every paired small letter replaced by its capital letter."""
+    return text.translate(_UP)
+
+
+def has_paired_lower(text: str) -> bool:
+    """Whether `upper` would change the text."""
+    return any(ord(character) in _UP for character in text)
+
+
+def has_paired_upper(text: str) -> bool:
+    """Whether `lower` would change the text."""
+    return any(ord(character) in _DOWN for character in text)

@@ -1,0 +1,314 @@
+"""The functions of the language. Each is registered here, once, and everything else picks it up from here.
+
+A *predicate* takes clear arguments and one text of the other record, and answers yes or no. Its entry holds its name and parameters,
+its documentation (for the terminal reference, completion and hover), its plain meaning, and how it is asked of a set family
+(`blindlabel.language.families`), which is what the packed engine needs. The four *forms* (`lower`, `upper`, `choose`, `common_words`) are
+rewritten into predicates before any engine sees them.
+
+To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`; the property tests then hold it to both. The docs show
+one being added (docs/language.md, "Adding a function").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Union
+
+from blindlabel.language import families, words
+from blindlabel.language.families import Family
+from blindlabel.language.limits import Limits
+
+
+class Type(Enum):
+    """What an expression is. A record can stand wherever a text can; a Boolean wherever a number can."""
+
+    TEXT = "text"
+    RECORD = "record"
+    BOOLEAN = "Boolean"
+    NUMBER = "number"
+
+
+Clear = Union[str, int, Fraction]
+"""A value that the asker knows: what predicates are asked about."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter. `clear` means: must not depend on the other record."""
+
+    name: str
+    type: Type
+    clear: bool = False
+    any_type: bool = False
+    """Takes every type (the branches of `choose`)."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """What every function has: how it is called, and what a person reads about it."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: Type
+    summary: str
+    details: str
+    example: str
+
+    @property
+    def signature(self) -> str:
+        """`name(parameter, …)`, as shown to people."""
+        return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
+
+
+@dataclass(frozen=True)
+class Predicate(Function):
+    """A function whose last step is a yes or no about one text of the other record."""
+
+    meaning: Callable[[str, tuple[Clear, ...]], bool]
+    """The definition: (text, clear arguments in order) to the answer."""
+    family_of: Callable[[tuple[Clear, ...], Limits], Family]
+    """The family that a call with these clear arguments is asked of."""
+    asked: Callable[[tuple[Clear, ...]], tuple[str, ...]]
+    """The elements any of which makes the call true. None at all: always false."""
+    always: Callable[[tuple[Clear, ...]], bool | None] = lambda _: None
+    """The answer where the clear arguments alone decide it, else None."""
+    all_families: Callable[[Limits], tuple[Family, ...]] = lambda _: ()
+    """Every family that some call within the limits can be asked of."""
+    bounded_needle: bool = False
+    """Whether the first argument is held to the agreement's needle length."""
+    single_word: bool = False
+    """Whether the first argument only makes sense as one word."""
+    ignores_case: bool = False
+    """Whether upper and lower case give the same answer, so that `lower` and `upper` of the text do not matter."""
+
+    @property
+    def text_position(self) -> int:
+        """Which parameter is the text."""
+        return next(i for i, parameter in enumerate(self.parameters) if not parameter.clear)
+
+
+_TEXT = Parameter("text", Type.TEXT)
+
+
+def _clear(name: str, type: Type = Type.TEXT) -> Parameter:
+    return Parameter(name, type, clear=True)
+
+
+def _string(arguments: tuple[Clear, ...]) -> str:
+    """The needle: the first clear argument."""
+    needle = arguments[0]
+    assert isinstance(needle, str)
+    return needle
+
+
+def _integer(arguments: tuple[Clear, ...], position: int) -> int:
+    return int(arguments[position])
+
+
+def _range(arguments: tuple[Clear, ...]) -> tuple[int, int]:
+    low, high = (words.hundredths(Fraction(bound)) for bound in arguments[:2])
+    return low, high
+
+
+def _between(text: str, arguments: tuple[Clear, ...]) -> bool:
+    value = words.first_number(text)
+    low, high = _range(arguments)
+    return value is not None and low <= value <= high
+
+
+def _similar(text: str, arguments: tuple[Clear, ...]) -> bool:
+    word, distance = _string(arguments), _integer(arguments, 1)
+    return words.is_word(word) and any(words.within_distance(word, other, distance) for other in words.words(text))
+
+
+def _sounds_like(text: str, arguments: tuple[Clear, ...]) -> bool:
+    code = words.phonetic_code(_string(arguments))
+    return bool(code) and words.is_word(_string(arguments)) and code in words.phonetic_codes(text)
+
+
+def _never_unless_word(arguments: tuple[Clear, ...]) -> bool | None:
+    return None if words.is_word(_string(arguments)) else False
+
+
+def _always_if_empty(arguments: tuple[Clear, ...]) -> bool | None:
+    return None if _string(arguments) else True
+
+
+_NEEDLE_EDGE = "An empty needle is in every text. Upper and lower case differ; use lower($r) to ignore case."
+_WORD_EDGE = "A word is a longest run of letters, digits and combining marks; everything else separates words."
+
+_PREDICATES: tuple[Predicate, ...] = (
+    Predicate(
+        "is_in",
+        (_clear("needle"), _TEXT),
+        Type.BOOLEAN,
+        "Whether the needle occurs anywhere in the text.",
+        _NEEDLE_EDGE,
+        'ret is_in("canon", lower($r))',
+        meaning=lambda text, arguments: _string(arguments) in text,
+        family_of=lambda arguments, _: families.substrings(len(_string(arguments))),
+        asked=lambda arguments: (_string(arguments),),
+        always=_always_if_empty,
+        all_families=lambda limits: tuple(families.substrings(n) for n in range(1, limits.needle_length + 1)),
+        bounded_needle=True,
+    ),
+    Predicate(
+        "starts_with",
+        (_clear("needle"), _TEXT),
+        Type.BOOLEAN,
+        "Whether the text begins with the needle.",
+        "Every text begins with the empty needle. Upper and lower case differ.",
+        'ret starts_with("19", $r.year)',
+        meaning=lambda text, arguments: text.startswith(_string(arguments)),
+        family_of=lambda _, limits: families.prefixes(limits.needle_length),
+        asked=lambda arguments: (_string(arguments),),
+        always=_always_if_empty,
+        all_families=lambda limits: (families.prefixes(limits.needle_length),),
+        bounded_needle=True,
+    ),
+    Predicate(
+        "ends_with",
+        (_clear("needle"), _TEXT),
+        Type.BOOLEAN,
+        "Whether the text ends with the needle.",
+        "Every text ends with the empty needle. Upper and lower case differ.",
+        'ret ends_with("son", lower($r.surname))',
+        meaning=lambda text, arguments: text.endswith(_string(arguments)),
+        family_of=lambda _, limits: families.suffixes(limits.needle_length),
+        asked=lambda arguments: (_string(arguments),),
+        always=_always_if_empty,
+        all_families=lambda limits: (families.suffixes(limits.needle_length),),
+        bounded_needle=True,
+    ),
+    Predicate(
+        "equals",
+        (_clear("value"), _TEXT),
+        Type.BOOLEAN,
+        "Whether the text is exactly the value.",
+        'Any length is allowed. equals("", text) is true for the empty text only.',
+        'ret equals("1999", $r.year)',
+        meaning=lambda text, arguments: text == _string(arguments),
+        family_of=lambda _arguments, _limits: families.WHOLE,
+        asked=lambda arguments: (_string(arguments),),
+        all_families=lambda _: (families.WHOLE,),
+    ),
+    Predicate(
+        "has_word",
+        (_clear("word"), _TEXT),
+        Type.BOOLEAN,
+        "Whether the word is one of the words of the text.",
+        _WORD_EDGE + ' Upper and lower case differ. What is not exactly one word ("", "new york") is never found.',
+        'ret has_word("sony", lower($r))',
+        meaning=lambda text, arguments: _string(arguments) in words.words(text),
+        family_of=lambda _arguments, _limits: families.WORDS,
+        asked=lambda arguments: (_string(arguments),),
+        always=_never_unless_word,
+        all_families=lambda _: (families.WORDS,),
+        single_word=True,
+    ),
+    Predicate(
+        "is_empty",
+        (_TEXT,),
+        Type.BOOLEAN,
+        "Whether the text is missing: nothing but white space.",
+        "The bars that join the attributes of a whole record do not count, so is_empty($r) is true where all attributes are.",
+        'ret is_empty($r.year) | equals("1999", $r.year)',
+        meaning=lambda text, _: families.is_blank(text),
+        family_of=lambda _arguments, _limits: families.EMPTY,
+        asked=lambda _: ("empty",),
+        all_families=lambda _: (families.EMPTY,),
+        ignores_case=True,
+    ),
+    Predicate(
+        "sounds_like",
+        (_clear("word"), _TEXT),
+        Type.BOOLEAN,
+        "Whether some word of the text sounds like the word.",
+        "Two words sound alike when their NYSIIS codes are equal, after folding to the letters A to Z; case does not matter. "
+        "A word without any letter sounds like nothing. " + _WORD_EDGE,
+        'ret sounds_like("catherine", $r.given_name)',
+        meaning=_sounds_like,
+        family_of=lambda _arguments, _limits: families.SOUNDS,
+        asked=lambda arguments: (words.phonetic_code(_string(arguments)),),
+        always=lambda arguments: (
+            None if words.is_word(_string(arguments)) and words.phonetic_code(_string(arguments)) else False
+        ),
+        all_families=lambda _: (families.SOUNDS,),
+        single_word=True,
+    ),
+    Predicate(
+        "similar",
+        (_clear("word"), _TEXT, _clear("distance", Type.NUMBER)),
+        Type.BOOLEAN,
+        "Whether some word of the text is within 1 or 2 typing errors of the word.",
+        "Errors are characters inserted, left out or replaced (Levenshtein distance), upper and lower case differ. Words of more than "
+        f"{words.SIMILAR_WORD_LENGTH} characters are similar only when equal. " + _WORD_EDGE,
+        'ret similar("jonson", lower($r.surname), 1)',
+        meaning=_similar,
+        family_of=lambda arguments, _: families.edited(_integer(arguments, 1)),
+        asked=lambda arguments: families.with_wildcards(_string(arguments), _integer(arguments, 1)),
+        always=_never_unless_word,
+        all_families=lambda limits: tuple(families.edited(n) for n in range(1, limits.similar_distance + 1)),
+        single_word=True,
+    ),
+    Predicate(
+        "between",
+        (_TEXT, _clear("low", Type.NUMBER), _clear("high", Type.NUMBER)),
+        Type.BOOLEAN,
+        "Whether the first number in the text is from low to high, both included.",
+        "A number is digits with an optional sign and decimals behind a point; a sign counts only where no letter, digit or point stands "
+        "before it. Two decimals count, further ones are cut off. False where the text has no number.",
+        "ret between($r.year, 1998, 2001)",
+        meaning=_between,
+        family_of=lambda _arguments, _limits: families.INTERVALS,
+        asked=lambda arguments: families.intervals_within(*_range(arguments)),
+        always=lambda arguments: False if _range(arguments)[0] > _range(arguments)[1] else None,
+        all_families=lambda _: (families.INTERVALS,),
+        ignores_case=True,
+    ),
+)
+
+_FORMS: tuple[Function, ...] = (
+    Function(
+        "lower",
+        (_TEXT,),
+        Type.TEXT,
+        "The text or record with all letters small.",
+        "One character becomes one character: only letters whose small and capital forms pair up both ways change (É and é do, ß does not). "
+        "lower($r) is still a record: lower($r).title works.",
+        "$r = lower($r)",
+    ),
+    Function(
+        "upper",
+        (_TEXT,),
+        Type.TEXT,
+        "The text or record with all letters capital.",
+        "The counterpart of lower, with the same letters.",
+        'ret is_in("USM", upper($r))',
+    ),
+    Function(
+        "choose",
+        (Parameter("condition", Type.BOOLEAN), Parameter("a", Type.TEXT, any_type=True), Parameter("b", Type.TEXT, any_type=True)),
+        Type.TEXT,
+        "a where the condition holds, b where not.",
+        "a and b are two Booleans, two numbers or two texts. Both are evaluated; nobody can see which was taken.",
+        'ret choose(is_empty($r.year), is_in("1999", $r), equals("1999", $r.year))',
+    ),
+    Function(
+        "common_words",
+        (_clear("words"), _TEXT),
+        Type.NUMBER,
+        "How many of these words the text has.",
+        "A number, to be compared: each different word counts once, however often it occurs on either side. " + _WORD_EDGE,
+        'ret common_words("honey i shrunk the dbms", lower($r.title)) >= 4',
+    ),
+)
+
+FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_PREDICATES, *_FORMS)}
+"""Every function of the language by name."""
+
+PREDICATES: dict[str, Predicate] = {predicate.name: predicate for predicate in _PREDICATES}
+"""The functions that engines have to answer."""

@@ -1,0 +1,164 @@
+"""The tree of a question: what the parser builds and every later stage reads.
+
+Nodes are frozen and compare by content only: a span says where a node was written and takes no part in equality,
+so two questions that differ in white space, comments or superfluous brackets are equal trees.
+Chains of the same operator are one node with many operands, so a long question is not a deep tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, Union
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of the source: offsets count code points from 0; lines and columns count from 1; the end is exclusive."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+NOWHERE = Span(0, 0, 1, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string in double quotes, escapes resolved."""
+
+    value: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Number:
+    """An integer or decimal, kept exact."""
+
+    value: Fraction
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """`true` or `false`."""
+
+    value: bool
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """`$name`; the name is kept without the dollar sign."""
+
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """`record.name` or `record["name"]`."""
+
+    record: Expression
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+    name_span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """`function(argument, …)`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+    name_span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Not:
+    operand: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+ChainOperator = Literal["&", "|", "+", "*"]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Two or more operands joined by the same operator."""
+
+    operator: ChainOperator
+    operands: tuple[Expression, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Comparison = Literal[">=", ">", "<=", "<", "=="]
+
+
+@dataclass(frozen=True)
+class Compare:
+    operator: Comparison
+    left: Expression
+    right: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Expression = Union[Text, Number, Truth, Variable, Attribute, Call, Not, Chain, Compare]
+
+
+@dataclass(frozen=True)
+class Assign:
+    """`$name = value`."""
+
+    name: str
+    value: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+    name_span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Return:
+    """`ret value`."""
+
+    value: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Statement = Union[Assign, Return]
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A `#` comment with its sign, where it stood."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Question:
+    """A parsed question. `source` and `comments` take no part in equality."""
+
+    statements: tuple[Statement, ...]
+    source: str = field(default="", compare=False, repr=False)
+    comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside an expression."""
+    if isinstance(node, Chain):
+        return node.operands
+    if isinstance(node, Call):
+        return node.arguments
+    if isinstance(node, Not):
+        return (node.operand,)
+    if isinstance(node, Compare):
+        return (node.left, node.right)
+    if isinstance(node, Attribute):
+        return (node.record,)
+    return ()

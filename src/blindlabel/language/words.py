@@ -1,0 +1,116 @@
+"""What a word, a phonetic code and a number in a text are. The functions of the language rest on these."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+from functools import lru_cache
+
+import jellyfish
+from anyascii import anyascii
+
+SIMILAR_WORD_LENGTH = 16
+"""`similar` compares words of up to this many characters by edit distance; a longer word is similar only to itself."""
+
+NUMBER_DECIMALS = 2
+"""Decimals that `between` looks at; further ones are cut off (towards minus infinity)."""
+
+NUMBER_BOUND = 2**32
+"""`between` treats numbers at or beyond this size as this size."""
+
+_ASCII_WORD = re.compile(r"[0-9A-Za-z]+")
+_NUMBER = re.compile(r"(?:(?<![0-9A-Za-z.])[+-])?[0-9]+(?:\.[0-9]+)?")
+
+
+def is_word_character(character: str) -> bool:
+    """Letters, digits and the marks that combine with them make words; all else separates words."""
+    return character.isalnum() or unicodedata.category(character)[0] == "M"
+
+
+@lru_cache(maxsize=65536)
+def words(text: str) -> frozenset[str]:
+    """The words of a text: longest runs of word characters."""
+    if text.isascii():
+        return frozenset(_ASCII_WORD.findall(text))
+    found = []
+    current = []
+    for character in text:
+        if is_word_character(character):
+            current.append(character)
+        elif current:
+            found.append("".join(current))
+            current = []
+    if current:
+        found.append("".join(current))
+    return frozenset(found)
+
+
+def is_word(text: str) -> bool:
+    """Whether the text is exactly one word."""
+    return bool(text) and all(is_word_character(character) for character in text)
+
+
+@lru_cache(maxsize=65536)
+def phonetic_code(word: str) -> str:
+    """The NYSIIS code of a word, folded to ASCII letters first; empty when no letter is left."""
+    letters = "".join(c for c in anyascii(word).upper() if "A" <= c <= "Z")
+    return jellyfish.nysiis(letters) if letters else ""
+
+
+@lru_cache(maxsize=65536)
+def phonetic_codes(text: str) -> frozenset[str]:
+    """The phonetic codes of a text's words."""
+    return frozenset(code for code in map(phonetic_code, words(text)) if code)
+
+
+def hundredths(value: Fraction) -> int:
+    """A number as whole hundredths, cut towards minus infinity and clamped to the bound."""
+    scale = 10**NUMBER_DECIMALS
+    limit = NUMBER_BOUND * scale
+    return max(-limit, min(limit - 1, (value.numerator * scale) // value.denominator))
+
+
+@lru_cache(maxsize=65536)
+def first_number(text: str) -> int | None:
+    """The first number in a text, in hundredths; None where there is none.
+
+    A sign counts only where no letter, digit or point stands directly before it, so `24-70` starts with 24 and holds no -70.
+    """
+    match = _NUMBER.search(text)
+    if match is None:
+        return None
+    literal = match.group()
+    whole, _, decimals = literal.lstrip("+-").partition(".")
+    # Only so many digits matter; cutting first keeps a hostile text of digits cheap.
+    whole = whole.lstrip("0")
+    if len(whole) > 12:
+        value = Fraction(NUMBER_BOUND)
+    else:
+        value = Fraction(int(whole or "0")) + Fraction(int(decimals[:12] or "0"), 10 ** len(decimals[:12]))
+        if literal[0] == "-" and decimals[12:].strip("0"):
+            value += Fraction(1, 10**12)  # what was cut still makes a negative number smaller
+    return hundredths(-value if literal[0] == "-" else value)
+
+
+@lru_cache(maxsize=262144)
+def within_distance(left: str, right: str, distance: int) -> bool:
+    """Whether two words are within a Levenshtein distance, with the length rule for long words."""
+    if left == right:
+        return True
+    if len(left) > SIMILAR_WORD_LENGTH or len(right) > SIMILAR_WORD_LENGTH:
+        return False
+    if abs(len(left) - len(right)) > distance:
+        return False
+    return _levenshtein(left, right) <= distance
+
+
+def _levenshtein(left: str, right: str) -> int:
+    # Over code points: jellyfish counts grapheme clusters, where a letter and its combining accent are one.
+    previous = list(range(len(right) + 1))
+    for i, a in enumerate(left, start=1):
+        current = [i]
+        for j, b in enumerate(right, start=1):
+            current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (a != b)))
+        previous = current
+    return previous[-1]
