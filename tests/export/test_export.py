@@ -113,6 +113,12 @@ def truths(draw: st.DrawFn) -> GroundTruth:
     return GroundTruth("a", "b", pairs, tuple(cells[cut:]), ids[0], ids[1])
 
 
+def test_line_ends_inside_ids_survive(tmp_path: Path) -> None:
+    odd = GroundTruth("a", "b", (LabelledPair(0, 0, True, 1),), ((1, 0),), {0: "x\ry", 1: "\n"}, {0: " \r\n "})
+    for known in ("csv", "json", "parquet"):
+        assert read_ground_truth(write(odd, known, tmp_path)[0]) == odd
+
+
 @settings(max_examples=40, deadline=None)
 @given(truths(), st.sampled_from(["csv", "json", "parquet"]))
 def test_any_ground_truth_reads_back(tmp_path_factory: pytest.TempPathFactory, truth: GroundTruth, format: str) -> None:

@@ -6,9 +6,8 @@ none: a pair that is missing from both files was not sampled; a discarded pair i
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from typing import Any
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export.truth import GroundTruth
+from blindlabel.records.csv_files import write_csv
 
 JSON_MARK = "blindlabel ground truth"
 JSON_VERSION = 1
@@ -68,14 +68,6 @@ def replacing(path: Path, write_to: Callable[[Path], None]) -> None:
         raise OutsideError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
         part.unlink(missing_ok=True)
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str = ",") -> None:
-    """RFC 4180 with UTF-8 and LF."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 def write_json(path: Path, document: Any) -> None:
