@@ -28,7 +28,7 @@ DISTINCT = {(f"z{n}", f"a{(n + 1) % 8}") for n in range(8)}
 
 
 def test_recordlinkage_reads_its_annotation(tmp_path: Path) -> None:
-    recordlinkage = pytest.importorskip("recordlinkage")
+    recordlinkage = pytest.importorskip("recordlinkage", exc_type=ImportError)
     path, _ = write(TRUTH, "recordlinkage", tmp_path)
     annotation = recordlinkage.read_annotation_file(str(path))
     assert set(annotation.links) == MATCHES
@@ -37,7 +37,7 @@ def test_recordlinkage_reads_its_annotation(tmp_path: Path) -> None:
 
 
 def test_rltk_reads_its_ground_truth(tmp_path: Path) -> None:
-    evaluation = pytest.importorskip("rltk.evaluation.ground_truth")
+    evaluation = pytest.importorskip("rltk.evaluation.ground_truth", exc_type=ImportError)
     path, _ = write(TRUTH, "rltk", tmp_path)
     truth = evaluation.GroundTruth()
     truth.load(str(path))
@@ -47,8 +47,8 @@ def test_rltk_reads_its_ground_truth(tmp_path: Path) -> None:
 
 
 def test_pyjedai_reads_its_ground_truth(tmp_path: Path) -> None:
-    datamodel = pytest.importorskip("pyjedai.datamodel")
-    pandas = pytest.importorskip("pandas")
+    datamodel = pytest.importorskip("pyjedai.datamodel", exc_type=ImportError)
+    pandas = pytest.importorskip("pandas", exc_type=ImportError)
     path, _ = write(TRUTH, "pyjedai", tmp_path)
     tables = [pandas.DataFrame({"id": [f"{side}{n}" for n in range(8)], "name": "x"}) for side in "za"]
     data = datamodel.Data(
@@ -62,8 +62,8 @@ def test_pyjedai_reads_its_ground_truth(tmp_path: Path) -> None:
 
 
 def test_py_entitymatching_reads_its_labelled_set(tmp_path: Path) -> None:
-    matching = pytest.importorskip("py_entitymatching")
-    pandas = pytest.importorskip("pandas")
+    matching = pytest.importorskip("py_entitymatching", exc_type=ImportError)
+    pandas = pytest.importorskip("pandas", exc_type=ImportError)
     path, _ = write(TRUTH, "py_entitymatching", tmp_path)
     tables = [pandas.DataFrame({"id": [f"{side}{n}" for n in range(8)]}) for side in "za"]
     for table in tables:
@@ -95,8 +95,8 @@ def splink_linker(splink: Any, pandas: Any) -> tuple[Any, Any]:
 
 
 def test_splink_finds_every_label(tmp_path: Path) -> None:
-    splink = pytest.importorskip("splink", minversion="5.0")
-    pandas = pytest.importorskip("pandas")
+    splink = pytest.importorskip("splink", minversion="5.0", exc_type=ImportError)
+    pandas = pytest.importorskip("pandas", exc_type=ImportError)
     linker, api = splink_linker(splink, pandas)
     labels = api.register(pandas.read_csv(write(TRUTH, "splink", tmp_path)[0]))
     linker.training.estimate_u_using_random_sampling(max_pairs=1e4)

@@ -1,7 +1,5 @@
 """What can be wrong with an envelope, a signature or a peer's key. Each is a sentence for the person whose study stops there."""
 
-
-
 from __future__ import annotations
 
 from blindlabel.errors import OutsideError
