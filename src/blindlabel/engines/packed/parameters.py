@@ -18,7 +18,8 @@ from blindlabel.language.functions import PREDICATES
 BIT_MODULUS = 65537
 """Plaintext modulus of the ring for bits: the smallest prime with as many slots as coefficients."""
 
-_MOST_BLOCK = 1024
+_LEAST_BLOCK, _MOST_BLOCK = 8, 1024
+"""Records in a batch: fewer would let packing double the noise too often, more would leave too few columns for questions."""
 _MOST_FEATURES = 1 << 23
 """Records times features that are held in memory at once; 48 to 112 bytes each."""
 
@@ -172,4 +173,4 @@ def block(terms: Terms, features: int, degree: int) -> int:
     """Records evaluated together, a power of two."""
     wanted = 1 << max(0, terms.records - 1).bit_length()
     room = 1 << max(0, (_MOST_FEATURES // max(features, 1)).bit_length() - 1)
-    return max(1, min(wanted, room, _MOST_BLOCK * degree // 8192))
+    return max(_LEAST_BLOCK, min(wanted, room, _MOST_BLOCK)) * degree // 8192
