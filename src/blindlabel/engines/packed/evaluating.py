@@ -1,4 +1,4 @@
-"""All questions over all records: the driver of both ways of evaluation, and the reading of answers.
+"""One batch of records and the questions of a round: both ways of evaluation behind one session, and the reading of answers.
 
 For every batch of records: open its ciphertexts ("prepare"), then for every group of questions the *units* (probes with the assist, linear
 forms without), which are independent of each other and may run in other processes, and then what joins them. Memory is bounded by one batch
@@ -7,14 +7,14 @@ and one group. Numbers of an answers parcel: batch, group, questions in all, rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Union
 
 import numpy as np
 
-from blindlabel.engines.interface import Answers, Assist, ParcelError, Progress, QuestionError
+from blindlabel.engines.interface import Answers, Assist, ParcelError, QuestionError
 from blindlabel.engines.packed import alone, assisted, clauses, diagonals, gates, parcels
-from blindlabel.engines.packed.encrypting import Batch, read_batches
+from blindlabel.engines.packed.encrypting import Batch
 from blindlabel.engines.packed.layout import QuestionLayout, groups
 from blindlabel.engines.packed.material import Public, Secret, Setting
 from blindlabel.engines.packed.parcels import Kind, Parcel
@@ -93,30 +93,9 @@ class Session:
         return [plan for plan in plans if isinstance(plan, clauses.ClausePlan)]
 
 
-def evaluate(
-    public: Public, contents: Iterable[bytes], questions: Sequence[Formula], assist: Assist, progress: Progress
-) -> Iterator[bytes]:
-    """The answer parcels, in this process."""
-    plans = compile_all(public.setting, questions)
-    for batch in read_batches(public, contents):
-        if not plans:
-            continue
-        progress("prepare", batch.index / batch.batches)
-        session = Session(public, plans, batch.records, batch.items)
-        progress("prepare", (batch.index + 1) / batch.batches)
-        for group in range(len(session.groups)):
-            units = []
-            for unit in range(session.units()):
-                units.append(session.unit(group, unit, assist))
-                progress("evaluate", share(batch, group, unit + 1, len(session.groups), session.units() + 1))
-            answer = session.joined(group, units, assist)
-            progress("evaluate", share(batch, group + 1, 0, len(session.groups), 1))
-            yield answer_parcel(public, batch, group, len(plans), answer)
-
-
-def share(batch: Batch, group: int, step: int, all_groups: int, steps: int) -> float:
+def share(batch: Batch, group: int, part: float, all_groups: int) -> float:
     """How much of the evaluation is done."""
-    return (batch.index + (group + step / steps) / all_groups) / batch.batches
+    return (batch.index + (group + part) / all_groups) / batch.batches
 
 
 def answer_parcel(public: Public, batch: Batch, group: int, questions: int, answer: bytes) -> bytes:
