@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from blindlabel.engines.interface import ParcelError, RecordError
-from blindlabel.engines.packed import diagonals, linear, parcels
+from blindlabel.engines.packed import diagonals, linear, parcels, wide
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.material import Public
 from blindlabel.engines.packed.parcels import Kind, Parcel
@@ -49,7 +49,8 @@ def _plains(public: Public, features: Words) -> Iterator[Plain]:
     ring, layout = public.setting.ring, public.setting.layout
     if public.setting.chosen.bits is not None:
         return (ring.polynomial(values) for values in linear.record_polynomials(layout, features, ring.modulus))
-    return (ring.slots(values) for values in diagonals.record_slots(layout, features))
+    slots = (wide if public.setting.chosen.wide else diagonals).record_slots(layout, features)
+    return (ring.slots(values) for values in slots)
 
 
 def _encrypt(public: Public, plains: Iterator[Plain], records: int, place: tuple[int, int, int]) -> bytes:

@@ -7,13 +7,13 @@ and one group. Numbers of an answers parcel: batch, group, questions in all, rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Union
 
 import numpy as np
 
-from blindlabel.engines.interface import Answers, Assist, ParcelError, QuestionError
-from blindlabel.engines.packed import alone, assisted, clauses, diagonals, gates, parcels
+from blindlabel.engines.interface import Answers, Assist, EngineError, ParcelError, QuestionError
+from blindlabel.engines.packed import alone, assisted, clauses, diagonals, gates, parcels, wide
 from blindlabel.engines.packed.encrypting import Batch
 from blindlabel.engines.packed.layout import QuestionLayout, groups
 from blindlabel.engines.packed.material import Public, Secret, Setting
@@ -46,7 +46,7 @@ def group_size(setting: Setting, questions: int) -> int:
     """Questions evaluated together."""
     if setting.chosen.bits is not None:
         return QuestionLayout.of(setting.layout, questions, gates.Room.of(setting.terms).probes).questions
-    return diagonals.group_size(setting.layout, questions)
+    return setting.layout.stride if setting.chosen.wide else diagonals.group_size(setting.layout, questions)
 
 
 class Session:
@@ -57,14 +57,19 @@ class Session:
         self.plans = plans
         self.records = records
         ring = public.setting.ring
-        self.chunks: list[Cipher] = [ring.to_ntt(ring.load_cipher(item)) for item in items]
+        self.wide: wide.Opened | None = None
+        self.chunks: list[Cipher] = []
+        if public.setting.chosen.wide and items:
+            self.wide = wide.opened(ring, items)
+        else:
+            self.chunks = [ring.to_ntt(ring.load_cipher(item)) for item in items]
         self.size = group_size(public.setting, len(plans))
         self.groups = groups(len(plans), self.size)
 
     def units(self) -> int:
         """Units of one group."""
         if self.public.setting.chosen.bits is None:
-            return alone.forms(self.public)
+            return alone.form_count(self.public.setting)
         return self._layout().units(gates.Room.of(self.public.setting.terms).probes)
 
     def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
@@ -79,6 +84,12 @@ class Session:
             return saved(alone.answers(self.public, units, len(self.groups[group]), self.records))
         return saved(assisted.gates(self._group(group), units, assist))
 
+    def together(self, wanted: Sequence[int]) -> Iterator[bytes]:
+        """The answers of several groups of the wide layout, which are made together."""
+        assert self.wide is not None
+        for group, made in zip(wanted, alone.wide_forms(self.public, self.wide, [self._clauses(group) for group in wanted])):
+            yield self.joined(group, made, _never)
+
     def _layout(self) -> QuestionLayout:
         setting = self.public.setting
         return QuestionLayout.of(setting.layout, len(self.plans), gates.Room.of(setting.terms).probes)
@@ -91,6 +102,11 @@ class Session:
     def _clauses(self, group: int) -> list[clauses.ClausePlan]:
         plans = [self.plans[i] for i in self.groups[group]]
         return [plan for plan in plans if isinstance(plan, clauses.ClausePlan)]
+
+
+def _never(request: bytes) -> bytes:
+    """The assist of agreements without one."""
+    raise EngineError("This agreement never calls the assist.")
 
 
 def share(batch: Batch, group: int, part: float, all_groups: int) -> float:
@@ -131,7 +147,7 @@ def _read_answers(secret: Secret, content: bytes, answers: Answers, batch: int, 
     count = min(layout.block, answers.shape[1] - first)
     if setting.chosen.bits is None:
         values = setting.ring.read_slots(secret.holder.decrypt(setting.ring.load_cipher(content, lowered=True)))
-        by_question = values.reshape(layout.stride, layout.block)
+        by_question = wide.from_slots(layout, values).T if setting.chosen.wide else values.reshape(layout.stride, layout.block)
     else:
         ring, holder = setting.bit_ring, secret.bit_holder
         assert holder is not None

@@ -11,12 +11,16 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from blindlabel.engines.interface import Assist, Progress
+from blindlabel.engines.packed import alone
 from blindlabel.engines.packed.encrypting import Batch, read_batches
 from blindlabel.engines.packed.evaluating import Session, answer_parcel, compile_all, group_size, share
 from blindlabel.engines.packed.journal import Journal, Place
 from blindlabel.engines.packed.layout import groups
 from blindlabel.engines.packed.material import Public, Setting
 from blindlabel.language.formula import Formula
+
+_MOST_WORDS = 1 << 25
+"""Words of products that a tile of the wide layout holds at a time: 256 MB."""
 
 Step = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""
@@ -33,11 +37,25 @@ class Tile:
 def tiles_of(setting: Setting, batch: int, questions: int, done: Container[Place] = ()) -> list[Tile]:
     """The tiles of a batch that are still to be done."""
     count = len(groups(questions, group_size(setting, questions)))
-    return [Tile(batch, (group,)) for group in range(count) if (batch, group) not in done]
+    wanted = [group for group in range(count) if (batch, group) not in done]
+    size = groups_together(setting)
+    return [Tile(batch, tuple(wanted[start : start + size])) for start in range(0, len(wanted), size)]
+
+
+def groups_together(setting: Setting) -> int:
+    """Groups of questions in a tile: one, or in the wide layout as many as have room, since their matrices are multiplied together."""
+    if not setting.chosen.wide:
+        return 1
+    diagonals = 2 * (setting.layout.stride - 1) * alone.form_count(setting)
+    return max(1, _MOST_WORDS // (2 * setting.chosen.evaluation.degree * setting.chosen.evaluation.data_primes * diagonals))
 
 
 def answers(session: Session, batch: Batch, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[bytes]:
     """The answers parcels of a tile, one a group."""
+    if session.wide is not None:
+        for group, content in zip(tile.groups, session.together(tile.groups)):
+            yield answer_parcel(session.public, batch, group, len(session.plans), content)
+        return
     for group in tile.groups:
         units = []
         for unit in range(session.units()):

@@ -251,7 +251,7 @@ def evaluate(
                 yield path.read_bytes()
             wanted = tiles_of(public.setting, batch.index, len(plans), finished)
             work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
-            for answer in work.by_tiles(pool) if len(wanted) >= 2 * workers else work.by_units(pool):
+            for answer in work.by_tiles(pool) if public.setting.chosen.wide or len(wanted) >= 2 * workers else work.by_units(pool):
                 if journal is not None:
                     journal.keep(answer)
                 yield answer
