@@ -48,7 +48,7 @@ def setting_of(terms: Terms) -> Setting:
         tables = tables_of(terms, ring.modulus)
         if not tables.tables:
             raise EngineError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
-        layout = RecordLayout.of(terms, tables, chosen.evaluation)
+        layout = RecordLayout.of(terms, tables, chosen.evaluation, chosen.wide)
         if max(noise.left(terms, chosen, tables, layout).values()) <= -noise.HIDDEN:
             return Setting(terms, chosen, ring, tables, layout)
     raise EngineError("This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter texts.")

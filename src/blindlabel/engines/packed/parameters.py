@@ -176,8 +176,10 @@ def encoded_functions(terms: Terms) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def block(terms: Terms, features: int, degree: int) -> int:
+def block(terms: Terms, features: int, degree: int, wide: bool = False) -> int:
     """Records evaluated together, a power of two."""
     wanted = 1 << max(0, terms.records - 1).bit_length()
     room = 1 << max(0, (_MOST_FEATURES // max(features, 1)).bit_length() - 1)
+    if wide:
+        return max(_LEAST_BLOCK, min(wanted, room, degree // 4))
     return max(_LEAST_BLOCK, min(wanted, room, _MOST_BLOCK)) * degree // 8192
