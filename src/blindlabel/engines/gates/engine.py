@@ -7,7 +7,6 @@ before it. That is a measure, not a proof of circuit privacy (docs/gates-engine.
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 from blindlabel.engines.gates import parcels
 from blindlabel.engines.gates.circuit import run
 from blindlabel.engines.gates.compiling import Compiled, compiled, refusal
+from blindlabel.engines.gates.forking import in_forks
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import Context, context
 from blindlabel.engines.gates.parcels import Kind, Values
@@ -57,7 +57,7 @@ class GatesEngine:
             values = library.values_of([library.encrypt(bit) for bit in record])
             if progress is not None:
                 progress("encrypting", (number + 1) / len(bits))
-            yield parcels.batch(Kind.RECORD, terms, key_id, number, values)
+            yield parcels.batch(Kind.RECORD, terms, key_id, record=number, values=values)
 
     def evaluate(
         self,
@@ -80,8 +80,7 @@ class GatesEngine:
                 masks = library.values_of([library.encrypt(True) for _ in questions])
                 yield _Task(number, parcel, masks)
 
-        done = _in_order(work, tasks()) if workers <= 1 else _forked(work, tasks(), workers)
-        for number, answers in enumerate(done):
+        for number, answers in enumerate(in_forks(_answered, work, tasks(), workers)):
             if progress is not None:
                 progress("evaluating", min(1.0, (number + 1) / max(1, terms.records)))
             yield answers
@@ -102,7 +101,7 @@ def _decrypted(terms: Terms, secret: bytes, answers: Iterable[bytes], questions:
     for parcel in answers:
         if count == records:
             raise ParcelError(f"There are answers about more than the {records} records.")
-        values = parcels.opened_batch(Kind.ANSWERS, terms, parcel, key_id, count, questions)
+        values = parcels.opened_batch(Kind.ANSWERS, terms, parcel, key_id, record=count, count=questions)
         result[:, count] = [library.decrypt(key, ciphertext) for ciphertext in library.ciphertexts_of(values)]
         count += 1
     if count != records:
@@ -135,34 +134,12 @@ class _Task:
 def _answered(work: _Work, task: _Task) -> bytes:
     library, circuit = work.library, work.circuit
     size = Layout.of(work.terms).size
-    values = parcels.opened_batch(Kind.RECORD, work.terms, task.parcel, work.key_id, task.number, size)
+    values = parcels.opened_batch(Kind.RECORD, work.terms, task.parcel, work.key_id, record=task.number, count=size)
     wanted = circuit.netlist.inputs_of(circuit.answers)
     inputs = dict(zip(wanted, library.ciphertexts_of(values[wanted])))
     outputs = run(circuit.netlist, circuit.answers, inputs, library)
     masked = [library.and_(output, mask) for output, mask in zip(outputs, library.ciphertexts_of(task.masks))]
-    return parcels.batch(Kind.ANSWERS, work.terms, work.key_id, task.number, library.values_of(masked))
-
-
-def _in_order(work: _Work, tasks: Iterator[_Task]) -> Iterator[bytes]:
-    for task in tasks:
-        yield _answered(work, task)
-
-
-_forked_work: list[_Work] = []
-"""Inherited by forked processes: the public key is far too large to be sent to them."""
-
-
-def _answered_in_fork(task: _Task) -> bytes:
-    return _answered(_forked_work[-1], task)
-
-
-def _forked(work: _Work, tasks: Iterator[_Task], workers: int) -> Iterator[bytes]:
-    _forked_work.append(work)
-    try:
-        with multiprocessing.get_context("fork").Pool(workers) as pool:
-            yield from pool.imap(_answered_in_fork, list(tasks))
-    finally:
-        _forked_work.pop()
+    return parcels.batch(Kind.ANSWERS, work.terms, work.key_id, record=task.number, values=library.values_of(masked))
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def _folder(size: int = 0) -> Iterator[Path]:
 
 
 class Context:
-    """The parameter set, and the way between OpenFHE's ciphertexts and plain numbers. With a public key it implements `Gates[Ciphertext]`."""
+    """The parameter set, and the way between ciphertexts and plain numbers. With a public key it implements `Gates[Ciphertext]`."""
 
     def __init__(self) -> None:
         self.module = openfhe()

@@ -1,8 +1,8 @@
 """The byte formats of the gates engine: one versioned header for keys and parcels, and tight packing of what OpenFHE writes wide.
 
-No foreign byte reaches OpenFHE's own reader unchecked: a parcel of ciphertexts is unpacked here into whole numbers below the modulus, in exactly
-the count the agreement implies, and written out again in OpenFHE's layout by `library`. Keys are the coordinator's, arrive authenticated, and are
-held to header, version, digest and size.
+No foreign byte reaches OpenFHE's own reader unchecked: a parcel of ciphertexts is unpacked here into whole numbers below the modulus, in
+exactly the count the agreement implies, and written out again in OpenFHE's layout by `library`. Keys are the coordinator's, arrive
+authenticated, and are held to header, version, digest and size.
 
 Header, all numbers big-endian: magic, version, kind, parameter set, agreement hash, key id, digest of the body, length of the body.
 A body of ciphertexts: number of the record, how many ciphertexts, then each as 11-bit numbers (OpenFHE writes 64 bits for each of them).
@@ -114,12 +114,12 @@ def unpacked_values(packed: bytes | memoryview, count: int) -> Values:
     return np.packbits(wide, axis=2).view(">u2").reshape(count, _VALUES).astype(np.uint16)
 
 
-def batch(kind: Kind, terms: Terms, key_id: bytes, record: int, values: Values) -> bytes:
+def batch(kind: Kind, terms: Terms, key_id: bytes, *, record: int, values: Values) -> bytes:
     """A parcel of ciphertexts that belong to one record."""
     return sealed(kind, terms, key_id, _BATCH.pack(record, len(values)) + packed_values(values))
 
 
-def opened_batch(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes, record: int, count: int) -> Values:
+def opened_batch(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes, *, record: int, count: int) -> Values:
     """The ciphertexts of a parcel, which must be those of this record and so many."""
     _, body = opened(kind, terms, parcel, key_id)
     if len(body) < _BATCH.size:
