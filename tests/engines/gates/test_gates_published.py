@@ -55,6 +55,13 @@ def test_case_changes_letters_only(code: int) -> None:
     assert text_of(published.upper(ClearGates(), published.bits_of(character))) == character.upper()
 
 
+def test_case_costs_thirty_gates_a_character() -> None:
+    for change in (published.lower, published.upper):
+        gates = ClearGates()
+        change(gates, published.bits_of("Canon"))
+        assert gates.count == 30 * len("Canon")
+
+
 def test_choose_takes_a_where_the_condition_holds() -> None:
     for condition, a, b in itertools.product((False, True), repeat=3):
         assert published.choose(ClearGates(), condition, [a], [b]) == [a if condition else b]

@@ -94,4 +94,5 @@ def upper(gates: Gates[Bit], text: Sequence[Sequence[Bit]]) -> list[list[Bit]]:
 
 def _shifted(gates: Gates[Bit], byte: Sequence[Bit], above: int, below: int, addend: int) -> list[Bit]:
     condition = gates.and_(greater(gates, byte, above), less(gates, byte, below))
-    return choose(gates, condition, plus(gates, byte, addend), byte)
+    changing = 9 - (addend & -addend).bit_length()  # bits below the addend's lowest one are the same either way
+    return [*choose(gates, condition, plus(gates, byte, addend)[:changing], byte[:changing]), *byte[changing:]]

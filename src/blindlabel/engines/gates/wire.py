@@ -1,8 +1,8 @@
 """What the main environment and the gates worker say over pipes: terms, records and questions as JSON, keys and parcels as bytes.
 
 A conversation is one call. Each side sends a greeting line that names the version, then frames: one letter for the kind, eight bytes for
-the length, the content. A request is one J frame (the call) and B frames (keys and parcels), closed by Z. The answer is B frames (results, as
-they come) and P frames (progress), closed by Z; an E frame before it has the kind of error and its sentence.
+the length, the content. A request is one J frame (the call) and B frames (keys and parcels), closed by Z. The answer is B frames (results,
+as they come) and P frames (progress), closed by Z; an E frame before it has the kind of error and its sentence.
 """
 
 from __future__ import annotations
