@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.engines.gates.random_questions import ATTRIBUTES, questions, records
 
 from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import ClearGates, Netlist, run
@@ -18,6 +17,7 @@ from blindlabel.engines.interface import QuestionError, RecordError, Terms
 from blindlabel.language.formula import Atom, Count, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from support.random_formulas import ATTRIBUTES, questions, records
 
 TERMS = Terms(ATTRIBUTES, record_length=24, attribute_length=9, functions=tuple(PREDICATES))
 

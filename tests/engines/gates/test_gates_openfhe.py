@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from blindlabel.engines.gates import engine as engine_module
 from blindlabel.engines.gates import forking, parcels, published
 from blindlabel.engines.gates.compiling import compiled
-from blindlabel.engines.gates.engine import GatesEngine
+from blindlabel.engines.gates.engine import LocalGatesEngine
 from blindlabel.engines.gates.library import Ciphertext, Context
 from blindlabel.engines.gates.parcels import Kind
 from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms
@@ -21,7 +21,7 @@ pytest.importorskip("openfhe", reason="OpenFHE does not import under this Python
 
 LENGTH = 6
 TERMS = Terms((), record_length=LENGTH, encode_attributes=False, functions=tuple(PREDICATES), records=3)
-ENGINE = GatesEngine()
+ENGINE = LocalGatesEngine()
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from tests.engines.gates.random_questions import questions, records
 
 from blindlabel.engines.gates import remote, wire
 from blindlabel.engines.interface import EngineUnavailable, ParcelError, QuestionError, RecordError, Terms
 from blindlabel.language import read_question
 from blindlabel.language.formula import Atom, Formula, evaluate, in_order
 from blindlabel.language.record import Record, View
+from support.random_formulas import questions, records
 
 
 @settings(max_examples=200, deadline=None)

@@ -24,7 +24,7 @@ from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
 
-class GatesEngine:
+class LocalGatesEngine:
     """Implements `Engine`. Needs openfhe when it is used, not when it is made."""
 
     name = "gates"

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from blindlabel.engines.gates import library, wire
-from blindlabel.engines.gates.engine import GatesEngine
+from blindlabel.engines.gates.engine import LocalGatesEngine
 from blindlabel.engines.interface import EngineError
 
 
@@ -34,7 +34,7 @@ def _blobs(frames: Iterator[tuple[bytes, bytes]]) -> Iterator[bytes]:
 
 def _answers(call: dict[str, Any], blobs: Iterator[bytes], reply: IO[bytes]) -> Iterator[bytes]:
     """The results of one call, as they come."""
-    engine = GatesEngine()
+    engine = LocalGatesEngine()
     terms = wire.read_terms(call["terms"])
 
     def progress(phase: str, share: float) -> None:

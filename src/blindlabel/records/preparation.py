@@ -1,0 +1,164 @@
+"""Text preparation: what is done to every value before anything is asked about it. No files, no encryption.
+
+Both owners must prepare alike, or equal texts would differ; so preparation is a list of named steps, in order, that the agreement states
+together with `VERSION`. A step's meaning never changes under one version. (Which characters exist depends on the Unicode tables of the
+Python in use, `unicodedata.unidata_version`; owners with different ones can differ only on characters that the older one does not know.)
+
+Lengths are counted in characters (code points) after preparation. A text beyond the agreement's limit is refused with its position, or
+cut where the agreement says so: every attribute to its limit, then they are joined, then the whole to the record's limit.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from anyascii import anyascii
+
+from blindlabel.errors import InputError
+from blindlabel.language.case import lower
+from blindlabel.language.record import SEPARATOR, Record
+from blindlabel.records.tables import Table
+
+VERSION = 1
+"""Goes into the agreement. Raised whenever a step's result changes for any text."""
+
+TooLong = Literal["refuse", "cut"]
+
+
+class TooLongError(InputError):
+    """A record is longer than the agreement encodes."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of preparation."""
+
+    name: str
+    description: str
+    apply: Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long texts may be after preparation, and what happens to longer ones."""
+
+    record: int
+    attribute: int | None = None
+    """None: as the record."""
+    too_long: TooLong = "refuse"
+    whole: bool = True
+    """Whether the whole record is encoded; where only single attributes are, its length does not matter."""
+
+
+def _nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _collapse_space(text: str) -> str:
+    return " ".join(text.split())
+
+
+@lru_cache(maxsize=65536)
+def _without_punctuation(character: str) -> str:
+    if character in "'’‘ʼ`´" or unicodedata.category(character) == "Pd":
+        return ""
+    return " " if unicodedata.category(character)[0] in "PS" else character
+
+
+def _strip_punctuation(text: str) -> str:
+    return "".join(map(_without_punctuation, text))
+
+
+STEPS: Mapping[str, Step] = MappingProxyType(
+    {
+        step.name: step
+        for step in (
+            Step(
+                "nfkc",
+                "Unicode compatibility composition: one form for characters that look alike (full width, ligatures, accents).",
+                _nfkc,
+            ),
+            Step("ascii", "Unicode becomes its nearest ASCII spelling: Müller to Muller, Москва to Moskva.", anyascii),
+            Step("collapse_space", "Runs of white space become one space; none at the ends.", _collapse_space),
+            Step(
+                "strip_punctuation",
+                "Apostrophes and hyphens are dropped (O'Neil to ONeil); every other punctuation mark or symbol becomes a space.",
+                _strip_punctuation,
+            ),
+            Step("lower", "Capital letters become small, one character to one.", lower),
+        )
+    }
+)
+"""Every step there is, by name."""
+
+DEFAULT_STEPS = ("nfkc", "collapse_space")
+"""What a study gets that says nothing: harmless to meaning, Unicode and case kept."""
+
+
+def check_steps(steps: Iterable[str]) -> tuple[str, ...]:
+    """The steps, or a sentence about the first that is unknown or named twice."""
+    checked: list[str] = []
+    for step in steps:
+        if step not in STEPS:
+            near = difflib.get_close_matches(step, STEPS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InputError(f"There is no preparation step {step!r}.{hint} The steps are {', '.join(STEPS)}.")
+        if step in checked:
+            raise InputError(f"The preparation step {step!r} is named twice.")
+        checked.append(step)
+    return tuple(checked)
+
+
+def gives_lower_case(steps: Sequence[str]) -> bool:
+    """Whether text prepared so has no capital letters that `lower` would change: no step that can write some comes after `lower`."""
+    return "lower" in steps and not {"nfkc", "ascii"} & set(steps[steps.index("lower") :])
+
+
+def prepare_text(text: str, steps: Sequence[str]) -> str:
+    """One text after all steps, in order."""
+    for step in steps:
+        text = STEPS[step].apply(text)
+    return text
+
+
+def prepare(row: Mapping[str, str], attributes: Sequence[str], steps: Sequence[str]) -> Record:
+    """A row of a table as a record with the agreement's attributes in the agreement's order; missing ones are empty. Of any length."""
+    return Record.of({attribute: prepare_text(row.get(attribute, ""), steps) for attribute in attributes})
+
+
+def fit(record: Record, lengths: Lengths, position: int) -> Record:
+    """The record within the agreed lengths: as it is, cut, or refused with a sentence that names the row."""
+    limit = lengths.record if lengths.attribute is None else lengths.attribute
+    if lengths.too_long == "cut":
+        attributes = {name: text[:limit] for name, text in record.attributes.items()}
+        return Record(attributes, SEPARATOR.join(attributes.values())[: lengths.record if lengths.whole else None])
+    for name, text in record.attributes.items():
+        if len(text) > limit:
+            raise TooLongError(_too_long(position, f"its {name}", len(text), limit))
+    if lengths.whole and len(record.whole) > lengths.record:
+        raise TooLongError(_too_long(position, "the whole record", len(record.whole), lengths.record))
+    return record
+
+
+def _too_long(position: int, what: str, length: int, limit: int) -> str:
+    return (
+        f"The row at position {position} is too long: {what} has {length} characters after preparation, and the agreement encodes {limit}. "
+        "Agree on a larger limit, on fewer attributes, or on cutting what is too long."
+    )
+
+
+def prepare_table(
+    table: Table, positions: Iterable[int], attributes: Sequence[str], steps: Sequence[str], lengths: Lengths
+) -> list[Record]:
+    """The rows at these positions as records, in that order."""
+    missing = [attribute for attribute in attributes if attribute not in table.attributes]
+    if missing:
+        raise InputError(f"{table.name} has no attribute {missing[0]!r}, which the agreement names. It has: {', '.join(table.attributes)}.")
+    steps = check_steps(steps)
+    return [fit(prepare(table.row(position), attributes, steps), lengths, position) for position in positions]

@@ -1,0 +1,348 @@
+"""Tables of records, read from CSV, JSON lines or Parquet files. Reads only; prepares nothing (see `preparation`).
+
+The rules, the same for every format:
+
+- a row's position counts data rows from 0 in the order of the file; blank lines do not count;
+- the id column is `id` where there is one and none was named; without any, the position is the id;
+- ids are unique and not empty; attributes are all other columns in the order of the file unless some were chosen;
+- every value is text (`text_of` says how numbers, dates and the like are written; missing is empty text).
+
+Text files are UTF-8, with or without byte order mark, unless an encoding is named or a UTF-16/32 mark says otherwise. A file that is
+not UTF-8 is refused with the encoding it looks like, never read on a guess: a wrong guess would quietly spoil names.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import datetime
+import difflib
+import gzip
+import io
+import json
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blindlabel.errors import InputError
+
+_TEXT_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+_PARQUET_SUFFIXES = (".parquet", ".pq")
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class EmptyTableError(InputError):
+    """A table has columns but no row."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in memory: one id and one tuple of attribute texts a row."""
+
+    name: str
+    ids: tuple[str, ...]
+    attributes: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def row(self, position: int) -> dict[str, str]:
+        """The attributes of one row by name."""
+        if not 0 <= position < len(self.rows):
+            raise InputError(f"{self.name} has no row at position {position}: it has {len(self.rows)} rows, counted from 0.")
+        return dict(zip(self.attributes, self.rows[position]))
+
+    def position(self, id: str) -> int:
+        """Where the row with this id stands."""
+        found = self._positions.get(id)
+        if found is None:
+            raise InputError(f"{self.name} has no row with the id {id!r}.{_nearest(id, self.ids[:5000])}")
+        return found
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {own: position for position, own in enumerate(self.ids)}
+
+
+def read_table(
+    path: Path | str,
+    *,
+    id_column: str | None = None,
+    attributes: Sequence[str] | Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    name: str | None = None,
+) -> Table:
+    """Read a table. `attributes` chooses columns; a mapping also renames them (name in the table to column of the file)."""
+    path = Path(path)
+    renamed = dict(attributes) if isinstance(attributes, Mapping) else None if attributes is None else {a: a for a in attributes}
+    if renamed is not None and attributes is not None and len(renamed) != len(attributes):
+        raise InputError("An attribute is named twice.")
+    needed = None if renamed is None else {*renamed.values(), id_column or "id"}
+    columns, rows = _read(path, encoding, needed)
+    shown = path.name
+    if id_column is None and "id" in columns:
+        id_column = "id"
+    if renamed is None:
+        renamed = {column: column for column in columns if column != id_column}
+    wanted = [_column(columns, column, shown) for column in renamed.values()]
+    if not wanted:
+        raise InputError(f"{shown} has no attribute column{' besides the ids' if id_column else ''}.")
+    id_index = None if id_column is None else _column(columns, id_column, shown)
+    ids: list[str] = []
+    kept: list[tuple[str, ...]] = []
+    for position, row in enumerate(rows):
+        ids.append(str(position) if id_index is None else row[id_index])
+        kept.append(tuple([row[index] for index in wanted]))
+    if not kept:
+        raise EmptyTableError(f"{shown} has no rows.")
+    if id_column is not None:
+        _check_ids(ids, id_column, shown)
+    return Table(path.name.split(".")[0] if name is None else name, tuple(ids), tuple(renamed), tuple(kept))
+
+
+def text_of(value: object) -> str:
+    """A value as text: missing and not-a-number are empty, truth is `true` or `false`, a whole number has no decimals
+    (31.0 is `31`), other numbers are written shortest without rounding, dates and times as in ISO 8601, lists joined by `, `."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        value.encode()  # half a surrogate pair is no text: it could not be sent
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Decimal):
+        return "" if value.is_nan() else format(value, "f")
+    if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, (list, tuple)):
+        return ", ".join(text_of(part) for part in value)
+    raise TypeError(f"a value of type {type(value).__name__} has no text form")
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+# Files
+
+
+def _read(path: Path, encoding: str | None, needed: set[str] | None) -> tuple[list[str], Iterable[Sequence[str]]]:
+    """The columns and rows of a file. Of columns that are not needed values may be left empty, and need have no text form."""
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, not a table.")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    try:
+        if suffixes and suffixes[-1] in _PARQUET_SUFFIXES:
+            return _read_parquet(path, needed)
+        content = path.read_bytes()
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+            suffixes = suffixes[:-1] if suffixes and suffixes[-1] == ".gz" else suffixes
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path.name} is not a complete gzip file: {error}.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if content[:4] == b"PAR1":
+        return _read_parquet(path, needed)
+    kind = _TEXT_SUFFIXES.get(suffixes[-1]) if suffixes else None
+    return _read_text(content, kind, path.name, encoding, needed)
+
+
+def _read_text(
+    content: bytes, kind: str | None, shown: str, encoding: str | None, needed: set[str] | None
+) -> tuple[list[str], Iterable[Sequence[str]]]:
+    if content[:4] == b"PK\x03\x04" or content[:4] == b"\xd0\xcf\x11\xe0":
+        raise InputError(f"{shown} is not a table but looks like a spreadsheet or an archive. Save it as CSV (UTF-8) first.")
+    text = _decoded(content, shown, encoding)
+    if not text.strip():
+        raise InputError(f"{shown} is empty.")
+    if kind is None:
+        kind = "jsonl" if text.lstrip()[0] in "{[" else "csv"
+    if kind == "jsonl":
+        return _read_json_lines(text, shown, needed)
+    return _read_csv(text, "\t" if kind == "tsv" else ",", shown)
+
+
+def _decoded(content: bytes, shown: str, encoding: str | None) -> str:
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
+    chosen = encoding or marked or "utf-8"
+    try:
+        if marked == "utf-8-sig" and codecs.lookup(chosen).name == "utf-8":
+            chosen = marked  # the mark is not part of the first column's name
+        return content.decode(chosen)
+    except LookupError as error:
+        raise InputError(
+            f"There is no text encoding called {encoding!r}. Known ones are utf-8, cp1252, latin-1, utf-16 and many more."
+        ) from error
+    except UnicodeError as error:
+        start = error.start if isinstance(error, UnicodeDecodeError) else 0
+        line = content.count(b"\n", 0, start) + 1
+        if encoding:
+            raise InputError(f"{shown} cannot be read as {encoding}: line {line} has bytes that do not fit it.") from error
+        raise InputError(f"{shown} is not UTF-8: line {line} has bytes that do not fit it. {_advice(content, start)}") from error
+
+
+def _advice(content: bytes, start: int) -> str:
+    """What to do about a file that is not UTF-8, with the encoding that it looks like."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415 (slow to import, and needed only here)
+
+    # Around the first odd byte is enough to tell, and quick for a large file.
+    sample = content[max(0, start - 50_000) : start + 50_000]
+    if b"\0" in sample[:1000]:
+        return "It does not look like text at all; it must be CSV, JSON lines or Parquet."
+    best = from_bytes(sample).best()
+    if best is None:
+        return "Its encoding could not be told; name it with --encoding, or convert the file to UTF-8."
+    name = best.encoding.replace("_", "-")
+    return f"It looks like {name}: read it with --encoding {name} and check a few names with accents, or convert the file to UTF-8."
+
+
+def _read_csv(text: str, delimiter: str, shown: str) -> tuple[list[str], Iterator[Sequence[str]]]:
+    # newline="" leaves line ends inside quotes alone; strict refuses broken quoting instead of guessing.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = _csv_rows(reader, shown)
+    _, columns = next(rows)
+    if len(columns) == 1 and delimiter == ",":
+        for other, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+            if other in columns[0]:
+                raise InputError(f"{shown} has one column by commas; it seems to be separated by {called}. Save it with commas (CSV).")
+    _check_columns(columns, shown)
+    return columns, _even_rows(rows, len(columns), shown)
+
+
+def _csv_rows(reader: Any, shown: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row that is not blank, with the line it begins on."""
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{shown}, line {line}: {error}. Text with commas, quotes or line ends must be in double quotes.") from error
+
+
+def _even_rows(rows: Iterator[tuple[int, list[str]]], width: int, shown: str) -> Iterator[Sequence[str]]:
+    for line, row in rows:
+        if len(row) != width:
+            more = "more" if len(row) > width else "fewer"
+            raise InputError(f"{shown}, line {line}: {len(row)} values, {more} than the {width} columns of the first line.")
+        yield row
+
+
+def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> tuple[list[str], Iterable[Sequence[str]]]:
+    columns: dict[str, int] = {}
+    rows: list[dict[str, str]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
+            raise InputError(f"{shown}, line {number}: not a JSON object on one line ({reason}).") from error
+        if not isinstance(found, dict):
+            raise InputError(f"{shown}, line {number}: JSON lines need one object a line, not a {type(found).__name__}.")
+        row = {}
+        for column, value in found.items():
+            columns.setdefault(column, len(columns))
+            if needed is not None and column not in needed:
+                continue
+            try:
+                row[column] = text_of(value)
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{shown}, line {number}, column {column!r}: {_unusable(error)}.") from error
+        rows.append(row)
+    _check_columns(list(columns), shown)
+    return list(columns), ([row.get(column, "") for column in columns] for row in rows)
+
+
+def _read_parquet(path: Path, needed: set[str] | None) -> tuple[list[str], Iterable[Sequence[str]]]:
+    import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+            _check_columns(columns, path.name)
+            found = file.read(columns=[column for column in columns if needed is None or column in needed])
+            count = file.metadata.num_rows
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path.name} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+    texts: list[list[str]] = []
+    for column in columns:
+        if column not in found.column_names:
+            texts.append([""] * count)
+            continue
+        values = found.column(column)
+        if pa.types.is_timestamp(values.type):  # nanoseconds would need pandas; nobody's birthday does
+            values = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False)
+        try:
+            texts.append([text_of(value) for value in values.to_pylist()])
+        except (TypeError, ValueError, pa.ArrowException) as error:
+            raise InputError(f"{path.name}, column {column!r}: {_unusable(error)}.") from error
+    return columns, zip(*texts)
+
+
+# Checks
+
+
+def _unusable(error: Exception) -> str:
+    return "a text that is not valid Unicode" if isinstance(error, UnicodeError) else str(error)
+
+
+def _check_columns(columns: Sequence[str], shown: str) -> None:
+    if any("\0" in column for column in columns):
+        raise InputError(f"{shown} is not a table: its first line is not text.")
+    seen: set[str] = set()
+    for number, column in enumerate(columns, start=1):
+        if not column.strip():
+            raise InputError(f"{shown}: column {number} has no name.")
+        if column in seen:
+            raise InputError(f"{shown}: two columns are called {column!r}.")
+        seen.add(column)
+
+
+def _column(columns: Sequence[str], wanted: str, shown: str) -> int:
+    if wanted not in columns:
+        raise InputError(f"{shown} has no column {wanted!r}.{_nearest(wanted, columns)} It has: {', '.join(columns)}.")
+    return columns.index(wanted)
+
+
+def _nearest(wanted: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(wanted, known, n=1) or [name for name in known if name.lower() == wanted.lower()]
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _check_ids(ids: Sequence[str], id_column: str, shown: str) -> None:
+    first: dict[str, int] = {}
+    for position, own in enumerate(ids):
+        if not own:
+            raise InputError(f"{shown}: the row at position {position} has no id in column {id_column!r}.")
+        if own in first:
+            raise InputError(
+                f"{shown}: the id {own!r} in column {id_column!r} stands at positions {first[own]} and {position}; ids must be unique."
+            )
+        first[own] = position

@@ -1,0 +1,116 @@
+"""Both owners prepare alike; what is too long is refused by position or cut as agreed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.errors import InputError
+from blindlabel.language import case
+from blindlabel.records.preparation import (
+    DEFAULT_STEPS,
+    STEPS,
+    Lengths,
+    TooLongError,
+    check_steps,
+    fit,
+    gives_lower_case,
+    prepare,
+    prepare_table,
+    prepare_text,
+)
+from blindlabel.records.tables import Table
+
+TABLE = Table("people", ("7", "8"), ("given", "surname"), (("Zoë", "O'Neil-Smith"), ("", "")))
+
+
+@pytest.mark.parametrize(
+    ("step", "text", "prepared"),
+    [
+        ("nfkc", "ﬁne Ａ1 e\u0301", "fine A1 é"),
+        ("ascii", "Müller Москва", "Muller Moskva"),
+        ("collapse_space", " a\t\u00a0 b\n", "a b"),
+        ("strip_punctuation", "O'Neil-Smith, J. (PS/LX) 5€", "ONeilSmith  J   PS LX  5 "),
+        ("lower", "ÉCOLE ß", "école ß"),
+    ],
+)
+def test_each_step_does_what_it_says(step: str, text: str, prepared: str) -> None:
+    assert prepare_text(text, [step]) == prepared
+
+
+def test_steps_run_in_the_order_given() -> None:
+    assert prepare_text("É…", ["ascii", "strip_punctuation"]) == "E   "
+    assert prepare_text("É…", ["strip_punctuation", "ascii"]) == "E "
+
+
+def test_the_default_keeps_unicode_and_case() -> None:
+    assert prepare_text("  Zoë  Müller ", DEFAULT_STEPS) == "Zoë Müller"
+
+
+def test_unknown_and_repeated_steps_are_refused() -> None:
+    assert check_steps(iter(STEPS)) == tuple(STEPS)
+    with pytest.raises(InputError, match=r"no preparation step 'nkfc'. Did you mean 'nfkc'"):
+        check_steps(["nkfc"])
+    with pytest.raises(InputError, match="'lower' is named twice"):
+        check_steps(["lower", "lower"])
+
+
+def test_a_record_has_the_agreed_attributes_in_the_agreed_order() -> None:
+    record = prepare(TABLE.row(0), ["surname", "given", "age"], ["strip_punctuation", "lower"])
+    assert dict(record.attributes) == {"surname": "oneilsmith", "given": "zoë", "age": ""}
+    assert record.whole == "oneilsmith | zoë | "
+
+
+def test_too_long_is_refused_with_position_and_length() -> None:
+    record = prepare({"given": "abcdef", "surname": "gh"}, ["given", "surname"], [])
+    assert fit(record, Lengths(record=11, attribute=6), 3) is record
+    with pytest.raises(TooLongError, match=r"position 3 .* its given has 6 characters .* encodes 5"):
+        fit(record, Lengths(record=11, attribute=5), 3)
+    with pytest.raises(TooLongError, match=r"position 4 .* the whole record has 11 characters .* encodes 10"):
+        fit(record, Lengths(record=10), 4)
+
+
+def test_cutting_cuts_attributes_first_and_then_the_whole() -> None:
+    record = prepare({"given": "abcdef", "surname": "ghijkl"}, ["given", "surname"], [])
+    cut = fit(record, Lengths(record=8, attribute=4, too_long="cut"), 0)
+    assert dict(cut.attributes) == {"given": "abcd", "surname": "ghij"}
+    assert cut.whole == "abcd | g"
+
+
+def test_the_whole_may_be_any_length_where_only_attributes_are_encoded() -> None:
+    record = prepare({"given": "abcdef", "surname": "ghijkl"}, ["given", "surname"], [])
+    assert fit(record, Lengths(record=8, whole=False), 0) is record
+    assert fit(record, Lengths(record=5, too_long="cut", whole=False), 0).whole == "abcde | ghijk"
+
+
+def test_rows_of_a_table_are_prepared_in_the_order_asked() -> None:
+    records = prepare_table(TABLE, [1, 0], ["given", "surname"], ["lower"], Lengths(148))
+    assert [record.whole for record in records] == [" | ", "zoë | o'neil-smith"]
+    with pytest.raises(InputError, match="people has no attribute 'age'"):
+        prepare_table(TABLE, [0], ["age"], [], Lengths(148))
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "a\0b", "👩‍👩‍👧 ok", "\u0301", "ﷺ" * 50])
+def test_odd_texts_pass_every_step_and_limit(text: str) -> None:
+    prepared = fit(prepare({"a": text}, ["a"], list(STEPS)), Lengths(148, too_long="cut"), 0)
+    assert len(prepared.whole) <= 148
+
+
+def test_where_lower_case_is_certain() -> None:
+    assert gives_lower_case(["nfkc", "lower", "collapse_space"])
+    assert not gives_lower_case(["lower", "ascii"])
+    assert not gives_lower_case(["nfkc"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=40), st.permutations(list(STEPS)), st.integers(0, 5))
+def test_preparation_promises_hold_for_any_text(text: str, order: list[str], count: int) -> None:
+    steps = order[:count]
+    prepared = prepare_text(text, steps)
+    if gives_lower_case(steps):
+        assert case.lower(prepared) == prepared
+    if steps and steps[-1] == "collapse_space":
+        assert prepared == " ".join(prepared.split())
+    if steps and steps[-1] == "ascii":
+        assert prepared.isascii()
