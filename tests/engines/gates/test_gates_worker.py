@@ -50,20 +50,23 @@ def test_a_worker_of_another_version_is_refused() -> None:
         wire.expect_greeting(io.BytesIO(b"blindlabel gates worker 99\n"))
 
 
-def test_without_a_suitable_python_one_sentence_says_what_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(remote.PYTHON_VARIABLE, str(tmp_path / "none" / "python"))
-    monkeypatch.setattr(remote, "candidates", lambda: [tmp_path / "none" / "python"])
+def test_the_named_python_is_tried_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(remote.PYTHON_VARIABLE, str(tmp_path / "python"))
+    assert remote.candidates()[0] == tmp_path / "python"
+    assert remote.candidates()[-1] == Path(sys.executable)
+
+
+def test_without_a_suitable_python_one_sentence_says_what_is_needed(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match=r"Python 3\.10 .* `make gates` makes one.*none/python is not there"):
-        remote.find_python()
+        remote.find_python([tmp_path / "none" / "python"])
 
 
-def test_a_python_that_cannot_import_openfhe_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_python_that_cannot_import_openfhe_is_passed_over(tmp_path: Path) -> None:
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\necho 'pyenv: python3.10: command not found' >&2\nexit 127\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(remote, "candidates", lambda: [broken])
     with pytest.raises(EngineUnavailable, match=r"cannot use OpenFHE \(pyenv: python3\.10: command not found"):
-        remote.find_python()
+        remote.find_python([broken])
 
 
 def test_the_worker_says_why_when_openfhe_is_missing() -> None:

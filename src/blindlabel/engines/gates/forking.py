@@ -10,7 +10,6 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from blindlabel.engines.gates import parcels
 from blindlabel.engines.gates.circuit import all_of, any_of
 from blindlabel.engines.gates.library import Ciphertext, Context
 from blindlabel.engines.gates.published import byte_equal
@@ -47,7 +46,7 @@ _Bytes = Sequence[Sequence[Ciphertext]]
 
 def _compared(shared: tuple[Context, _Bytes, _Bytes], places: Sequence[tuple[int, int]]) -> bytes:
     library, a, b = shared
-    return parcels.packed_values(library.values_of([byte_equal(library, a[i], b[k]) for i, k in places]))
+    return library.packed([byte_equal(library, a[i], b[k]) for i, k in places])
 
 
 def is_in_parallel(library: Context, a: _Bytes, b: _Bytes, workers: int) -> Ciphertext:
@@ -59,5 +58,5 @@ def is_in_parallel(library: Context, a: _Bytes, b: _Bytes, workers: int) -> Ciph
     shares = [places[start::workers] for start in range(min(workers, len(places)))]
     equal: dict[tuple[int, int], Ciphertext] = {}
     for share, packed in zip(shares, in_forks(_compared, (library, a, b), shares, workers)):
-        equal |= zip(share, library.ciphertexts_of(parcels.unpacked_values(packed, len(share))))
+        equal |= zip(share, library.unpacked(packed, len(share)))
     return any_of(library, [all_of(library, [equal[i, j + i] for i in range(len(a))]) for j in positions])

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.gates.parcels import DIMENSION, MODULUS_BITS, Values, squeezed, unsqueeze
+from blindlabel.engines.gates.parcels import DIMENSION, MODULUS_BITS, Values, packed_values, squeezed, unpacked_values, unsqueeze
 from blindlabel.engines.interface import EngineUnavailable, ParcelError
 
 Ciphertext = Any
@@ -142,6 +142,18 @@ class Context:
                 (folder / "ciphertext").write_bytes(self._head + row[:DIMENSION].astype("<u8").tobytes() + self._tail + body)
                 ciphertexts.append(self._read(folder / "ciphertext", self.module.DeserializeLWECiphertext))
         return ciphertexts
+
+    def packed(self, ciphertexts: list[Ciphertext]) -> bytes:
+        """Ciphertexts as they travel."""
+        return packed_values(self.values_of(ciphertexts))
+
+    def unpacked(self, packed: bytes, count: int) -> list[Ciphertext]:
+        """The reverse."""
+        return self.ciphertexts_of(unpacked_values(packed, count))
+
+    def serialized_size(self, ciphertext: Ciphertext) -> int:
+        """The bytes that OpenFHE itself writes for one."""
+        return len(self._written(ciphertext))
 
     def _layout(self) -> tuple[bytes, bytes]:
         """What OpenFHE writes before and behind a ciphertext's vector, learnt from a constant whose numbers are known."""

@@ -87,15 +87,14 @@ def _reason_against(python: Path) -> str | None:
     return f"cannot use OpenFHE ({last[0]})"
 
 
-def find_python() -> Path:
-    """A Python in which OpenFHE imports, or EngineUnavailable with what was tried."""
+def find_python(pythons: Sequence[Path] | None = None) -> Path:
+    """The first of these (else of `candidates`) in which OpenFHE imports, or EngineUnavailable with what was tried."""
     reasons = []
-    for python in candidates():
+    for python in candidates() if pythons is None else pythons:
         reason = _reason_against(python)
         if reason is None:
             return python
-        if reason != "is not there" or str(python) == os.environ.get(PYTHON_VARIABLE):
-            reasons.append(f"{python} {reason}")
+        reasons.append(f"{python} {reason}")
     raise EngineUnavailable(
         "The gates engine needs an environment with Python 3.10 (or 3.12 on a system as new as Ubuntu 24.04) on 64-bit Linux in which "
         f"openfhe imports. `make gates` makes one, or {PYTHON_VARIABLE} names its python. Tried: {'; '.join(reasons)}"
