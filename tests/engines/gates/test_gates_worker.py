@@ -80,6 +80,7 @@ def test_the_worker_says_why_when_openfhe_is_missing() -> None:
     )
     assert done.returncode == 3
     assert "needs the library openfhe" in done.stderr and "Traceback" not in done.stderr
+    assert "needs" not in done.stderr.splitlines()[-1], "the last line is the bare reason"
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ class LocalGatesEngine:
         for number, record in enumerate(bits):
             values = library.values_of([library.encrypt(bit) for bit in record])
             if progress is not None:
-                progress("encrypting", (number + 1) / len(bits))
+                progress("encrypt", (number + 1) / len(bits))
             yield parcels.batch(Kind.RECORD, terms, key_id, record=number, values=values)
 
     def evaluate(
@@ -72,7 +72,7 @@ class LocalGatesEngine:
     ) -> Iterator[bytes]:
         circuit = compiled(terms, questions)
         key_id, library = _with_public_key(terms, public)
-        work = _Work(terms, key_id, circuit, library)
+        work = _Work(terms, key_id, circuit, library, progress if workers <= 1 else None)
 
         def tasks() -> Iterator[_Task]:
             for number, parcel in enumerate(parcels):
@@ -82,7 +82,7 @@ class LocalGatesEngine:
 
         for number, answers in enumerate(in_forks(_answered, work, tasks(), workers)):
             if progress is not None:
-                progress("evaluating", min(1.0, (number + 1) / max(1, terms.records)))
+                progress("evaluate", min(1.0, (number + 1) / max(1, terms.records)))
             yield answers
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
@@ -120,6 +120,8 @@ class _Work:
     key_id: bytes
     circuit: Compiled
     library: Context
+    progress: Progress | None
+    """Told after every gate; None in forked processes, which cannot."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,13 @@ def _answered(work: _Work, task: _Task) -> bytes:
     values = parcels.opened_batch(Kind.RECORD, work.terms, task.parcel, work.key_id, record=task.number, count=size)
     wanted = circuit.netlist.inputs_of(circuit.answers)
     inputs = dict(zip(wanted, library.ciphertexts_of(values[wanted])))
-    outputs = run(circuit.netlist, circuit.answers, inputs, library)
+    whole = max(1, circuit.gates * work.terms.records)
+
+    def done(gates: int) -> None:
+        if work.progress is not None:
+            work.progress("evaluate", min(1.0, (task.number * circuit.gates + gates) / whole))
+
+    outputs = run(circuit.netlist, circuit.answers, inputs, library, done)
     masked = [library.and_(output, mask) for output, mask in zip(outputs, library.ciphertexts_of(task.masks))]
     return parcels.batch(Kind.ANSWERS, work.terms, work.key_id, record=task.number, values=library.values_of(masked))
 

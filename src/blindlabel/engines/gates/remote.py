@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ import numpy as np
 from blindlabel.engines import interface
 from blindlabel.engines.gates import wire
 from blindlabel.engines.gates.compiling import compiled, refusal
+from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.interface import Answers, Assist, EngineError, EngineUnavailable, Keys, Progress, Terms
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
@@ -116,6 +118,9 @@ class RemoteGatesEngine:
     def encrypt(
         self, terms: Terms, public: bytes, records: Sequence[Record], *, workers: int = 1, progress: Progress | None = None
     ) -> Iterator[bytes]:
+        layout = Layout.of(terms)
+        for record in records:
+            layout.bits(record)  # what does not fit is said before a worker starts
         documents = [wire.record_document(record) for record in records]
         call = {"call": "encrypt", "terms": wire.terms_document(terms), "records": documents, "workers": workers}
         return _call(call, (public,), progress)
@@ -156,7 +161,12 @@ def _call(call: dict[str, Any], blobs: Iterable[bytes], progress: Progress | Non
     python = find_python()
     with tempfile.TemporaryFile() as complaints:
         worker = subprocess.Popen(  # noqa: S603
-            command(python, _WORKER), env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints
+            command(python, _WORKER),
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            start_new_session=True,  # so that it can be ended together with the processes it forks
         )
         assert worker.stdin is not None and worker.stdout is not None
         speaker = _Speaker(worker.stdin, call, blobs)
@@ -181,7 +191,8 @@ def _call(call: dict[str, Any], blobs: Iterable[bytes], progress: Progress | Non
             raise EngineError(f"The gates worker stopped ({said[0]}).") from error
         finally:
             if not finished:
-                worker.kill()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(worker.pid, signal.SIGKILL)
             worker.stdout.close()
             worker.wait()
             speaker.join()

@@ -3,7 +3,7 @@
     python -m blindlabel.engines.gates.worker
 
 `blindlabel.engines.gates.remote` starts it and speaks `blindlabel.engines.gates.wire` with it. With the single argument `--check` it only
-says whether OpenFHE can be used (exit code 0) or why not (3).
+says whether OpenFHE can be used (exit code 0) or why not (3, with the bare reason on the last line).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> int:
         try:
             library.context()
         except EngineError as error:
-            sys.stderr.write(f"{error}\n")
+            sys.stderr.write(f"{error}\n{error.__cause__ or error}\n")
             return 3
         return 0
     # Results leave by a descriptor of their own, so that nothing that OpenFHE prints can get between them.
