@@ -78,11 +78,18 @@ class TextCircuits:
         """A set of characters by deciding bit after bit from the highest; the netlist folds what is equal or constant."""
         if place < 0 or not codes:
             return self.netlist.constant(bool(codes))
-        high = self._decided(position, place - 1, frozenset(code & ~(1 << place) for code in codes if code >> place & 1))
-        low = self._decided(position, place - 1, frozenset(code for code in codes if not code >> place & 1))
+        highs = frozenset(code & ~(1 << place) for code in codes if code >> place & 1)
+        lows = frozenset(code for code in codes if not code >> place & 1)
+        high, low = self._decided(position, place - 1, highs), self._decided(position, place - 1, lows)
+        bit = self.bits[position][place]
         if high == low:
             return high
-        bit = self.bits[position][place]
+        if high == negated(low):
+            return self.netlist.xor(bit, low)
+        if lows <= highs:  # one branch holds the other: a gate less
+            return self.netlist.or_(low, self.netlist.and_(bit, high))
+        if highs <= lows:
+            return self.netlist.or_(high, self.netlist.and_(negated(bit), low))
         return self.netlist.or_(self.netlist.and_(bit, high), self.netlist.and_(negated(bit), low))
 
     def ended_at(self, position: int) -> Literal:
