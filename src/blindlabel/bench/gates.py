@@ -23,7 +23,7 @@ from blindlabel.engines.gates.forking import is_in_parallel
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import Context
 from blindlabel.engines.gates.remote import command, environment, find_python
-from blindlabel.engines.interface import EngineError, Terms
+from blindlabel.engines.interface import EngineError, EngineUnavailable, Terms
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.record import Record, View
 
@@ -40,7 +40,7 @@ def figures() -> dict[str, Any]:
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
-        raise EngineError(f"Measuring the gates engine failed: {last[0]}")
+        raise EngineUnavailable(f"Measuring the gates engine failed: {last[0]}")
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 

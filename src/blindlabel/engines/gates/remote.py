@@ -35,6 +35,8 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _CHECKOUT = _PACKAGE.parents[1]
 _WORKER = "blindlabel.engines.gates.worker"
 _CHECK_SECONDS = 120
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Threads do not survive a fork, and evaluation may fork."""
 
 
 def candidates() -> list[Path]:
@@ -64,7 +66,7 @@ def command(python: Path, module: str, *arguments: str) -> list[str]:
 def environment() -> dict[str, str]:
     """The worker's environment variables: nothing of our Python's, and one thread, since it may fork."""
     ours = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
-    return {**{name: value for name, value in os.environ.items() if name not in ours}, "OMP_NUM_THREADS": "1"}
+    return {**{name: value for name, value in os.environ.items() if name not in ours}, **ONE_THREAD}
 
 
 @lru_cache(maxsize=8)
@@ -188,7 +190,7 @@ def _call(call: dict[str, Any], blobs: Iterable[bytes], progress: Progress | Non
                 raise speaker.failure from error
             complaints.seek(0)
             said = complaints.read().decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
-            raise EngineError(f"The gates worker stopped ({said[0]}).") from error
+            raise wire.WireError(f"The gates worker stopped ({said[0]}).") from error
         finally:
             if not finished:
                 with contextlib.suppress(ProcessLookupError):

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import IO, Any
 
 from blindlabel.engines.interface import EngineError, Terms
+from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, in_order
 from blindlabel.language.functions import PREDICATES, Clear
 from blindlabel.language.limits import Limits
@@ -27,7 +28,7 @@ _LARGEST = 2**32
 CALL, BLOB, PROGRESS, ERROR, END = b"J", b"B", b"P", b"E", b"Z"
 
 
-class WireError(EngineError):
+class WireError(EngineError, OutsideError):
     """The other side of the pipe did not speak as it should; usually it has died."""
 
 
