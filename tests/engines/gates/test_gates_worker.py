@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from blindlabel.engines.gates import remote, wire
 from blindlabel.engines.interface import EngineUnavailable, ParcelError, QuestionError, RecordError, Terms
+from blindlabel.errors import OutsideError
 from blindlabel.language import read_question
 from blindlabel.language.formula import Atom, Formula, evaluate, in_order
 from blindlabel.language.record import Record, View
@@ -81,6 +82,16 @@ def test_the_worker_says_why_when_openfhe_is_missing() -> None:
     assert done.returncode == 3
     assert "needs the library openfhe" in done.stderr and "Traceback" not in done.stderr
     assert "needs" not in done.stderr.splitlines()[-1], "the last line is the bare reason"
+
+
+@pytest.mark.parametrize("says", ["echo hello", "echo 'blindlabel gates worker 1'"])
+def test_a_worker_that_dies_is_said_in_a_sentence(says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    dying = tmp_path / "python"
+    dying.write_text(f"#!/bin/sh\ncase \"$*\" in *--check) exit 0;; esac\n{says}\necho 'out of memory' >&2\nexit 1\n")
+    dying.chmod(0o755)
+    monkeypatch.setenv(remote.PYTHON_VARIABLE, str(dying))
+    with pytest.raises(OutsideError, match=r"The gates worker stopped \(out of memory\)"):
+        remote.RemoteGatesEngine().make_keys(Terms(("name",)))
 
 
 @pytest.mark.slow
