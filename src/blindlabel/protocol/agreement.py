@@ -12,10 +12,10 @@ import datetime
 import hashlib
 import json
 import secrets
-import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
+import tomllib
 from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.engines.interface import Terms
@@ -24,7 +24,7 @@ from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits as LanguageLimits
 from blindlabel.protocol.labels import MOST_ROUNDS, pairings
 from blindlabel.protocol.shape import COORDINATOR, Name, Position, Shape, canonical
-from blindlabel.records import preparation
+from blindlabel.records import preparation as preparing
 
 VERSION = 1
 LARGEST_FILE = 4 * 2**20
@@ -38,8 +38,8 @@ Whole = Annotated[int, Field(ge=1, le=10**9)]
 class Preparation(Shape):
     """What is done to every value before anything else."""
 
-    version: int = preparation.VERSION
-    steps: tuple[Label, ...] = preparation.DEFAULT_STEPS
+    version: int = preparing.VERSION
+    steps: tuple[Label, ...] = preparing.DEFAULT_STEPS
     too_long: Literal["refuse", "cut"] = "refuse"
 
 
@@ -131,9 +131,9 @@ class Agreement(Shape):
         """The limits in the question language's own terms."""
         return LanguageLimits(**self.limits.model_dump())
 
-    def lengths(self) -> preparation.Lengths:
+    def lengths(self) -> preparing.Lengths:
         """The lengths in the preparation's own terms."""
-        return preparation.Lengths(self.encoding.record_length, self.encoding.attribute_length, self.preparation.too_long)
+        return preparing.Lengths(self.encoding.record_length, self.encoding.attribute_length, self.preparation.too_long)
 
     def terms(self) -> Terms:
         """The part that engines need."""
@@ -145,7 +145,7 @@ class Agreement(Shape):
             attribute_length=self.encoding.attribute_length,
             encode_whole=self.encoding.whole,
             encode_attributes=self.encoding.attributes,
-            case="lower" if preparation.gives_lower_case(self.preparation.steps) else "both",
+            case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
             functions=self.encoding.functions,
             counting=self.encoding.counting,
             negation=self.encoding.negation,
@@ -201,8 +201,8 @@ def _contradictions(agreement: Agreement) -> Iterator[str]:
     """Everything that the shape alone does not refuse."""
     if agreement.version != VERSION:
         yield f"version is {agreement.version}, and this program speaks version {VERSION}"
-    if agreement.preparation.version != preparation.VERSION:
-        yield f"preparation.version is {agreement.preparation.version}, and this program prepares by version {preparation.VERSION}"
+    if agreement.preparation.version != preparing.VERSION:
+        yield f"preparation.version is {agreement.preparation.version}, and this program prepares by version {preparing.VERSION}"
     if len(agreement.owners) < 2:
         yield "owners: at least two are needed"
     if len(set(agreement.owners)) != len(agreement.owners):
@@ -219,7 +219,7 @@ def _contradictions(agreement: Agreement) -> Iterator[str]:
         except ValueError:
             yield f"deadline: there is no day {agreement.deadline}"
     try:
-        preparation.check_steps(agreement.preparation.steps)
+        preparing.check_steps(agreement.preparation.steps)
     except InputError as error:
         yield f"preparation.steps: {error}"
     yield from _contradictions_of_sampling(agreement)

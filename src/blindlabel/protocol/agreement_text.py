@@ -46,7 +46,7 @@ def _top(agreement: Agreement) -> str:
             ("name", agreement.name, "What the study is called."),
             ("criteria", agreement.criteria, "When are two records a match? In words, for the people who write the questions."),
             ("owners", agreement.owners, "The organisations that hold a table, two or more: small letters, digits and hyphens."),
-            ("attributes", agreement.attributes, "The attributes that questions can name, in order. Each owner maps its own columns to these names."),
+            ("attributes", agreement.attributes, "What questions can name, in order. Each owner maps its own columns to these."),
             ("rounds", agreement.rounds, "How often a record is asked at most; pairs without agreement after that are discarded."),
             ("deadline", agreement.deadline, 'The day the study shall be done, as "2030-01-31"; empty: none.'),
             ("salt", agreement.salt, "Random, new for every study; hashing is salted with it. Not secret."),
@@ -69,7 +69,7 @@ def _sampling(agreement: Agreement) -> str:
     sampling = agreement.sampling
     text = "[sampling]\n" + _lines(
         [
-            ("method", sampling.method, '"uniform", "enriched" (more likely partners; see docs/security.md) or "rows" (positions given below).'),
+            ("method", sampling.method, '"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
             ("records", sampling.records, "Rows of each table, at most."),
             ("share", sampling.share, "enriched: the share of sampled rows that shall have a likely partner."),
             ("blocking", sampling.blocking, "enriched: the attributes that blocking keys are made from."),
@@ -116,6 +116,10 @@ def _budget(agreement: Agreement) -> str:
     return "[budget]\n" + _lines(
         [
             ("records_asked", budget.records_asked, "Questions of one owner over all rounds; absent: rounds times records."),
-            ("assist_calls", budget.assist_calls, "Times one owner may ask the coordinator to refresh blinded ciphertexts, in the whole study."),
+            (
+                "assist_calls",
+                budget.assist_calls,
+                "Times one owner may ask the coordinator to refresh blinded ciphertexts, in the whole study.",
+            ),
         ]
     )

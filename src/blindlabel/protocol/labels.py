@@ -1,7 +1,7 @@
 """Labels of a pairing, and what a round of answers adds to them.
 
-The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an open pair, any other value v
-is an agreed pair with label v & 1, agreed in round v >> 1. Rules:
+The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an open pair, any other
+value v is an agreed pair with label v & 1, agreed in round v >> 1. Rules:
 
 1. A pair once agreed keeps its label and round, whatever later answers say.
 2. An open pair is agreed in the round in which both owners' answers for it are equal; the label is that answer.
@@ -42,7 +42,8 @@ def settle(
 ) -> tuple[Labels, Tally]:
     """The labels after a round, and how the open pairs of the round were answered.
 
-    `first_answers` has a row for each of `first_asked` and a column for each record of the second owner; `second_answers` the other way round.
+    `first_answers` has a row for each of `first_asked` and a column for each record of the second owner; `second_answers` the other way
+    round.
     """
     rows, columns = labels.shape
     if first_answers.shape != (len(first_asked), columns) or second_answers.shape != (len(second_asked), rows):
@@ -76,7 +77,8 @@ def _spread(rows: int, columns: int, asked: Sequence[int], answers: Answers) -> 
 
 def open_counts(labels: Labels, *, axis: int) -> npt.NDArray[np.int64]:
     """For each record of one side (axis 0: first owner, 1: second) on how many open pairs it stands."""
-    return np.count_nonzero(labels == 0, axis=1 - axis).astype(np.int64)
+    counts: npt.NDArray[np.int64] = np.count_nonzero(labels == 0, axis=1 - axis).astype(np.int64)
+    return counts
 
 
 def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:

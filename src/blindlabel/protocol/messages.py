@@ -1,12 +1,12 @@
 """Messages: their kinds, their one encoding, their limits.
 
-A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by one line of canonical JSON. Rules that `parse` enforces before
-anybody looks at the content:
+A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by one line of canonical JSON. Rules that `parse` enforces
+before anybody looks at the content:
 
 1. at most `LARGEST` bytes; the first line exactly as above; UTF-8; JSON that is byte for byte its own canonical form, so there is one
    encoding of every message and one digest;
-2. the header names version, study (the agreement's hash), sender, receiver, kind, round and sequence; the body has exactly the fields of its
-   kind, each within its bounds; no floating point anywhere;
+2. the header names version, study (the agreement's hash), sender, receiver, kind, round and sequence; the body has exactly the fields of
+   its kind, each within its bounds; no floating point anywhere;
 3. large bodies are not in the message: it names them by hash and length (`Blob`);
 4. the signature (Ed25519) covers the JSON line under a fixed prefix. Whose key must hold is the receiver's business (`Signed.check`).
 
@@ -154,11 +154,19 @@ class Truth(Shape):
     pairings: Annotated[tuple[Pairing, ...], Field(max_length=100)]
 
 
-Body = Join | Confirm | Blocking | Records | Answers | Assist | Assisted | Keys | Sample | Relay | Round | Truth
+class Again(Shape):
+    """coordinator to owner: the answers about this owner in this round could not be read; evaluate once more and send them again."""
+
+    peer: Name
+    digest: Hex32
+    """Of the message that could not be used."""
+
+
+Body = Join | Confirm | Blocking | Records | Answers | Assist | Assisted | Keys | Sample | Relay | Round | Again | Truth
 
 KINDS: dict[str, type[Shape]] = {
     "join": Join, "confirm": Confirm, "blocking": Blocking, "records": Records, "answers": Answers, "assist": Assist, "assisted": Assisted,
-    "keys": Keys, "sample": Sample, "relay": Relay, "round": Round, "truth": Truth,
+    "keys": Keys, "sample": Sample, "relay": Relay, "round": Round, "again": Again, "truth": Truth,
 }  # fmt: skip
 _KIND_OF = {shape: kind for kind, shape in KINDS.items()}
 FROM_OWNERS = frozenset({"join", "confirm", "blocking", "records", "answers", "assist"})
@@ -321,7 +329,8 @@ def _blobs(value: Any) -> Iterator[Blob]:
 
 
 def join_proof(invitation: bytes, study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str) -> str:
-    """The proof that goes into a join: the invitation's code is the seed of a signing key of which the coordinator keeps the public half."""
+    """The proof that goes into a join: the invitation's code is the seed of a signing key of which the coordinator keeps the public
+    half."""
     claim = _join_claim(study, owner, records, envelope_key, signing_key, token_hash)
     return nacl.signing.SigningKey(invitation).sign(claim).signature.hex()
 

@@ -2,9 +2,9 @@
 
 - uniform: every set of rows is equally likely;
 - rows: the agreement names them;
-- enriched: owners send, for every row and every other owner, a few keyed hashes (blocking keys under a secret that only the two owners have);
-  rows with a hash in common are likely partners. The coordinator picks partners until the agreed share of the sample has one, then fills up
-  uniformly. The coordinator learns which rows of two owners share a blocking key, and how often keys repeat; not the keys.
+- enriched: owners send, for every row and every other owner, a few keyed hashes (blocking keys under a secret that only the two owners
+  have); rows with a hash in common are likely partners. The coordinator picks partners until the agreed share of the sample has one,
+  then fills up uniformly. The coordinator learns which rows of two owners share a blocking key, and how often keys repeat; not the keys.
 
 Chance comes from `Draw`; outside of simulations that is `secrets.randbelow`.
 """
@@ -79,9 +79,7 @@ def enriched(
     quota = {owner: round(share * min(wanted, size)) for owner, size in sizes.items()}
     candidates = _shuffled(_partners(sizes, hashes), draw)
     for first, row, second, partner in candidates:
-        room = all(
-            place in picked[owner] or len(picked[owner]) < quota[owner] for owner, place in ((first, row), (second, partner))
-        )
+        room = all(place in picked[owner] or len(picked[owner]) < quota[owner] for owner, place in ((first, row), (second, partner)))
         if room:
             picked[first].add(row)
             picked[second].add(partner)
@@ -99,9 +97,9 @@ def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes])
         for second in owners[index + 1 :]:
             left = _rows_by_hash(hashes[(first, second)], sizes[first])
             right = _rows_by_hash(hashes[(second, first)], sizes[second])
-            for hash in left.keys() & right.keys():
-                if len(left[hash]) * len(right[hash]) <= 16:
-                    found.update(((first, row, second, partner), None) for row in left[hash] for partner in right[hash])
+            for key in left.keys() & right.keys():
+                if len(left[key]) * len(right[key]) <= 16:
+                    found.update(((first, row, second, partner), None) for row in left[key] for partner in right[key])
     return sorted(found)
 
 
@@ -109,8 +107,8 @@ def _rows_by_hash(body: bytes, size: int) -> dict[bytes, list[int]]:
     if len(body) != size * _ROW_BYTES:
         raise NotFitting("The blocking hashes have not the size that the table asks for.")
     rows: dict[bytes, list[int]] = {}
-    for number, (hash,) in enumerate(struct.iter_unpack(f"{HASH_BYTES}s", body)):
-        rows.setdefault(hash, []).append(number // KEYS_PER_ROW)
+    for number, (key,) in enumerate(struct.iter_unpack(f"{HASH_BYTES}s", body)):
+        rows.setdefault(key, []).append(number // KEYS_PER_ROW)
     return rows
 
 
