@@ -13,7 +13,7 @@ import traceback
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import check, demo, language, try_
+from blindlabel.cli import check, demo, generate, language, try_
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -30,6 +30,7 @@ app.command("demo")(demo.demo)
 app.command("check")(check.check)
 app.command("try")(try_.try_)
 app.command("language")(language.language)
+app.command("generate")(generate.generate)
 
 
 def _version(wanted: bool) -> None:

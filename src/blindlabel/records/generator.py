@@ -1,0 +1,307 @@
+"""Synthetic tables with a known truth: two tables and the pairs that belong together. For demonstrations, tests and benchmarks.
+
+Persons are made after the manner of Febrl: the same error kinds (typing, scanning, hearing, swapped and missing values) and the missing
+rates that the publication's table gives. Everything follows from the seed, on any machine. Nothing here is secret, so `random` is right.
+
+Damage strikes the rows of both tables alike, whether a row has a partner or not, and ids are random numbers: neither tells the truth.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import MappingProxyType
+
+from blindlabel.errors import InputError
+from blindlabel.records import vocabulary
+from blindlabel.records.tables import Table
+
+Fields = dict[str, str]
+
+PERSON_ATTRIBUTES = ("given_name", "surname", "sex", "age", "title", "address_1", "phone_number")
+PRODUCT_ATTRIBUTES = ("name", "brand", "price")
+MISSING: Mapping[str, float] = MappingProxyType(
+    {
+        "given_name": 0.018,
+        "surname": 0.013,
+        "sex": 0.212,
+        "age": 0.196,
+        "title": 0.575,
+        "address_1": 0.057,
+        "phone_number": 0.056,
+        "brand": 0.30,
+        "price": 0.10,
+    }
+)
+"""Share of rows without a value: for persons as in the publication's Febrl table."""
+
+LOST_ON_COPY = 0.2
+"""Share of the missing values that are lost in one row; the others are unknown of the person, so missing in every row about it."""
+
+CHANGES = (0.35, 0.30, 0.17, 0.10, 0.05, 0.03)
+"""How often a row has 0, 1, … 5 changes."""
+
+MOST_ROWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is made."""
+
+    rows: int
+    """Rows of each table."""
+    duplicates: int
+    """Rows of the second table that are about somebody in the first."""
+    copies: int = 1
+    """Rows of the second table about one and the same row of the first, at most."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Two tables and the truth about them, as pairs of ids."""
+
+    a: Table
+    b: Table
+    matches: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a kind of entity is and how its rows go wrong."""
+
+    attributes: tuple[str, ...]
+    make: Callable[[Random, Sequence[Fields]], Fields]
+    """A new entity; it may resemble some of those before."""
+    damage: Callable[[Random, Fields], None]
+    """One change to a row, in place. It never empties a value."""
+
+
+def generate(kind: str, size: Size, seed: int) -> Generated:
+    """Two tables of a kind (`persons` or `products`) and their matches."""
+    if kind not in KINDS:
+        raise InputError(f"There is no kind {kind!r} to generate; there are {', '.join(KINDS)}.")
+    _check(size)
+    chosen = KINDS[kind]
+    random = Random(f"{kind} {seed}")  # noqa: S311 (nothing secret)
+    entities: list[Fields] = []
+    for _ in range(2 * size.rows - size.duplicates):
+        entities.append(_with_unknowns(random, chosen.make(random, entities)))
+    in_a = list(range(size.rows))
+    # Every original stands there as often as it may be copied; a sample of that keeps to the limit.
+    in_b = random.sample([entity for entity in in_a for _ in range(size.copies)], size.duplicates) + list(range(size.rows, len(entities)))
+    random.shuffle(in_a)
+    random.shuffle(in_b)
+    ids = [f"{number:09d}" for number in random.sample(range(10**9), 2 * size.rows)]
+    a = _table("a", ids[: size.rows], [_row(random, chosen, entities[entity]) for entity in in_a], chosen)
+    b = _table("b", ids[size.rows :], [_row(random, chosen, entities[entity]) for entity in in_b], chosen)
+    id_in_a = dict(zip(in_a, a.ids))
+    matches = tuple((id_in_a[entity], id_b) for entity, id_b in zip(in_b, b.ids) if entity in id_in_a)
+    return Generated(a, b, matches)
+
+
+def write(generated: Generated, folder: Path, *, replace: bool = False) -> list[Path]:
+    """Write a.csv, b.csv and matches.csv; refuses to replace files unless told to."""
+    paths = [folder / name for name in ("a.csv", "b.csv", "matches.csv")]
+    present = [path for path in paths if path.exists()]
+    if present and not replace:
+        raise InputError(f"{present[0]} is there already. Choose another folder, or replace it with --force.")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file, not a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, table in zip(paths, (generated.a, generated.b)):
+        _write_csv(path, ("id", *table.attributes), [(own, *row) for own, row in zip(table.ids, table.rows)])
+    _write_csv(paths[2], ("id_a", "id_b"), generated.matches)
+    return paths
+
+
+def _check(size: Size) -> None:
+    if not 1 <= size.rows <= MOST_ROWS:
+        raise InputError(f"Rows must be 1 to {MOST_ROWS:,}, not {size.rows:,}.")
+    if size.copies < 1:
+        raise InputError("A row can have no fewer than 1 copy at most.")
+    if not 0 <= size.duplicates <= size.rows:
+        raise InputError(f"Duplicates must be 0 to the number of rows ({size.rows:,}), not {size.duplicates:,}.")
+
+
+def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: Kind) -> Table:
+    return Table(name, tuple(ids), kind.attributes, tuple(tuple(row[attribute] for attribute in kind.attributes) for row in rows))
+
+
+def _with_unknowns(random: Random, fields: Fields) -> Fields:
+    """The entity with what nobody knows of it left out, so that with the losses in single rows the missing rate comes out."""
+    for attribute in fields:
+        rate = MISSING.get(attribute, 0.0)
+        if random.random() < 1 - (1 - rate) / (1 - rate * LOST_ON_COPY):
+            fields[attribute] = ""
+    return fields
+
+
+def _row(random: Random, kind: Kind, entity: Fields) -> Fields:
+    """One table's row about an entity: changed here and there, and some values lost."""
+    row = dict(entity)
+    for _ in range(random.choices(range(len(CHANGES)), CHANGES)[0]):
+        kind.damage(random, row)
+    for attribute in row:
+        if random.random() < MISSING.get(attribute, 0.0) * LOST_ON_COPY:
+            row[attribute] = ""
+    return row
+
+
+def _common(random: Random, words: Sequence[str]) -> str:
+    """A word of the list, earlier ones more often (after Zipf)."""
+    return words[min(int(len(words) ** random.random() * 1.2) - 1, len(words) - 1)]
+
+
+# Persons
+
+
+def _person(random: Random, before: Sequence[Fields]) -> Fields:
+    sex = random.choice("fm")
+    invented = random.random() < 0.5
+    surname = _joined(random, vocabulary.SURNAME_STEMS, vocabulary.SURNAME_ENDS) if invented else _common(random, vocabulary.SURNAMES)
+    invented = random.random() < 0.5
+    street = _joined(random, vocabulary.STREET_STEMS, vocabulary.STREET_ENDS) if invented else _common(random, vocabulary.STREETS)
+    person = {
+        "given_name": _common(random, vocabulary.FEMALE_NAMES if sex == "f" else vocabulary.MALE_NAMES),
+        "surname": surname,
+        "sex": sex,
+        "age": str(min(int(random.triangular(0, 99, 35)), 98)),
+        "title": random.choice(vocabulary.TITLES[sex]),
+        "address_1": f"{street} {_common(random, vocabulary.STREET_KINDS)}",
+        "phone_number": f"0{random.choice('23478')} {random.randrange(10**8):08d}",
+    }
+    if before and random.random() < 0.15:  # households: people who share more than a match by chance would
+        relative = before[random.randrange(len(before))]
+        for shared in ("surname", "address_1", "phone_number")[: random.randint(1, 3)]:
+            person[shared] = relative[shared] or person[shared]
+    return person
+
+
+def _joined(random: Random, stems: Sequence[str], ends: Sequence[str]) -> str:
+    return random.choice(stems) + random.choice(ends)
+
+
+_DAMAGED = {"given_name": 22, "surname": 24, "address_1": 27, "phone_number": 14, "age": 7, "title": 2, "sex": 1, "swap": 3}
+
+
+def _damage_person(random: Random, row: Fields) -> None:
+    attribute = random.choices(list(_DAMAGED), list(_DAMAGED.values()))[0]
+    if attribute == "swap":
+        if row["given_name"] and row["surname"]:
+            row["given_name"], row["surname"] = row["surname"], row["given_name"]
+    elif not row[attribute]:
+        return
+    elif attribute == "sex":
+        row["sex"] = "m" if row["sex"] == "f" else "f"
+    elif attribute == "title":
+        row["title"] = random.choice(("mr", "ms", "mrs", "dr"))
+    elif attribute == "age":
+        row["age"] = str(max(0, int(row["age"]) + random.choice((-1, 1, -10, 10))))
+    elif attribute == "phone_number":
+        row["phone_number"] = typing_error(random, row["phone_number"])
+    else:
+        row[attribute] = random.choices((typing_error, scanning_error, hearing_error, spacing_error), (4, 2, 3, 1))[0](
+            random, row[attribute]
+        )
+
+
+# Errors. Each gives another text, or the same where it finds nothing to change; never an empty one.
+
+
+def typing_error(random: Random, text: str) -> str:
+    """A letter left out, doubled, hit beside, or two exchanged."""
+    place = random.randrange(len(text))
+    before, letter, after = text[:place], text[place], text[place + 1 :]
+    how = random.randrange(4)
+    if how == 0:
+        return before + after if len(text) > 1 else text
+    if how == 1:
+        return before + letter + random.choice(vocabulary.KEYBOARD.get(letter, letter)) + after
+    if how == 2:
+        return before + random.choice(vocabulary.KEYBOARD.get(letter, letter)) + after
+    return before + after[:1] + letter + after[1:]
+
+
+def scanning_error(random: Random, text: str) -> str:
+    """A letter taken for one that looks alike."""
+    return _alike(random, text, vocabulary.LOOK_ALIKE)
+
+
+def hearing_error(random: Random, text: str) -> str:
+    """A spelling taken for one that sounds alike."""
+    return _alike(random, text, vocabulary.SOUND_ALIKE)
+
+
+def _alike(random: Random, text: str, pairs: Sequence[Sequence[str]]) -> str:
+    possible = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in text]
+    if not possible:
+        return text
+    one, other = random.choice(possible)
+    places = [place for place in range(len(text)) if text.startswith(one, place)]
+    place = random.choice(places)
+    return text[:place] + other + text[place + len(one) :]
+
+
+def spacing_error(random: Random, text: str) -> str:
+    """A space too many or too few, or words in another order."""
+    words = text.split()
+    if len(words) > 1:
+        return "".join(words) if random.random() < 0.5 else " ".join(words[1:] + words[:1])
+    place = random.randrange(1, len(text)) if len(text) > 1 else 0
+    return f"{text[:place]} {text[place:]}" if place else text
+
+
+# Products
+
+
+def _product(random: Random, before: Sequence[Fields]) -> Fields:
+    if before and random.random() < 0.2:  # the same thing in another make: one model number apart
+        like = before[random.randrange(len(before))]
+        if like["brand"]:
+            words = like["name"].split()
+            words[1] = words[1][:-1] + str((int(words[1][-1]) + random.randint(1, 9)) % 10)
+            return {**like, "name": " ".join(words)}
+    brand = _common(random, vocabulary.BRANDS)
+    letters = "".join(random.choices("abcdefghklmnprstvwx", k=random.randint(1, 3)))
+    model = f"{letters}{random.choice(('', '-'))}{random.randrange(10, 10_000)}"
+    features = random.sample(vocabulary.FEATURES, random.randint(1, 3))
+    price = f"{random.randint(5, 900)}.{random.choice(('00', '50', '95', '99'))}"
+    return {"name": " ".join([brand, model, _common(random, vocabulary.PRODUCTS), *features]), "brand": brand, "price": price}
+
+
+def _damage_product(random: Random, row: Fields) -> None:
+    words = row["name"].split()
+    place = random.randrange(len(words))
+    how = random.choices(("hyphen", "shorten", "drop", "move", "price", "typing"), (3, 3, 3, 2, 2, 1))[0]
+    if how == "hyphen":
+        words = [word.replace("-", "") if "-" in word else word for word in words]
+    elif how == "shorten":
+        words = [vocabulary.ABBREVIATIONS.get(word, word) for word in words]
+    elif how == "drop" and len(words) > 3:
+        del words[random.randrange(2, len(words))]
+    elif how == "move":
+        words.append(words.pop(place))
+    elif how == "price" and row["price"]:
+        row["price"] = f"{float(row['price']) * random.uniform(0.8, 1.2):.2f}"
+    elif how == "typing":
+        words[place] = typing_error(random, words[place])
+    row["name"] = " ".join(words)
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "persons": Kind(PERSON_ATTRIBUTES, _person, _damage_person),
+        "products": Kind(PRODUCT_ATTRIBUTES, _product, _damage_product),
+    }
+)
+"""What can be generated."""
