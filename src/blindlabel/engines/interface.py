@@ -4,8 +4,8 @@ A study's life on an engine:
 
 1. the coordinator calls `make_keys(terms)` and gives the public part to every owner;
 2. an owner calls `encrypt(terms, public, records)`, which yields parcels (bytes) for the other owner;
-3. the other owner calls `evaluate(terms, public, parcels, questions, assist)`, which yields answer parcels for the coordinator; `assist` carries
-   requests to whoever holds the secret key and brings back the reply;
+3. the other owner calls `evaluate(terms, public, parcels, questions, assist)`, which yields answer parcels for the coordinator;
+   `assist` carries requests to whoever holds the secret key and brings back the reply;
 4. the coordinator serves `assist(terms, secret, request)` and reads the answers with `decrypt(terms, secret, parcels, …)`.
 
 Every parcel and key begins with a header that names engine, version, parameters and agreement, and is checked before the bytes reach any
@@ -73,7 +73,7 @@ class Terms:
     encode_attributes: bool = True
     """Whether questions may look at single attributes."""
     case: str = "both"
-    """`both`: exact and lower (and with it upper) can be asked; `lower`: prepared records are in lower case already, so one view serves both."""
+    """`both`: exact and lower (and with it upper) can be asked; `lower`: prepared records are in lower case, so one view serves both."""
     functions: tuple[str, ...] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
     """The predicates that can be asked; `common_words` needs has_word and counting."""
     counting: bool = True

@@ -27,12 +27,12 @@ _DOWN, _UP = _pairs()
 
 def lower(text: str) -> str:
     """The text with every paired capital letter replaced by its small letter."""
-    return text.translate(_DOWN)
+    return text.lower() if text.isascii() else text.translate(_DOWN)
 
 
 def upper(text: str) -> str:
     """The text with every paired small letter replaced by its capital letter."""
-    return text.translate(_UP)
+    return text.upper() if text.isascii() else text.translate(_UP)
 
 
 def has_paired_lower(text: str) -> bool:

@@ -55,13 +55,13 @@ def suffixes(longest_needle: int) -> Family:
     )
 
 
-WHOLE = Family("whole", lambda text: frozenset([text]), lambda longest: 1)
+WHOLE = Family("whole", lambda text: frozenset([text]), lambda _: 1)
 
 WORDS = Family("word", words.words, lambda longest: (longest + 1) // 2)
 
 SOUNDS = Family("sound", words.phonetic_codes, lambda longest: (longest + 1) // 2)
 
-EMPTY = Family("empty", lambda text: frozenset(["empty"] if is_blank(text) else []), lambda longest: 1)
+EMPTY = Family("empty", lambda text: frozenset(["empty"] if is_blank(text) else []), lambda _: 1)
 
 
 def is_blank(text: str) -> bool:
@@ -120,9 +120,7 @@ def _edited_bound(longest: int, distance: int) -> int:
         best = [0] * (longest + 2)
         worth = {n: _edits_of_length(n, distance) for n in range(1, words.SIMILAR_WORD_LENGTH + 1)}
         for room in range(1, longest + 2):  # a word takes its length and one separator; the last separator is not needed
-            best[room] = max(
-                [best[room - 1]] + [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room]
-            )
+            best[room] = max([best[room - 1]] + [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room])
         _EDITED_BOUNDS[key] = best[longest + 1]
     return _EDITED_BOUNDS[key]
 

@@ -5,8 +5,8 @@ its documentation (for the terminal reference, completion and hover), its plain 
 (`blindlabel.language.families`), which is what the packed engine needs. The four *forms* (`lower`, `upper`, `choose`, `common_words`) are
 rewritten into predicates before any engine sees them.
 
-To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`; the property tests then hold it to both. The docs show
-one being added (docs/language.md, "Adding a function").
+To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`; the property tests then hold it to both.
+The docs show one being added (docs/language.md, "Adding a function").
 """
 
 from __future__ import annotations
@@ -233,11 +233,10 @@ _PREDICATES: tuple[Predicate, ...] = (
         meaning=_sounds_like,
         family_of=lambda _arguments, _limits: families.SOUNDS,
         asked=lambda arguments: (words.phonetic_code(_string(arguments)),),
-        always=lambda arguments: (
-            None if words.is_word(_string(arguments)) and words.phonetic_code(_string(arguments)) else False
-        ),
+        always=lambda arguments: None if words.is_word(_string(arguments)) and words.phonetic_code(_string(arguments)) else False,
         all_families=lambda _: (families.SOUNDS,),
         single_word=True,
+        ignores_case=True,
     ),
     Predicate(
         "similar",
@@ -277,7 +276,7 @@ _FORMS: tuple[Function, ...] = (
         (_TEXT,),
         Type.TEXT,
         "The text or record with all letters small.",
-        "One character becomes one character: only letters whose small and capital forms pair up both ways change (É and é do, ß does not). "
+        "One character becomes one character: only letters whose small and capital forms pair up both ways change (É does, ß does not). "
         "lower($r) is still a record: lower($r).title works.",
         "$r = lower($r)",
     ),

@@ -66,9 +66,10 @@ def phonetic_codes(text: str) -> frozenset[str]:
 
 def hundredths(value: Fraction) -> int:
     """A number as whole hundredths, cut towards minus infinity and clamped to the bound."""
-    scale = 10**NUMBER_DECIMALS
+    scale: int = 10**NUMBER_DECIMALS
     limit = NUMBER_BOUND * scale
-    return max(-limit, min(limit - 1, (value.numerator * scale) // value.denominator))
+    cut: int = (value.numerator * scale) // value.denominator
+    return max(-limit, min(limit - 1, cut))
 
 
 @lru_cache(maxsize=65536)

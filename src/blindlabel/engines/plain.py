@@ -1,0 +1,114 @@
+"""The plain engine: no encryption at all. The reference that every other engine is held to, and the one for dry runs and tests.
+
+Its "ciphertexts" are readable, so it protects nothing; an agreement that names it says so to everybody. It keeps the shape of the others:
+keys, parcels with headers, answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from blindlabel.engines.interface import Answers, Assist, Keys, ParcelError, Progress, RecordError, Terms
+from blindlabel.language.formula import Formula, evaluate
+from blindlabel.language.record import Record
+
+_MAGIC = b"blindlabel plain 1\n"
+
+
+def _pack(terms: Terms, kind: str, content: Any) -> bytes:
+    document = {"agreement": terms.agreement_hash.hex(), "kind": kind, "content": content}
+    return _MAGIC + json.dumps(document, ensure_ascii=True, sort_keys=True).encode("ascii")
+
+
+def _unpack(terms: Terms, kind: str, parcel: bytes) -> Any:
+    if not parcel.startswith(_MAGIC):
+        raise ParcelError("These bytes are no parcel of the plain engine.")
+    try:
+        document = json.loads(parcel[len(_MAGIC) :])
+        if document["agreement"] != terms.agreement_hash.hex():
+            raise ParcelError("This parcel belongs to another agreement.")
+        if document["kind"] != kind:
+            raise ParcelError(f"This parcel holds {document['kind']}, not {kind}.")
+        return document["content"]
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        raise ParcelError("This parcel is damaged.") from problem
+
+
+class PlainEngine:
+    """Answers questions on clear records, through the interface of all engines."""
+
+    name = "plain"
+
+    def refuse(self, terms: Terms, question: Formula) -> str | None:  # noqa: ARG002
+        """Nothing is beyond the plain engine."""
+        return None
+
+    def make_keys(self, terms: Terms) -> Keys:
+        """Keys that keep nothing secret."""
+        return Keys(public=_pack(terms, "public key", None), secret=_pack(terms, "secret key", None))
+
+    def encrypt(
+        self,
+        terms: Terms,
+        public: bytes,
+        records: Sequence[Record],
+        *,
+        workers: int = 1,  # noqa: ARG002
+        progress: Progress | None = None,
+    ) -> Iterator[bytes]:
+        """The records, readable."""
+        _unpack(terms, "public key", public)
+        for position, record in enumerate(records):
+            if len(record.whole) > terms.record_length:
+                raise RecordError(f"Record {position} has {len(record.whole)} characters; the agreement encodes {terms.record_length}.")
+        yield _pack(terms, "records", [[dict(record.attributes), record.whole] for record in records])
+        if progress:
+            progress("encrypt", 1.0)
+
+    def evaluate(
+        self,
+        terms: Terms,
+        public: bytes,
+        parcels: Iterable[bytes],
+        questions: Sequence[Formula],
+        assist: Assist,  # noqa: ARG002
+        *,
+        workers: int = 1,  # noqa: ARG002
+        progress: Progress | None = None,
+    ) -> Iterator[bytes]:
+        """The answers, readable: one parcel for each parcel of records."""
+        _unpack(terms, "public key", public)
+        for parcel in parcels:
+            try:
+                records = [Record({str(k): str(v) for k, v in one.items()}, str(whole)) for one, whole in _unpack(terms, "records", parcel)]
+            except (ValueError, TypeError, AttributeError) as problem:
+                raise ParcelError("This parcel is damaged.") from problem
+            answers = []
+            for i, question in enumerate(questions):
+                answers.append("".join("1" if evaluate(question, record) else "0" for record in records))
+                if progress:
+                    progress("evaluate", (i + 1) / len(questions))
+            yield _pack(terms, "answers", answers)
+
+    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
+        """Never needed."""
+        raise ParcelError("The plain engine needs no assist.")
+
+    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
+        """The answers as a matrix."""
+        _unpack(terms, "secret key", secret)
+        blocks = []
+        for parcel in parcels:
+            rows = _unpack(terms, "answers", parcel)
+            lengths = {len(row) for row in rows} if isinstance(rows, list) and all(isinstance(row, str) for row in rows) else {-1}
+            if len(rows) != questions or len(lengths) > 1 or -1 in lengths:
+                raise ParcelError("These answers have another shape than was asked for.")
+            blocks.append(np.array([[character == "1" for character in row] for row in rows], dtype=np.bool_).reshape(questions, -1))
+        answers: Answers = np.concatenate(blocks, axis=1) if blocks else np.zeros((questions, 0), dtype=np.bool_)
+        if answers.shape != (questions, records):
+            raise ParcelError("These answers have another shape than was asked for.")
+        return answers

@@ -1,0 +1,323 @@
+"""The checker: names, types, and what a question may ask, reported as diagnostics.
+
+What it lets through, the interpreter can run and `rewriting` can turn into a formula. It knows the attributes of the agreement (None: any
+attribute is taken) and whether prepared records are in lower case already, so that a needle that can never be found is said at once.
+It goes through all statements, also those behind a `ret`, and reports all it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Union
+
+from blindlabel.language import case, tree, words
+from blindlabel.language.diagnostics import Diagnostic, error, nearest, warning
+from blindlabel.language.functions import FUNCTIONS, Function, Predicate, Type
+from blindlabel.language.limits import Limits
+from blindlabel.language.record import View
+
+Leaf = Union[str, View]
+"""Where a text may come from: a text written in the question, or a view of the other record."""
+
+_ADVICE = {
+    (Type.TEXT, Type.BOOLEAN): 'Ask something about it, for example is_in("word", text).',
+    (Type.RECORD, Type.BOOLEAN): 'Ask something about it, for example is_in("word", $r).',
+    (Type.NUMBER, Type.BOOLEAN): "Compare it with a number, for example >= 2.",
+    (Type.TEXT, Type.NUMBER): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
+    (Type.RECORD, Type.NUMBER): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
+    (Type.TEXT, Type.RECORD): "Only $r and lower($r) have attributes.",
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the checker knows of a value: its type, for texts where they may come from, for constants the value."""
+
+    type: Type
+    leaves: frozenset[Leaf] = frozenset()
+    constant: Fraction | None = None
+
+
+@dataclass
+class _Variable:
+    kind: Kind | None
+    assigned: tree.Assign | None
+    read: bool = False
+
+
+@dataclass
+class _Check:
+    attributes: Sequence[str] | None
+    limits: Limits
+    lowered: bool
+    variables: dict[str, _Variable] = field(default_factory=lambda: {"r": _Variable(Kind(Type.RECORD, frozenset([View()])), None, True)})
+    found: list[Diagnostic] = field(default_factory=list)
+
+    # -- statements ----------------------------------------------------------------------------------------------------------------
+
+    def question(self, question: tree.Question) -> None:
+        returned: tree.Return | None = None
+        unreachable: tree.Statement | None = None
+        past: list[_Variable] = []
+        for statement in question.statements:
+            if returned and not unreachable:
+                unreachable = statement
+            kind = self.kind(statement.value)
+            if isinstance(statement, tree.Return):
+                returned = returned or statement
+                self.expect(kind, Type.BOOLEAN, statement.value, "ret-not-boolean", "ret gives the answer, which is a Boolean")
+                continue
+            if statement.name in self.variables:
+                past.append(self.variables[statement.name])
+            self.variables[statement.name] = _Variable(kind, statement)
+        if returned is None:
+            end = question.statements[-1].span if question.statements else tree.NOWHERE
+            self.found.append(
+                error("no-ret", "The question has no ret, so it never gives an answer.", end, "End it with ret and the condition.")
+            )
+        elif unreachable is not None:
+            message = "This is never reached, because the ret before it ends the question."
+            self.found.append(warning("unreachable", message, unreachable.span, "Remove it, or the earlier ret."))
+        for variable in [*past, *self.variables.values()]:
+            if not variable.read and variable.assigned is not None:
+                message = f"${variable.assigned.name} is set here, but never used after."
+                self.found.append(warning("unused-variable", message, variable.assigned.name_span, "Use it, or remove the statement."))
+
+    # -- expressions: None means that an error has been reported already --------------------------------------------------------------
+
+    def kind(self, node: tree.Expression) -> Kind | None:
+        if isinstance(node, tree.Text):
+            return Kind(Type.TEXT, frozenset([node.value]))
+        if isinstance(node, tree.Number):
+            return Kind(Type.NUMBER, constant=node.value)
+        if isinstance(node, tree.Truth):
+            return Kind(Type.BOOLEAN, constant=Fraction(int(node.value)))
+        if isinstance(node, tree.Variable):
+            return self.variable(node)
+        if isinstance(node, tree.Attribute):
+            return self.attribute(node)
+        if isinstance(node, tree.Not):
+            kind = self.expect(self.kind(node.operand), Type.BOOLEAN, node.operand, "wrong-type", "! turns a Boolean around")
+            return kind and Kind(Type.BOOLEAN, constant=None if kind.constant is None else 1 - kind.constant)
+        if isinstance(node, tree.Chain):
+            return self.chain(node)
+        if isinstance(node, tree.Compare):
+            return self.compare(node)
+        return self.call(node)
+
+    def variable(self, node: tree.Variable) -> Kind | None:
+        known = self.variables.get(node.name)
+        if known is not None:
+            known.read = True
+            return known.kind
+        close = nearest(node.name, self.variables)
+        hint = f"Did you mean ${close}?" if close else "Set it in a line above, or use $r, the other record."
+        if self.attributes and node.name in self.attributes:
+            hint = f"Did you mean $r.{node.name}, the attribute of the other record?"
+        self.found.append(error("unknown-variable", f"There is no variable ${node.name}.", node.span, hint))
+        return None
+
+    def attribute(self, node: tree.Attribute) -> Kind | None:
+        kind = self.kind(node.record)
+        if self.attributes is not None and node.name not in self.attributes:
+            close = nearest(node.name, self.attributes)
+            hint = f"Did you mean {close}? " if close else ""
+            message = f"Records have no attribute {node.name}."
+            self.found.append(error("unknown-attribute", message, node.name_span, hint + f"There are: {', '.join(self.attributes)}."))
+            return None
+        if kind is None:
+            return None
+        if kind.type is not Type.RECORD:
+            self.found.append(
+                error("wrong-type", f"A {kind.type.value} has no attributes.", node.record.span, "Only $r and lower($r) have attributes.")
+            )
+            return None
+        views = frozenset(View(node.name, leaf.case) for leaf in kind.leaves if isinstance(leaf, View))
+        return Kind(Type.TEXT, views)
+
+    def chain(self, node: tree.Chain) -> Kind | None:
+        wanted = Type.BOOLEAN if node.operator in "&|" else Type.NUMBER
+        reason = {
+            "&": "& joins Booleans",
+            "|": "| joins Booleans",
+            "+": "+ adds numbers and Booleans",
+            "*": "* multiplies numbers and Booleans",
+        }[node.operator]
+        kinds = [self.expect(self.kind(operand), wanted, operand, "wrong-type", reason) for operand in node.operands]
+        if any(kind is None for kind in kinds):
+            return None
+        constants = [kind.constant for kind in kinds if kind is not None]
+        if node.operator == "*" and constants.count(None) > 1:
+            message = "A product may hold only one part that depends on the other record."
+            self.found.append(error("not-a-constant", message, node.span, "To ask for both, join them with &."))
+            return None
+        known = [constant for constant in constants if constant is not None]
+        return Kind(wanted, constant=_folded(node.operator, known) if len(known) == len(constants) else None)
+
+    def compare(self, node: tree.Compare) -> Kind | None:
+        reason = f"{node.operator} compares numbers"
+        left = self.expect(self.kind(node.left), Type.NUMBER, node.left, "wrong-type", reason)
+        right = self.expect(self.kind(node.right), Type.NUMBER, node.right, "wrong-type", reason)
+        if left is None or right is None:
+            return None
+        if left.constant is None and right.constant is None:
+            message = "One side of a comparison must be a plain number."
+            self.found.append(error("not-a-constant", message, node.span, "Compare a count with a number, for example >= 2."))
+            return None
+        return Kind(Type.BOOLEAN)
+
+    # -- calls -------------------------------------------------------------------------------------------------------------------------
+
+    def call(self, node: tree.Call) -> Kind | None:
+        function = FUNCTIONS.get(node.function)
+        kinds = [self.kind(argument) for argument in node.arguments]
+        if function is None:
+            close = nearest(node.function, FUNCTIONS)
+            hint = f"Did you mean {FUNCTIONS[close].signature}?" if close else f"There are: {', '.join(FUNCTIONS)}."
+            self.found.append(error("unknown-function", f"There is no function {node.function}.", node.name_span, hint))
+            return None
+        if len(kinds) != len(function.parameters):
+            message = f"{function.name} takes {_arguments(len(function.parameters))}, not {len(kinds)}."
+            self.found.append(error("wrong-number-of-arguments", message, node.span, f"Write {function.signature}."))
+            return None
+        if function.name == "choose":
+            return self.choose(node, kinds)
+        checked = [
+            self.expect(
+                kind, parameter.type, argument, "wrong-type", f"{parameter.name} of {function.signature} is a {parameter.type.value}"
+            )
+            for kind, parameter, argument in zip(kinds, function.parameters, node.arguments)
+        ]
+        if any(kind is None for kind in checked) or not self.clear_arguments(function, node, [kind for kind in checked if kind]):
+            return None
+        if function.name in ("lower", "upper"):
+            given = kinds[0]
+            assert given is not None
+            return Kind(given.type, frozenset(_cased(leaf, function.name) for leaf in given.leaves))
+        if isinstance(function, Predicate):
+            self.predicate(function, node, [kind for kind in checked if kind])
+        return Kind(function.result)
+
+    def choose(self, node: tree.Call, kinds: list[Kind | None]) -> Kind | None:
+        condition = self.expect(
+            kinds[0], Type.BOOLEAN, node.arguments[0], "wrong-type", "condition of choose(condition, a, b) is a Boolean"
+        )
+        first, second = kinds[1], kinds[2]
+        if condition is None or first is None or second is None:
+            return None
+        types = {first.type, second.type}
+        if types <= {Type.TEXT, Type.RECORD}:
+            result = Type.RECORD if types == {Type.RECORD} else Type.TEXT
+            return Kind(result, first.leaves | second.leaves)
+        if types <= {Type.BOOLEAN, Type.NUMBER}:
+            return Kind(Type.BOOLEAN if types == {Type.BOOLEAN} else Type.NUMBER)
+        message = f"choose cannot mix a {first.type.value} and a {second.type.value}."
+        self.found.append(error("wrong-type", message, node.span, "Give it two Booleans, two numbers or two texts."))
+        return None
+
+    def clear_arguments(self, function: Function, node: tree.Call, kinds: list[Kind]) -> bool:
+        """Whether what must be known to the asker is known."""
+        good = True
+        for kind, parameter, argument in zip(kinds, function.parameters, node.arguments):
+            if not parameter.clear:
+                continue
+            if parameter.type is Type.TEXT and any(isinstance(leaf, View) for leaf in kind.leaves):
+                message = f"{parameter.name} of {function.signature} must not come from the other record, which you cannot see."
+                hint = "Write it as a text in double quotes; the other record is the text that is searched."
+                self.found.append(error("needle-from-record", message, argument.span, hint))
+                good = False
+            elif parameter.type is Type.NUMBER and kind.constant is None:
+                message = f"{parameter.name} of {function.signature} must be a plain number."
+                self.found.append(error("not-a-constant", message, argument.span))
+                good = False
+        return good
+
+    def predicate(self, predicate: Predicate, node: tree.Call, kinds: list[Kind]) -> None:
+        needles = [leaf for leaf in kinds[0].leaves if isinstance(leaf, str)] if predicate.parameters[0].clear else []
+        place = node.arguments[0].span
+        if predicate.bounded_needle and max(map(len, needles), default=0) > self.limits.needle_length:
+            longest = max(needles, key=len)
+            message = f"This text has {len(longest)} characters; the agreement encodes needles of at most {self.limits.needle_length}."
+            self.found.append(error("needle-too-long", message, place, "Ask for a part of it, or for two parts joined with &."))
+        if predicate.single_word:
+            for needle in sorted(needles):
+                if not words.is_word(needle):
+                    message = f"{predicate.name} looks for one word; {_quoted(needle)} is not exactly one, so this is never true."
+                    self.found.append(warning("not-a-word", message, place, "Use is_in for parts of words and for phrases."))
+        if predicate.name == "similar":
+            self.distance(kinds[2], node.arguments[2].span)
+        if predicate.name == "between":
+            for kind, argument in zip(kinds[1:], node.arguments[1:]):
+                if kind.constant is not None and (kind.constant * 10**words.NUMBER_DECIMALS).denominator != 1:
+                    message = f"between compares {words.NUMBER_DECIMALS} decimals only."
+                    self.found.append(error("too-precise", message, argument.span, "Round the number."))
+        if not predicate.ignores_case and predicate.name != "similar":
+            self.impossible(predicate, needles, kinds[predicate.text_position], place)
+
+    def distance(self, kind: Kind, span: tree.Span) -> None:
+        allowed = range(1, self.limits.similar_distance + 1)
+        if kind.constant not in allowed:
+            message = f"The distance of similar is {' or '.join(map(str, allowed)) or 'not allowed by the agreement'}."
+            self.found.append(error("bad-distance", message, span, "How many typing errors may there be?"))
+
+    def impossible(self, predicate: Predicate, needles: list[str], text: Kind, span: tree.Span) -> None:
+        """A needle in a case that no searched text can have."""
+        cases = {"lower" if self.lowered and leaf.case == "exact" else leaf.case for leaf in text.leaves if isinstance(leaf, View)}
+        if not cases or any(isinstance(leaf, str) for leaf in text.leaves):
+            return
+        for needle in sorted(needles):
+            if cases == {"lower"} and case.has_paired_upper(needle):
+                message = f"{_quoted(needle)} has capital letters, but the text is in lower case, so {predicate.name} is never true."
+                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(case.lower(needle))}."))
+            elif cases == {"upper"} and (self.lowered is False and case.has_paired_lower(needle)):
+                message = f"{_quoted(needle)} has small letters, but the text is in upper case, so {predicate.name} is never true."
+                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(case.upper(needle))}."))
+
+    def expect(self, kind: Kind | None, wanted: Type, node: tree.Expression, code: str, reason: str) -> Kind | None:
+        """The kind where it fits what is wanted; else a diagnostic and None."""
+        if kind is None or kind.type is wanted:
+            return kind
+        if wanted is Type.TEXT and kind.type is Type.RECORD:
+            return Kind(Type.TEXT, kind.leaves)
+        if wanted is Type.NUMBER and kind.type is Type.BOOLEAN:
+            return Kind(Type.NUMBER, constant=kind.constant)
+        hint = _ADVICE.get((kind.type, wanted), "")
+        if kind.type is Type.NUMBER and wanted is Type.TEXT:
+            hint = "Put it in double quotes."
+        self.found.append(error(code, f"{reason}; this is a {kind.type.value}.", node.span, hint))
+        return None
+
+
+def _folded(operator: tree.ChainOperator, constants: list[Fraction]) -> Fraction:
+    if operator == "+":
+        return sum(constants, Fraction(0))
+    if operator == "|":
+        return max(constants)
+    product = Fraction(1)
+    for constant in constants:
+        product *= constant
+    return product
+
+
+def _cased(leaf: Leaf, form: str) -> Leaf:
+    if isinstance(leaf, View):
+        return View(leaf.attribute, "lower" if form == "lower" else "upper")
+    return case.lower(leaf) if form == "lower" else case.upper(leaf)
+
+
+def _quoted(text: str) -> str:
+    shown = text if len(text) <= 40 else text[:37] + "..."
+    return f'"{shown}"'
+
+
+def _arguments(count: int) -> str:
+    return "1 argument" if count == 1 else f"{count} arguments"
+
+
+def check(question: tree.Question, attributes: Sequence[str] | None, limits: Limits, lowered: bool) -> list[Diagnostic]:
+    """All findings about a parsed question, in the order of their places."""
+    checking = _Check(attributes, limits, lowered)
+    checking.question(question)
+    return sorted(checking.found, key=lambda finding: (finding.span.start, finding.severity))

@@ -1,0 +1,113 @@
+"""The plain interpreter: the meaning of a question, by definition. Every engine must agree with it.
+
+It walks the checked tree over one clear record, statement by statement, and stops at the first `ret`. It expects a question that the
+checker let through.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Union
+
+from blindlabel.language import case, tree, words
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.record import Record
+
+Value = Union[str, Record, bool, Fraction]
+
+
+def interpret(question: tree.Question, record: Record) -> bool:
+    """The answer of a checked question for one record."""
+    variables: dict[str, Value] = {"r": record}
+    for statement in question.statements:
+        value = _evaluate(statement.value, variables)
+        if isinstance(statement, tree.Return):
+            if not isinstance(value, bool):
+                raise TypeError("a checked question returns a Boolean")
+            return value
+        variables[statement.name] = value
+    raise TypeError("a checked question has a ret")
+
+
+def _evaluate(node: tree.Expression, variables: dict[str, Value]) -> Value:
+    if isinstance(node, (tree.Text, tree.Number, tree.Truth)):
+        return node.value
+    if isinstance(node, tree.Variable):
+        return variables[node.name]
+    if isinstance(node, tree.Attribute):
+        record = _evaluate(node.record, variables)
+        assert isinstance(record, Record)
+        return record.attributes.get(node.name, "")
+    if isinstance(node, tree.Not):
+        return not _evaluate(node.operand, variables)
+    if isinstance(node, tree.Chain):
+        values = [_evaluate(operand, variables) for operand in node.operands]
+        if node.operator == "&":
+            return all(values)
+        if node.operator == "|":
+            return any(values)
+        numbers = [number(value) for value in values]
+        if node.operator == "+":
+            return sum(numbers, Fraction(0))
+        product = Fraction(1)
+        for factor in numbers:
+            product *= factor
+        return product
+    if isinstance(node, tree.Compare):
+        return _compare(node.operator, number(_evaluate(node.left, variables)), number(_evaluate(node.right, variables)))
+    return _call(node.function, [_evaluate(argument, variables) for argument in node.arguments])
+
+
+def _compare(operator: tree.Comparison, left: Fraction, right: Fraction) -> bool:
+    if operator == ">=":
+        return left >= right
+    if operator == ">":
+        return left > right
+    if operator == "<=":
+        return left <= right
+    if operator == "<":
+        return left < right
+    return left == right
+
+
+def number(value: Value) -> Fraction:
+    """A Boolean counts as 0 or 1."""
+    if isinstance(value, bool):
+        return Fraction(int(value))
+    assert isinstance(value, Fraction)
+    return value
+
+
+def text(value: Value) -> str:
+    """A record stands for the text of all its attributes."""
+    if isinstance(value, Record):
+        return value.whole
+    assert isinstance(value, str)
+    return value
+
+
+def _call(name: str, arguments: list[Value]) -> Value:
+    if name == "choose":
+        condition, chosen, other = arguments
+        if isinstance(chosen, Record) and isinstance(other, Record):
+            return chosen if condition else other
+        if isinstance(chosen, (str, Record)):
+            return text(chosen) if condition else text(other)
+        if isinstance(chosen, bool) and isinstance(other, bool):
+            return chosen if condition else other
+        return number(chosen) if condition else number(other)
+    if name in ("lower", "upper"):
+        convert = case.lower if name == "lower" else case.upper
+        value = arguments[0]
+        if isinstance(value, Record):
+            return Record({key: convert(one) for key, one in value.attributes.items()}, convert(value.whole))
+        return convert(text(value))
+    if name == "common_words":
+        return Fraction(len(words.words(text(arguments[0])) & words.words(text(arguments[1]))))
+    predicate = PREDICATES[name]
+    clear = tuple(
+        text(value) if isinstance(value, (str, Record)) else number(value)
+        for value, parameter in zip(arguments, predicate.parameters, strict=True)
+        if parameter.clear
+    )
+    return predicate.meaning(text(arguments[predicate.text_position]), clear)

@@ -1,0 +1,268 @@
+"""From a checked question to its formula: variables filled in, views resolved, choices and counts rewritten.
+
+Texts are kept as choices between leaves until a predicate asks about them; numbers as a weighted sum of formulas. Everything is remembered
+by node, so shared variables stay shared and the work is bounded by the size of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Union
+
+from blindlabel.language import case, tree, words
+from blindlabel.language.builder import Builder, FormulaTooLarge
+from blindlabel.language.formula import Formula
+from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.limits import Limits
+from blindlabel.language.record import View
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaf:
+    """A text that is known, or a view of the record."""
+
+    source: str | View
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """One text where the condition holds, another where not."""
+
+    condition: Formula
+    chosen: _Text
+    other: _Text
+    depth: int
+
+
+_Text = Union[_Leaf, _Choice]
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A number: a constant and weighted formulas."""
+
+    constant: Fraction
+    weights: dict[Formula, Fraction]
+
+
+_Value = Union[_Leaf, _Choice, Formula, _Sum]
+
+
+class RewritingError(FormulaTooLarge):
+    """A limit was passed while rewriting the expression at `span`."""
+
+    def __init__(self, cause: FormulaTooLarge, span: tree.Span) -> None:
+        super().__init__(cause.code, cause.message, cause.hint)
+        self.span = span
+
+
+def formula_of(question: tree.Question, limits: Limits) -> Formula:
+    """The formula of a checked question. Raises `RewritingError` where it grows past the limits."""
+    rewriting = _Rewriting(limits)
+    for statement in question.statements:
+        try:
+            value = rewriting.value(statement.value)
+        except FormulaTooLarge as problem:
+            raise RewritingError(problem, statement.value.span) from problem
+        if isinstance(statement, tree.Return):
+            return rewriting.formula(value)
+        rewriting.variables[statement.name] = value
+    raise TypeError("a checked question has a ret")
+
+
+class _Rewriting:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.build = Builder(limits)
+        self.variables: dict[str, _Value] = {"r": _Leaf(View())}
+
+    # -- conversions -------------------------------------------------------------------------------------------------------------------
+
+    def formula(self, value: _Value) -> Formula:
+        assert not isinstance(value, (_Leaf, _Choice, _Sum))
+        return value
+
+    def number(self, value: _Value) -> _Sum:
+        if isinstance(value, _Sum):
+            return value
+        formula = self.formula(value)
+        if formula is self.build.true or formula is self.build.false:
+            return _Sum(Fraction(int(formula is self.build.true)), {})
+        return _Sum(Fraction(0), {formula: Fraction(1)})
+
+    def text(self, value: _Value) -> _Text:
+        assert isinstance(value, (_Leaf, _Choice))
+        return value
+
+    # -- expressions -------------------------------------------------------------------------------------------------------------------
+
+    def value(self, node: tree.Expression) -> _Value:
+        if isinstance(node, tree.Text):
+            return _Leaf(node.value)
+        if isinstance(node, tree.Number):
+            return _Sum(node.value, {})
+        if isinstance(node, tree.Truth):
+            return self.build.constant(node.value)
+        if isinstance(node, tree.Variable):
+            return self.variables[node.name]
+        if isinstance(node, tree.Attribute):
+            return self.mapped(self.text(self.value(node.record)), lambda source: self.attribute(source, node.name), {})
+        if isinstance(node, tree.Not):
+            return self.build.negation(self.formula(self.value(node.operand)))
+        if isinstance(node, tree.Chain):
+            return self.chain(node)
+        if isinstance(node, tree.Compare):
+            return self.compare(node)
+        return self.call(node)
+
+    def chain(self, node: tree.Chain) -> _Value:
+        values = [self.value(operand) for operand in node.operands]
+        if node.operator == "&":
+            return self.build.conjunction([self.formula(value) for value in values])
+        if node.operator == "|":
+            return self.build.disjunction([self.formula(value) for value in values])
+        numbers = [self.number(value) for value in values]
+        if node.operator == "+":
+            return self.sum([(Fraction(1), number) for number in numbers])
+        factor = Fraction(1)
+        varying = _Sum(Fraction(1), {})
+        for number in numbers:
+            if number.weights:
+                varying = number
+            else:
+                factor *= number.constant
+        return self.sum([(factor, varying)])
+
+    def sum(self, parts: list[tuple[Fraction, _Sum]]) -> _Sum:
+        constant = Fraction(0)
+        weights: dict[Formula, Fraction] = {}
+        for factor, part in parts:
+            constant += factor * part.constant
+            for formula, weight in part.weights.items():
+                weights[formula] = weights.get(formula, Fraction(0)) + factor * weight
+        weights = {formula: weight for formula, weight in weights.items() if weight}
+        if len(weights) > self.limits.predicates:
+            message = f"This number is a sum of more than {self.limits.predicates} parts."
+            raise FormulaTooLarge("too-large", message, "Use fewer nested choices.")
+        return _Sum(constant, weights)
+
+    def compare(self, node: tree.Compare) -> Formula:
+        left, right = self.number(self.value(node.left)), self.number(self.value(node.right))
+        difference = self.sum([(Fraction(1), left), (Fraction(-1), right)])
+        bound = -difference.constant
+        weights = difference.weights
+        if node.operator == ">=":
+            return self.build.count(weights, bound, None)
+        if node.operator == "<=":
+            return self.build.count(weights, None, bound)
+        if node.operator == "==":
+            return self.build.count(weights, bound, bound)
+        if node.operator == ">":
+            return self.build.count(weights, bound, None, open_ends=True)
+        return self.build.count(weights, None, bound, open_ends=True)
+
+    # -- calls -------------------------------------------------------------------------------------------------------------------------
+
+    def call(self, node: tree.Call) -> _Value:
+        arguments = [self.value(argument) for argument in node.arguments]
+        if node.function == "choose":
+            return self.choose(arguments)
+        if node.function in ("lower", "upper"):
+            return self.mapped(self.text(arguments[0]), lambda source: self.cased(source, node.function), {})
+        if node.function == "common_words":
+            return self.common_words(self.text(arguments[0]), self.text(arguments[1]), {})
+        predicate = PREDICATES[node.function]
+        position = predicate.text_position
+        numbers = tuple(value.constant for value in arguments if isinstance(value, _Sum))
+        needle = _Leaf("") if position == 0 else self.text(arguments[0])
+        return self.ask(node.function, needle, self.text(arguments[position]), numbers, {})
+
+    def choose(self, arguments: list[_Value]) -> _Value:
+        condition = self.formula(arguments[0])
+        chosen, other = arguments[1], arguments[2]
+        if isinstance(chosen, (_Leaf, _Choice)):
+            return self.choice(condition, chosen, self.text(other))
+        if isinstance(chosen, _Sum) or isinstance(other, _Sum):
+            return self.chosen_number(condition, self.number(chosen), self.number(other))
+        return self.build.choose(condition, chosen, self.formula(other))
+
+    def choice(self, condition: Formula, chosen: _Text, other: _Text) -> _Text:
+        if chosen is other or condition is self.build.true:
+            return chosen
+        if condition is self.build.false:
+            return other
+        depth = 1 + max(text.depth if isinstance(text, _Choice) else 0 for text in (chosen, other))
+        if depth > self.limits.nesting:
+            message = f"Texts are chosen more than {self.limits.nesting} deep."
+            raise FormulaTooLarge("too-deep", message, "Choose between the answers instead of between the texts.")
+        return _Choice(condition, chosen, other, depth)
+
+    def chosen_number(self, condition: Formula, chosen: _Sum, other: _Sum) -> _Sum:
+        opposite = self.build.negation(condition)
+        parts = [(Fraction(1), _Sum(other.constant, {})), (chosen.constant - other.constant, self.number(condition))]
+        for guard, number in ((condition, chosen), (opposite, other)):
+            for formula, weight in number.weights.items():
+                parts.append((weight, self.number(self.build.conjunction([guard, formula]))))
+        return self.sum(parts)
+
+    def mapped(self, text: _Text, change: Callable[[str | View], str | View], done: dict[int, _Text]) -> _Text:
+        """The same choices with every leaf changed."""
+        if id(text) not in done:
+            if isinstance(text, _Leaf):
+                done[id(text)] = _Leaf(change(text.source))
+            else:
+                chosen, other = self.mapped(text.chosen, change, done), self.mapped(text.other, change, done)
+                done[id(text)] = self.choice(text.condition, chosen, other)
+        return done[id(text)]
+
+    def ask(
+        self, function: str, needle: _Text, text: _Text, numbers: tuple[Fraction, ...], done: dict[tuple[int, int], Formula]
+    ) -> Formula:
+        """The predicate for every combination of leaves, under their conditions."""
+        key = (id(needle), id(text))
+        if key not in done:
+            if isinstance(needle, _Choice):
+                chosen = self.ask(function, needle.chosen, text, numbers, done)
+                done[key] = self.build.choose(needle.condition, chosen, self.ask(function, needle.other, text, numbers, done))
+            elif isinstance(text, _Choice):
+                chosen = self.ask(function, needle, text.chosen, numbers, done)
+                done[key] = self.build.choose(text.condition, chosen, self.ask(function, needle, text.other, numbers, done))
+            else:
+                done[key] = self.ask_leaf(function, needle, text, numbers)
+        return done[key]
+
+    def ask_leaf(self, function: str, needle: _Leaf, text: _Leaf, numbers: tuple[Fraction, ...]) -> Formula:
+        predicate = PREDICATES[function]
+        assert isinstance(needle.source, str)
+        arguments: tuple[Clear, ...] = numbers if predicate.text_position == 0 else (needle.source, *numbers)
+        if isinstance(text.source, str):
+            return self.build.constant(predicate.meaning(text.source, arguments))
+        return self.build.atom(function, arguments, text.source)
+
+    def common_words(self, needle: _Text, text: _Text, done: dict[tuple[int, int], _Sum]) -> _Sum:
+        key = (id(needle), id(text))
+        if key not in done:
+            if isinstance(needle, _Choice):
+                chosen = self.common_words(needle.chosen, text, done)
+                done[key] = self.chosen_number(needle.condition, chosen, self.common_words(needle.other, text, done))
+            elif isinstance(text, _Choice):
+                chosen = self.common_words(needle, text.chosen, done)
+                done[key] = self.chosen_number(text.condition, chosen, self.common_words(needle, text.other, done))
+            else:
+                assert isinstance(needle.source, str)
+                each = [self.ask_leaf("has_word", _Leaf(word), text, ()) for word in sorted(words.words(needle.source))]
+                done[key] = self.sum([(Fraction(1), self.number(formula)) for formula in each])
+        return done[key]
+
+    @staticmethod
+    def attribute(source: str | View, name: str) -> View:
+        assert isinstance(source, View)
+        return View(name, source.case)
+
+    @staticmethod
+    def cased(source: str | View, form: str) -> str | View:
+        if isinstance(source, View):
+            return View(source.attribute, "lower" if form == "lower" else "upper")
+        return case.lower(source) if form == "lower" else case.upper(source)
