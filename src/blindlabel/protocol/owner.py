@@ -263,8 +263,9 @@ def has_answered(state: State, round: int, peer: str, blob: Blob) -> Step:
 def asks_assist(state: State, blob: Blob) -> Step:
     """One more assist call. Its number is used up, whether or not the call succeeds."""
     state = state.model_copy(update={"assist_number": state.assist_number + 1})
-    message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, messages.Assist(number=state.assist_number,
-    blob=blob)) return Step(state, (message,))
+    body = messages.Assist(number=state.assist_number, blob=blob)
+    message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, body)
+    return Step(state, (message,))
 
 
 def check_assisted(state: State, signed: Signed, number: int) -> Blob:
