@@ -1,0 +1,47 @@
+"""The end-to-end envelope between two owners: keys, sealing, signatures and the words to compare. libsodium does the cryptography.
+
+The coordinator relays envelopes and holds the secret key of the encrypted records inside; so it must never be able to open one.
+"""
+
+from blindlabel.envelope.errors import (
+    EnvelopeDamaged,
+    EnvelopeError,
+    EnvelopeTruncated,
+    KeyUnusable,
+    SignatureWrong,
+    WrongKind,
+    WrongRecipient,
+    WrongSender,
+    WrongSequence,
+    WrongStudy,
+    WrongVersion,
+)
+from blindlabel.envelope.identity import Context, Identity, PublicIdentity, new_identity, shared_secret, sign, verify
+from blindlabel.envelope.stream import Header, open_, read_header, seal
+from blindlabel.envelope.words import verification_words
+
+__all__ = [
+    "Context",
+    "EnvelopeDamaged",
+    "EnvelopeError",
+    "EnvelopeTruncated",
+    "Header",
+    "Identity",
+    "KeyUnusable",
+    "PublicIdentity",
+    "SignatureWrong",
+    "WrongKind",
+    "WrongRecipient",
+    "WrongSender",
+    "WrongSequence",
+    "WrongStudy",
+    "WrongVersion",
+    "new_identity",
+    "open_",
+    "read_header",
+    "seal",
+    "shared_secret",
+    "sign",
+    "verification_words",
+    "verify",
+]

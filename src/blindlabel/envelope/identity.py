@@ -1,0 +1,142 @@
+"""An owner's long-term keys: X25519 to receive envelopes, Ed25519 to sign. Makes, stores as bytes, signs, derives; sends nothing.
+
+A peer's public keys arrive through the coordinator, who could replace them; they are trusted only after the owners have compared the
+verification words (`words`). Where the secret bytes are kept, and under which permissions, is the storage's business.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from nacl import bindings, exceptions
+from nacl.public import PrivateKey
+from nacl.signing import SigningKey, VerifyKey
+
+from blindlabel.envelope.errors import KeyUnusable, SignatureWrong
+
+_SECRET_MARK = b"BLID\x01"
+_MESSAGE_DOMAIN = b"blindlabel signed message 1\0"
+_KIND = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
+
+
+@dataclass(frozen=True)
+class PublicIdentity:
+    """What others know of an owner."""
+
+    envelope_key: bytes
+    signing_key: bytes
+
+    def to_bytes(self) -> bytes:
+        """64 bytes: envelope key, signing key."""
+        return self.envelope_key + self.signing_key
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> PublicIdentity:
+        """Read what `to_bytes` wrote; refuses keys that would give no secrecy."""
+        if len(content) != 64:
+            raise KeyUnusable(f"A public identity has 64 bytes, not {len(content)}.")
+        envelope_key, signing_key = bytes(content[:32]), bytes(content[32:])
+        try:
+            bindings.crypto_scalarmult(bindings.randombytes(32), envelope_key)  # fails where every shared secret would be zero
+            usable = bindings.crypto_core_ed25519_is_valid_point(signing_key)
+        except exceptions.CryptoError as error:
+            raise KeyUnusable("The envelope key of the other owner is not usable.") from error
+        if not usable:
+            raise KeyUnusable("The signing key of the other owner is not usable.")
+        return cls(envelope_key, signing_key)
+
+    def fingerprint(self) -> bytes:
+        """32 bytes that stand for both keys."""
+        return blake2b(self.to_bytes(), b"blindlabel-ident")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An owner's secret keys and what others know of it."""
+
+    public: PublicIdentity
+    envelope_secret: bytes = field(repr=False)
+    signing_seed: bytes = field(repr=False)
+
+    def to_bytes(self) -> bytes:
+        """The secret identity, to be kept where only the owner can read it."""
+        return _SECRET_MARK + self.envelope_secret + self.signing_seed
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Identity:
+        """Read what `to_bytes` wrote."""
+        if len(content) != len(_SECRET_MARK) + 64 or not content.startswith(_SECRET_MARK):
+            raise KeyUnusable("The file with this owner's secret keys is damaged, or is another file.")
+        return _identity(bytes(content[5:37]), bytes(content[37:]))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an envelope or a shared secret is for. Both sides state it; a difference is an error, never a silent surprise."""
+
+    agreement_hash: bytes
+    kind: str
+    """What it holds, for instance `records`: small letters, digits, `_`, `.` and `-`."""
+    sequence: int = 0
+    """Which one of its kind, for instance the round."""
+
+    def __post_init__(self) -> None:
+        if len(self.agreement_hash) != 32:
+            raise ValueError("an agreement hash has 32 bytes")
+        if not _KIND.fullmatch(self.kind):
+            raise ValueError(f"not a kind: {self.kind!r}")
+        if not 0 <= self.sequence < 2**64:
+            raise ValueError("a sequence number has 64 bits")
+
+
+def new_identity() -> Identity:
+    """New keys, from the system's randomness."""
+    return _identity(bytes(PrivateKey.generate()), bytes(SigningKey.generate()))
+
+
+def _identity(envelope_secret: bytes, signing_seed: bytes) -> Identity:
+    public = PublicIdentity(bytes(PrivateKey(envelope_secret).public_key), bytes(SigningKey(signing_seed).verify_key))
+    return Identity(public, envelope_secret, signing_seed)
+
+
+def blake2b(content: bytes, person: bytes, key: bytes = b"") -> bytes:
+    """BLAKE2b with 32 bytes of result, separated by purpose (`person`, at most 16 bytes), keyed where a key is given."""
+    return bindings.crypto_generichash_blake2b_salt_personal(content, digest_size=32, key=key, person=person)
+
+
+def sign(identity: Identity, message: bytes) -> bytes:
+    """A signature of 64 bytes. It cannot be taken for the signature in an envelope."""
+    return sign_for(identity, _MESSAGE_DOMAIN, message)
+
+
+def verify(public: PublicIdentity, message: bytes, signature: bytes) -> None:
+    """Raises SignatureWrong unless this owner signed this message."""
+    verify_for(public, _MESSAGE_DOMAIN, message, signature)
+
+
+def sign_for(identity: Identity, domain: bytes, message: bytes) -> bytes:
+    """A signature that holds in one domain only."""
+    return SigningKey(identity.signing_seed).sign(domain + message).signature
+
+
+def verify_for(public: PublicIdentity, domain: bytes, message: bytes, signature: bytes) -> None:
+    """Raises SignatureWrong unless this owner signed this message in this domain."""
+    try:
+        VerifyKey(public.signing_key).verify(domain + message, signature)
+    except (exceptions.CryptoError, ValueError) as error:
+        raise SignatureWrong("A signature does not fit: the message is not from the owner that it names, or was changed.") from error
+
+
+def shared_secret(identity: Identity, peer: PublicIdentity, context: Context) -> bytes:
+    """32 secret bytes that these two owners alone can derive, another for every context; the same on both sides.
+
+    For keyed hashing, as of blocking keys. It lasts as long as the keys do: whoever gets one owner's secret keys can derive it later.
+    """
+    try:
+        agreed = bindings.crypto_box_beforenm(peer.envelope_key, identity.envelope_secret)
+    except exceptions.CryptoError as error:
+        raise KeyUnusable("The envelope key of the other owner is not usable.") from error
+    both = b"".join(sorted((identity.public.to_bytes(), peer.to_bytes())))
+    purpose = context.agreement_hash + context.sequence.to_bytes(8, "big") + context.kind.encode()
+    return blake2b(both + purpose, b"blindlabel-share", key=agreed)
