@@ -8,7 +8,6 @@ Damage strikes the rows of both tables alike, whether a row has a partner or not
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from types import MappingProxyType
 
 from blindlabel.errors import InputError
 from blindlabel.records import vocabulary
+from blindlabel.records.csv_files import write_csv
 from blindlabel.records.tables import Table
 
 Fields = dict[str, str]
@@ -112,8 +112,8 @@ def write(generated: Generated, folder: Path, *, replace: bool = False) -> list[
         raise InputError(f"{folder} is a file, not a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     for path, table in zip(paths, (generated.a, generated.b)):
-        _write_csv(path, ("id", *table.attributes), [(own, *row) for own, row in zip(table.ids, table.rows)])
-    _write_csv(paths[2], ("id_a", "id_b"), generated.matches)
+        write_csv(path, ("id", *table.attributes), [(own, *row) for own, row in zip(table.ids, table.rows)])
+    write_csv(paths[2], ("id_a", "id_b"), generated.matches)
     return paths
 
 
@@ -124,13 +124,6 @@ def _check(size: Size) -> None:
         raise InputError("A row can have no fewer than 1 copy at most.")
     if not 0 <= size.duplicates <= size.rows:
         raise InputError(f"Duplicates must be 0 to the number of rows ({size.rows:,}), not {size.duplicates:,}.")
-
-
-def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: Kind) -> Table:

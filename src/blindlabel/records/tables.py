@@ -42,6 +42,10 @@ _BYTE_ORDER_MARKS = (
 )
 
 
+class EmptyTableError(InputError):
+    """A table has columns but no row."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table in memory: one id and one tuple of attribute texts a row."""
@@ -101,7 +105,7 @@ def read_table(
         ids.append(str(position) if id_index is None else row[id_index])
         kept.append(tuple([row[index] for index in wanted]))
     if not kept:
-        raise InputError(f"{shown} has no rows.")
+        raise EmptyTableError(f"{shown} has no rows.")
     if id_column is not None:
         _check_ids(ids, id_column, shown)
     return Table(path.name.split(".")[0] if name is None else name, tuple(ids), tuple(renamed), tuple(kept))

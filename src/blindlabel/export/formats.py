@@ -1,0 +1,191 @@
+"""Ground truth as files for other tools. Every format here needs names of rows only, no content of any record.
+
+`write` writes one file in the format and beside it `<name>.discarded.csv` with the pairs that were discarded, always, even where there are
+none: a pair that is missing from both files was not sampled; a discarded pair is never written as "no match".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.export.truth import GroundTruth
+from blindlabel.records.csv_files import write_csv
+
+JSON_MARK = "blindlabel ground truth"
+JSON_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write ground truth."""
+
+    name: str
+    description: str
+    suffix: str
+    write: Callable[[GroundTruth, Path], None]
+
+
+def write(truth: GroundTruth, format: str, path: Path) -> list[Path]:
+    """Write the ground truth to a file (or into a folder, as `ground_truth`); returns that file and the one with the discarded pairs."""
+    if format not in FORMATS:
+        raise InputError(f"There is no format {format!r}. There are {', '.join(FORMATS)}.")
+    chosen = FORMATS[format]
+    path = prepared(path, chosen.suffix)
+    beside = discarded_path(path)
+    replacing(path, lambda part: chosen.write(truth, part))
+    replacing(beside, lambda part: _write_discarded(truth, part))
+    return [path, beside]
+
+
+def prepared(path: Path, suffix: str) -> Path:
+    """The file to write: in a folder it gets its usual name; folders are made."""
+    path = path / f"ground_truth{suffix}" if path.is_dir() else path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutsideError(f"The folder {path.parent} cannot be made: {error.strerror}.") from error
+    return path
+
+
+def discarded_path(path: Path) -> Path:
+    """Where the discarded pairs of a ground truth file stand."""
+    return path.with_name(f"{path.stem}.discarded.csv")
+
+
+def replacing(path: Path, write_to: Callable[[Path], None]) -> None:
+    """Write a file whole or not at all: what was there stays until the new one is complete."""
+    part = path.with_name(path.name + ".part")
+    try:
+        write_to(part)
+        part.replace(path)
+    except OSError as error:
+        raise OutsideError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_json(path: Path, document: Any) -> None:
+    """One JSON document, readable."""
+    path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _known_names(truth: GroundTruth, i: int, j: int) -> dict[str, str]:
+    """The ids of a pair's rows, of the sides where they are known."""
+    names = {}
+    if truth.ids_a is not None:
+        names["id_a"] = truth.ids_a[i]
+    if truth.ids_b is not None:
+        names["id_b"] = truth.ids_b[j]
+    return names
+
+
+def _id_columns(truth: GroundTruth) -> list[str]:
+    return [column for column, ids in (("id_a", truth.ids_a), ("id_b", truth.ids_b)) if ids is not None]
+
+
+def _write_discarded(truth: GroundTruth, path: Path) -> None:
+    write_csv(path, ("i", "j", *_id_columns(truth)), [(i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded])
+
+
+def _csv(truth: GroundTruth, path: Path) -> None:
+    rows = [(p.i, p.j, int(p.label), p.round, *_known_names(truth, p.i, p.j).values()) for p in truth.pairs]
+    write_csv(path, ("i", "j", "label", "round", *_id_columns(truth)), rows)
+
+
+def _json(truth: GroundTruth, path: Path) -> None:
+    pairs = [{"i": p.i, "j": p.j, "label": p.label, "round": p.round, **_known_names(truth, p.i, p.j)} for p in truth.pairs]
+    datasets = {"a": truth.dataset_a, "b": truth.dataset_b}
+    write_json(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets, "pairs": pairs})
+
+
+def _parquet(truth: GroundTruth, path: Path) -> None:
+    import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    columns: dict[str, Any] = {
+        "i": pa.array([p.i for p in truth.pairs], pa.int64()),
+        "j": pa.array([p.j for p in truth.pairs], pa.int64()),
+        "label": pa.array([p.label for p in truth.pairs], pa.bool_()),
+        "round": pa.array([p.round for p in truth.pairs], pa.int32()),
+    }
+    if truth.ids_a is not None:
+        columns["id_a"] = pa.array([truth.name_a(p.i) for p in truth.pairs], pa.string())
+    if truth.ids_b is not None:
+        columns["id_b"] = pa.array([truth.name_b(p.j) for p in truth.pairs], pa.string())
+    names = {"blindlabel.dataset_a": truth.dataset_a, "blindlabel.dataset_b": truth.dataset_b}
+    pq.write_table(pa.table(columns).replace_schema_metadata(names), path)
+
+
+def _splink(truth: GroundTruth, path: Path) -> None:
+    header = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r", "clerical_match_score")
+    write_csv(path, header, [(*_splink_names(truth, p.i, p.j), f"{float(p.label):.1f}") for p in truth.pairs])
+
+
+def _splink_matches(truth: GroundTruth, path: Path) -> None:
+    header = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
+    write_csv(path, header, [_splink_names(truth, p.i, p.j) for p in truth.matches()])
+
+
+def _splink_names(truth: GroundTruth, i: int, j: int) -> tuple[str, str, str, str]:
+    return (truth.dataset_a, truth.name_a(i), truth.dataset_b, truth.name_b(j))
+
+
+def _recordlinkage(truth: GroundTruth, path: Path) -> None:
+    # Where only the position is known it stays a number, as in the index that pandas gives a table.
+    pairs: list[dict[str, Any]] = [
+        {
+            "fields": [],
+            "identifiers": {
+                "a": {"dataset": truth.dataset_a, "record": p.i if truth.ids_a is None else truth.ids_a[p.i]},
+                "b": {"dataset": truth.dataset_b, "record": p.j if truth.ids_b is None else truth.ids_b[p.j]},
+            },
+            "label": int(p.label),
+            "label_str": "Match" if p.label else "Distinct",
+        }
+        for p in truth.pairs
+    ]
+    write_json(path, {"version": 1, "pairs": pairs})
+
+
+def _py_entitymatching(truth: GroundTruth, path: Path) -> None:
+    rows = [(number, truth.name_a(p.i), truth.name_b(p.j), int(p.label)) for number, p in enumerate(truth.pairs)]
+    write_csv(path, ("_id", "ltable_id", "rtable_id", "label"), rows)
+
+
+def _rltk(truth: GroundTruth, path: Path) -> None:
+    write_csv(path, ("id1", "id2", "label"), [(truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs])
+
+
+def _pyjedai(truth: GroundTruth, path: Path) -> None:
+    write_csv(path, ("D1", "D2"), [(truth.name_a(p.i), truth.name_b(p.j)) for p in truth.matches()], delimiter="|")
+
+
+def _leipzig(truth: GroundTruth, path: Path) -> None:
+    header = (f"id{truth.dataset_a}", f"id{truth.dataset_b}")
+    write_csv(path, header, [(truth.name_a(p.i), truth.name_b(p.j)) for p in truth.matches()])
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        known.name: known
+        for known in (
+            Format("csv", "Table of i, j, label (1 or 0) and round, with ids where known. blindlabel reads it again.", ".csv", _csv),
+            Format("json", "The same as a JSON document with the names of both tables. blindlabel reads it again.", ".json", _json),
+            Format("parquet", "The same as Parquet, names in its metadata. blindlabel reads it again.", ".parquet", _parquet),
+            Format("splink", "Splink labels for evaluation, with a clerical match score of 1.0 or 0.0.", ".csv", _splink),
+            Format("splink-matches", "Matches only, for Splink's estimation of m from pairwise labels.", ".csv", _splink_matches),
+            Format("recordlinkage", "Annotation file of the Python Record Linkage Toolkit.", ".json", _recordlinkage),
+            Format("py_entitymatching", "Labelled candidate set: _id, ltable_id, rtable_id, label.", ".csv", _py_entitymatching),
+            Format("rltk", "Ground truth of RLTK: id1, id2, label (True or False).", ".csv", _rltk),
+            Format("pyjedai", "Ground truth of pyJedAI: D1|D2, matches only.", ".csv", _pyjedai),
+            Format("leipzig", "Perfect mapping as in the Leipzig benchmarks: two id columns, matches only.", ".csv", _leipzig),
+        )
+    }
+)
+"""Every format that needs no record content, by name."""

@@ -1,0 +1,217 @@
+"""Ground truth is written in the exact shapes that other tools read, discarded pairs apart, and what is ours reads back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.export import (
+    ENDS_BLINDNESS,
+    FORMATS,
+    FORMATS_WITH_RECORDS,
+    GroundTruth,
+    LabelledPair,
+    read_ground_truth,
+    write,
+    write_with_records,
+)
+from blindlabel.records.tables import Table
+
+TRUTH = GroundTruth(
+    "north",
+    "south",
+    (LabelledPair(4, 7, True, 1), LabelledPair(4, 9, False, 2), LabelledPair(5, 9, True, 3)),
+    ((5, 7),),
+    ids_a={4: "n|4", 5: 'n,"5"'},
+)
+"""As the owner of `north` knows it: own ids, and positions of the other table."""
+
+SHAPES = {
+    "csv": 'i,j,label,round,id_a\n4,7,1,1,n|4\n4,9,0,2,n|4\n5,9,1,3,"n,""5"""\n',
+    "splink": "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score\n"
+    'north,n|4,south,7,1.0\nnorth,n|4,south,9,0.0\nnorth,"n,""5""",south,9,1.0\n',
+    "splink-matches": 'source_dataset_l,unique_id_l,source_dataset_r,unique_id_r\nnorth,n|4,south,7\nnorth,"n,""5""",south,9\n',
+    "py_entitymatching": '_id,ltable_id,rtable_id,label\n0,n|4,7,1\n1,n|4,9,0\n2,"n,""5""",9,1\n',
+    "rltk": 'id1,id2,label\nn|4,7,True\nn|4,9,False\n"n,""5""",9,True\n',
+    "pyjedai": 'D1|D2\n"n|4"|7\n"n,""5"""|9\n',
+    "leipzig": 'idnorth,idsouth\nn|4,7\n"n,""5""",9\n',
+}
+
+
+@pytest.mark.parametrize("format", list(SHAPES))
+def test_text_formats_have_exactly_the_shape_of_the_tool(format: str, tmp_path: Path) -> None:
+    path, _ = write(TRUTH, format, tmp_path / "truth.csv")
+    assert path.read_text(encoding="utf-8") == SHAPES[format]
+
+
+def test_the_recordlinkage_annotation_has_its_schema(tmp_path: Path) -> None:
+    path, _ = write(TRUTH, "recordlinkage", tmp_path / "truth.json")
+    document = json.loads(path.read_text())
+    assert document["version"] == 1
+    assert document["pairs"][1] == {
+        "fields": [],
+        "identifiers": {"a": {"dataset": "north", "record": "n|4"}, "b": {"dataset": "south", "record": 9}},
+        "label": 0,
+        "label_str": "Distinct",
+    }
+    assert [pair["label_str"] for pair in document["pairs"]] == ["Match", "Distinct", "Match"]
+
+
+def test_json_and_parquet_hold_names_and_types(tmp_path: Path) -> None:
+    document = json.loads(write(TRUTH, "json", tmp_path / "t.json")[0].read_text())
+    assert document["datasets"] == {"a": "north", "b": "south"}
+    assert document["pairs"][0] == {"i": 4, "j": 7, "label": True, "round": 1, "id_a": "n|4"}
+    table = pq.read_table(write(TRUTH, "parquet", tmp_path / "t.parquet")[0])
+    assert {field.name: str(field.type) for field in table.schema} == {
+        "i": "int64",
+        "j": "int64",
+        "label": "bool",
+        "round": "int32",
+        "id_a": "string",
+    }
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_discarded_pairs_stand_in_their_own_file_and_nowhere_else(format: str, tmp_path: Path) -> None:
+    path, discarded = write(TRUTH, format, tmp_path)
+    assert path.name == f"ground_truth{FORMATS[format].suffix}"
+    assert discarded.read_text() == 'i,j,id_a\n5,7,"n,""5"""\n'
+    without = GroundTruth("north", "south", TRUTH.pairs, (), TRUTH.ids_a)
+    other, none = write(without, format, tmp_path / "without" / path.name)
+    if format != "parquet":
+        assert other.read_bytes() == path.read_bytes()
+    assert none.read_text() == "i,j,id_a\n"
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_what_is_ours_reads_back(format: str, tmp_path: Path) -> None:
+    path, _ = write(TRUTH, format, tmp_path)
+    assert read_ground_truth(path, dataset_a="north", dataset_b="south") == TRUTH
+    if format != "csv":
+        assert read_ground_truth(path) == TRUTH
+    nothing = GroundTruth("north", "south", ())
+    assert read_ground_truth(write(nothing, format, tmp_path)[0], dataset_a="north", dataset_b="south") == nothing
+
+
+names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+
+
+@st.composite
+def truths(draw: st.DrawFn) -> GroundTruth:
+    cells = draw(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), unique=True, min_size=1, max_size=10))
+    cut = draw(st.integers(1, len(cells)))
+    pairs = tuple(LabelledPair(i, j, draw(st.booleans()), draw(st.integers(1, 5))) for i, j in cells[:cut])
+    ids = [draw(st.none() | st.fixed_dictionaries({cell[side]: names for cell in cells})) for side in (0, 1)]
+    return GroundTruth("a", "b", pairs, tuple(cells[cut:]), ids[0], ids[1])
+
+
+def test_line_ends_inside_ids_survive(tmp_path: Path) -> None:
+    odd = GroundTruth("a", "b", (LabelledPair(0, 0, True, 1),), ((1, 0),), {0: "x\ry", 1: "\n"}, {0: " \r\n "})
+    for known in ("csv", "json", "parquet"):
+        assert read_ground_truth(write(odd, known, tmp_path)[0]) == odd
+
+
+@settings(max_examples=40, deadline=None)
+@given(truths(), st.sampled_from(["csv", "json", "parquet"]))
+def test_any_ground_truth_reads_back(tmp_path_factory: pytest.TempPathFactory, truth: GroundTruth, format: str) -> None:
+    path, _ = write(truth, format, tmp_path_factory.mktemp("truth"))
+    assert read_ground_truth(path) == truth
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("t.csv", "i,j\n1,2\n", "no column 'label'"),
+        ("t.csv", "i,j,label,round\n1,2,maybe,1\n", "unknown value"),
+        ("t.csv", "i,j,label,round\n-1,2,1,1\n", "-1 is no position"),
+        ("t.csv", "i,j,label,round\nx,2,1,1\n", "invalid literal"),
+        ("t.csv", "i,j,label,round\n1,2,1,1\n1,2,0,1\n", "twice"),
+        ("t.json", "[]", "not a ground truth file"),
+        ("t.json", "{", "not a ground truth file"),
+        ("t.json", '{"format": "blindlabel ground truth", "version": 2}', "version 2"),
+        ("t.json", '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [3]}', "not an object"),
+        (
+            "t.json",
+            '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [{"i": 1}]}',
+            "'j' is missing",
+        ),
+        ("t.parquet", "no parquet", "cannot be read as Parquet"),
+    ],
+)
+def test_what_is_no_ground_truth_is_refused(tmp_path: Path, name: str, content: str, sentence: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_ground_truth(tmp_path / name)
+    assert sentence in str(caught.value)
+
+
+def test_missing_files_and_formats_are_named(tmp_path: Path) -> None:
+    for name in ("none.csv", "none.json", "none.parquet"):
+        with pytest.raises(InputError, match="There is no file"):
+            read_ground_truth(tmp_path / name)
+    with pytest.raises(InputError, match="no format 'xml'"):
+        write(TRUTH, "xml", tmp_path / "t")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutsideError, match="cannot be made"):
+        write(TRUTH, "csv", tmp_path / "file" / "below" / "t.csv")
+
+
+def test_a_truth_that_contradicts_itself_cannot_be_made() -> None:
+    pair = LabelledPair(1, 2, True, 1)
+    for pairs, discarded, ids, name in (
+        ((pair, LabelledPair(1, 2, False, 1)), (), None, "b"),
+        ((pair,), ((1, 2),), None, "b"),
+        ((pair,), (), {2: "x"}, "b"),
+        ((pair,), (), None, "a"),
+    ):
+        with pytest.raises(ValueError):
+            GroundTruth("a", name, pairs, discarded, ids)
+
+
+A = Table("north", tuple(f"n{n}" for n in range(6)), ("name",), tuple((f"Ann {n}" if n != 5 else "",) for n in range(6)))
+B = Table("south", tuple(f"s{n}" for n in range(10)), ("name", "age"), tuple((f"Anne {n}", str(n)) for n in range(10)))
+OPEN_TRUTH = GroundTruth("north", "south", TRUTH.pairs, TRUTH.discarded)
+
+
+def test_formats_with_records_have_the_shape_of_the_tool(tmp_path: Path) -> None:
+    (dedupe,) = write_with_records(OPEN_TRUTH, "dedupe", tmp_path, A, B, blindness_may_end=True)
+    document = json.loads(dedupe.read_text())
+    assert document["distinct"] == [{"__class__": "tuple", "__value__": [{"name": "Ann 4"}, {"name": "Anne 9", "age": "9"}]}]
+    assert [pair["__value__"][0]["name"] for pair in document["match"]] == ["Ann 4", None]
+    (zingg,) = write_with_records(OPEN_TRUTH, "zingg", tmp_path / "z.csv", A, B, blindness_may_end=True)
+    rows = list(csv.reader(zingg.read_text().splitlines()))
+    assert rows[:3] == [["z_cluster", "z_isMatch", "name", "age"], ["0", "1", "Ann 4", ""], ["0", "1", "Anne 7", "7"]]
+    (deepmatcher,) = write_with_records(OPEN_TRUTH, "deepmatcher", tmp_path / "d.csv", A, B, blindness_may_end=True)
+    rows = list(csv.reader(deepmatcher.read_text().splitlines()))
+    assert rows[:2] == [["id", "label", "left_name", "right_name", "right_age"], ["0", "1", "Ann 4", "Anne 7", "7"]]
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_formats_with_records_say_that_they_end_the_blindness(tmp_path: Path) -> None:
+    assert all("ends the blindness" in description for description in FORMATS_WITH_RECORDS.values())
+    with pytest.raises(InputError) as caught:
+        write_with_records(OPEN_TRUTH, "dedupe", tmp_path, A, B, blindness_may_end=False)
+    assert ENDS_BLINDNESS in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_formats_with_records_refuse_other_tables(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no format 'csv' with records"):
+        write_with_records(OPEN_TRUTH, "csv", tmp_path, A, B, blindness_may_end=True)
+    with pytest.raises(InputError, match="north is not the table"):
+        write_with_records(OPEN_TRUTH, "zingg", tmp_path, A, A, blindness_may_end=True)
+    with pytest.raises(InputError, match="has another id"):
+        write_with_records(TRUTH, "zingg", tmp_path, A, B, blindness_may_end=True)
+
+
+def test_every_format_is_described() -> None:
+    assert set(FORMATS) >= {"csv", "json", "parquet", "splink", "splink-matches", "recordlinkage", "py_entitymatching", "rltk", "pyjedai"}
+    assert all(name == known.name and known.description.endswith(".") for name, known in FORMATS.items())
