@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import nacl.public
 import nacl.signing
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ class Study:
     agreement: Agreement
     random: random.Random
     keys: dict[str, nacl.signing.SigningKey] = field(default_factory=dict)
+    envelope_keys: dict[str, str] = field(default_factory=dict)
     owners: dict[str, owner.State] = field(default_factory=dict)
     invitations: dict[str, nacl.signing.SigningKey] = field(default_factory=dict)
     inbox: list[Signed] = field(default_factory=list)
@@ -35,6 +37,7 @@ class Study:
     def __post_init__(self) -> None:
         for name in (*self.agreement.owners, "coordinator"):
             self.keys[name] = nacl.signing.SigningKey.generate()
+            self.envelope_keys[name] = bytes(nacl.public.PrivateKey.generate().public_key).hex()
             self.invitations[name] = nacl.signing.SigningKey.generate()
         public = {name: bytes(key.verify_key).hex() for name, key in self.invitations.items()}
         self.state = facts.new_state(self.agreement, public)
@@ -45,7 +48,7 @@ class Study:
             self.own(name, owner.joins(self.owners[name], self.join(name)))
 
     def join(self, name: str, records: int = 6) -> messages.Join:
-        signing, envelope, token = bytes(self.keys[name].verify_key).hex(), bytes(name, "ascii").hex().rjust(64, "0"), "0" * 64
+        signing, envelope, token = bytes(self.keys[name].verify_key).hex(), self.envelope_keys[name], "0" * 64
         proof = messages.join_proof(bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token)
         return messages.Join(records=records, envelope_key=envelope, signing_key=signing, token_hash=token, proof=proof)
 

@@ -26,6 +26,7 @@ import secrets
 from collections.abc import Mapping
 
 from blindlabel.engines.interface import Answers as Matrix
+from blindlabel.envelope import KeyUnusable, PublicIdentity
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import messages, sampling
 from blindlabel.protocol.agreement import Agreement
@@ -104,6 +105,10 @@ def _join(agreement: Agreement, state: State, signed: Signed) -> _Handled:
     rows = agreement.sampling.rows.get(message.sender, ()) if agreement.sampling.method == "rows" else ()
     if any(position >= join.records for position in rows):
         raise NotFitting(f"The agreement names rows that the table of {message.sender} does not have.")
+    try:
+        PublicIdentity.from_bytes(bytes.fromhex(join.envelope_key + join.signing_key))
+    except KeyUnusable as error:
+        raise NotFitting(f"{message.sender} joins with keys that would give no secrecy.") from error
     others = [facts.join for facts in state.owners.values() if facts.join]
     if any(join.envelope_key == other.envelope_key or join.signing_key == other.signing_key for other in others):
         raise NotFitting("Two owners cannot have the same keys.")

@@ -140,6 +140,16 @@ class Workspace:
         with self.database.read() as connection:
             return {row.name: row.value for row in connection.execute(sa.select(tables.setting))}
 
+    def remember(self, name: str, value: str) -> None:
+        """Keep a small fact that is no part of the protocol's state."""
+        with self.database.write() as connection:
+            connection.execute(tables.setting.delete().where(tables.setting.c.name == name))
+            connection.execute(tables.setting.insert().values(name=name, value=value))
+
+    def remembered(self, name: str) -> str | None:
+        """Such a fact; None where there is none."""
+        return self.settings.get(name)
+
     @cached_property
     def agreement(self) -> Agreement:
         """The study's agreement."""
