@@ -1,4 +1,6 @@
-"""Several parcels in one body: each with its length in front, the number of parcels at the end, so that a cut-off body is noticed."""
+"""Several parcels in one body: each with its length in front, the number of parcels at the end, so that a cut-off body is noticed.
+Also a message and its body in one piece, for assist calls.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +44,18 @@ def unframe(pieces: Iterable[bytes]) -> Iterator[bytes]:
         count += 1
     if struct.unpack(">Q", reader.take(8))[0] != count or not reader.at_end():
         raise MalformedMessage("The body does not end as it should.")
+
+
+def pack_with_body(wire: bytes, body: bytes) -> bytes:
+    """A message and its one body together, as assist calls and replies travel: the message's length in 4 bytes, the message, the body."""
+    return struct.pack(">I", len(wire)) + wire + body
+
+
+def unpack_with_body(packed: bytes) -> tuple[bytes, bytes]:
+    """The message and its body again."""
+    if len(packed) < 4 or (length := struct.unpack(">I", packed[:4])[0]) > len(packed) - 4:
+        raise MalformedMessage("The bytes are no message with a body.")
+    return packed[4 : 4 + length], packed[4 + length :]
 
 
 class _Reader:

@@ -99,9 +99,10 @@ class Bodies:
         sync_folder(self.folder)
         return blob
 
-    def read(self, blob: Blob) -> Iterator[bytes]:
-        """The body, piece by piece."""
+    def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
+        """The body from an offset on, piece by piece."""
         with self._opened(blob) as file:
+            file.seek(offset)
             while piece := file.read(PIECE):
                 yield piece
 
@@ -148,15 +149,14 @@ class Bodies:
                     raise BodyDamaged("The body is longer than announced.")
                 file.write(piece)
                 here += len(piece)
-            file.flush()
-            os.fsync(file.fileno())
         if here == blob.length:
             self._complete(blob)
         return here
 
     def _complete(self, blob: Blob) -> None:
         part = self._part(blob)
-        with part.open("rb") as file:
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
             found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
         if found != blob.hash:
             part.unlink()

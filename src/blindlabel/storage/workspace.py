@@ -34,8 +34,10 @@ from typing import Any, Literal
 import numpy as np
 import sqlalchemy as sa
 
+from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.language import Checked, Record, read_question
+from blindlabel.language.diagnostics import error
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import owner
@@ -224,9 +226,15 @@ class Workspace:
 
     def check(self, text: str) -> Checked:
         """Read a question under this study's agreement."""
-        agreement = self.agreement
-        lowered = agreement.terms().case == "lower"
-        return read_question(text, attributes=agreement.attributes, limits=agreement.language_limits(), lowered=lowered)
+        terms, limits = self.agreement.terms(), self.agreement.language_limits()
+        checked = read_question(text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower")
+        if checked.formula is None:
+            return checked
+        refused = engine_named(self.agreement.encoding.engine).refuse(terms, checked.formula)
+        if refused is None:
+            return checked
+        whole = checked.question.statements[-1].span
+        return Checked(checked.question, None, (*checked.diagnostics, error("not-encoded", refused, whole)))
 
     def tasks(self, round: int | None = None) -> list[Task]:
         """What is to be asked in a round (the current one), in the order of the sample."""
