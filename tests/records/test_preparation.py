@@ -78,6 +78,12 @@ def test_cutting_cuts_attributes_first_and_then_the_whole() -> None:
     assert cut.whole == "abcd | g"
 
 
+def test_the_whole_may_be_any_length_where_only_attributes_are_encoded() -> None:
+    record = prepare({"given": "abcdef", "surname": "ghijkl"}, ["given", "surname"], [])
+    assert fit(record, Lengths(record=8, whole=False), 0) is record
+    assert fit(record, Lengths(record=5, too_long="cut", whole=False), 0).whole == "abcde | ghijk"
+
+
 def test_rows_of_a_table_are_prepared_in_the_order_asked() -> None:
     records = prepare_table(TABLE, [1, 0], ["given", "surname"], ["lower"], Lengths(148))
     assert [record.whole for record in records] == [" | ", "zoë | o'neil-smith"]

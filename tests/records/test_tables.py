@@ -203,6 +203,15 @@ def test_damaged_or_nested_parquet_is_refused(tmp_path: Path) -> None:
         read_table(tmp_path / "nested.parquet")
 
 
+def test_columns_that_are_not_chosen_need_no_text_form(tmp_path: Path) -> None:
+    expected = Table("rows", ("7",), ("a",), (("x",),))
+    pq.write_table(pa.table({"id": [7], "a": ["x"], "nested": [{"b": 1}]}), tmp_path / "rows.parquet")
+    assert read_table(tmp_path / "rows.parquet", attributes=["a"]) == expected
+    assert read_table(written(tmp_path, '{"nested": {"b": 1}, "a": "x", "id": 7}', "rows.jsonl"), attributes=["a"]) == expected
+    with pytest.raises(InputError, match=r"Did you mean 'nested'\? It has: id, a, nested"):
+        read_table(tmp_path / "rows.parquet", attributes=["nestd"])
+
+
 def test_huge_empty_and_odd_values_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, f"id,name\n1,{'x' * 10_000}\n2,a\0b\n3,👩‍👩‍👧 ok\n")
     assert read_table(path).rows == (("x" * 10_000,), ("a\0b",), ("👩‍👩‍👧 ok",))

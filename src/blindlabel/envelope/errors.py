@@ -1,7 +1,5 @@
 """What can be wrong with an envelope, a signature or a peer's key. Each is a sentence for the person whose study stops there."""
 
-# ruff: noqa: N818 (the names say what is wrong; "Error" on each would add nothing)
-
 from __future__ import annotations
 
 from blindlabel.errors import OutsideError

@@ -52,6 +52,8 @@ class Lengths:
     attribute: int | None = None
     """None: as the record."""
     too_long: TooLong = "refuse"
+    whole: bool = True
+    """Whether the whole record is encoded; where only single attributes are, its length does not matter."""
 
 
 def _nfkc(text: str) -> str:
@@ -135,11 +137,11 @@ def fit(record: Record, lengths: Lengths, position: int) -> Record:
     limit = lengths.record if lengths.attribute is None else lengths.attribute
     if lengths.too_long == "cut":
         attributes = {name: text[:limit] for name, text in record.attributes.items()}
-        return Record(attributes, SEPARATOR.join(attributes.values())[: lengths.record])
+        return Record(attributes, SEPARATOR.join(attributes.values())[: lengths.record if lengths.whole else None])
     for name, text in record.attributes.items():
         if len(text) > limit:
             raise TooLongError(_too_long(position, f"its {name}", len(text), limit))
-    if len(record.whole) > lengths.record:
+    if lengths.whole and len(record.whole) > lengths.record:
         raise TooLongError(_too_long(position, "the whole record", len(record.whole), lengths.record))
     return record
 

@@ -89,7 +89,8 @@ def read_table(
     renamed = dict(attributes) if isinstance(attributes, Mapping) else None if attributes is None else {a: a for a in attributes}
     if renamed is not None and attributes is not None and len(renamed) != len(attributes):
         raise InputError("An attribute is named twice.")
-    columns, rows = _read(path, encoding)
+    needed = None if renamed is None else {*renamed.values(), id_column or "id"}
+    columns, rows = _read(path, encoding, needed)
     shown = path.name
     if id_column is None and "id" in columns:
         id_column = "id"
@@ -145,7 +146,8 @@ def _number(value: float) -> str:
 # Files
 
 
-def _read(path: Path, encoding: str | None) -> tuple[list[str], Iterable[Sequence[str]]]:
+def _read(path: Path, encoding: str | None, needed: set[str] | None) -> tuple[list[str], Iterable[Sequence[str]]]:
+    """The columns and rows of a file. Of columns that are not needed values may be left empty, and need have no text form."""
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     if path.is_dir():
@@ -153,7 +155,7 @@ def _read(path: Path, encoding: str | None) -> tuple[list[str], Iterable[Sequenc
     suffixes = [suffix.lower() for suffix in path.suffixes]
     try:
         if suffixes and suffixes[-1] in _PARQUET_SUFFIXES:
-            return _read_parquet(path)
+            return _read_parquet(path, needed)
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
@@ -163,12 +165,14 @@ def _read(path: Path, encoding: str | None) -> tuple[list[str], Iterable[Sequenc
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     if content[:4] == b"PAR1":
-        return _read_parquet(path)
+        return _read_parquet(path, needed)
     kind = _TEXT_SUFFIXES.get(suffixes[-1]) if suffixes else None
-    return _read_text(content, kind, path.name, encoding)
+    return _read_text(content, kind, path.name, encoding, needed)
 
 
-def _read_text(content: bytes, kind: str | None, shown: str, encoding: str | None) -> tuple[list[str], Iterable[Sequence[str]]]:
+def _read_text(
+    content: bytes, kind: str | None, shown: str, encoding: str | None, needed: set[str] | None
+) -> tuple[list[str], Iterable[Sequence[str]]]:
     if content[:4] == b"PK\x03\x04" or content[:4] == b"\xd0\xcf\x11\xe0":
         raise InputError(f"{shown} is not a table but looks like a spreadsheet or an archive. Save it as CSV (UTF-8) first.")
     text = _decoded(content, shown, encoding)
@@ -177,7 +181,7 @@ def _read_text(content: bytes, kind: str | None, shown: str, encoding: str | Non
     if kind is None:
         kind = "jsonl" if text.lstrip()[0] in "{[" else "csv"
     if kind == "jsonl":
-        return _read_json_lines(text, shown)
+        return _read_json_lines(text, shown, needed)
     return _read_csv(text, "\t" if kind == "tsv" else ",", shown)
 
 
@@ -248,7 +252,7 @@ def _even_rows(rows: Iterator[tuple[int, list[str]]], width: int, shown: str) ->
         yield row
 
 
-def _read_json_lines(text: str, shown: str) -> tuple[list[str], Iterable[Sequence[str]]]:
+def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> tuple[list[str], Iterable[Sequence[str]]]:
     columns: dict[str, int] = {}
     rows: list[dict[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -264,6 +268,8 @@ def _read_json_lines(text: str, shown: str) -> tuple[list[str], Iterable[Sequenc
         row = {}
         for column, value in found.items():
             columns.setdefault(column, len(columns))
+            if needed is not None and column not in needed:
+                continue
             try:
                 row[column] = text_of(value)
             except (TypeError, ValueError) as error:
@@ -273,7 +279,7 @@ def _read_json_lines(text: str, shown: str) -> tuple[list[str], Iterable[Sequenc
     return list(columns), ([row.get(column, "") for column in columns] for row in rows)
 
 
-def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[str]]]:
+def _read_parquet(path: Path, needed: set[str] | None) -> tuple[list[str], Iterable[Sequence[str]]]:
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -281,11 +287,15 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[str]]]:
         with pq.ParquetFile(path) as file:
             columns = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
             _check_columns(columns, path.name)
-            found = file.read(columns=columns)
+            found = file.read(columns=[column for column in columns if needed is None or column in needed])
+            count = file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path.name} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
     texts: list[list[str]] = []
     for column in columns:
+        if column not in found.column_names:
+            texts.append([""] * count)
+            continue
         values = found.column(column)
         if pa.types.is_timestamp(values.type):  # nanoseconds would need pandas; nobody's birthday does
             values = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False)
