@@ -22,7 +22,9 @@ class Suggestions:
 
     def suggest(self, record: Record, round: int) -> str:
         """A question for a record: its rarest words, weighted by rarity; later rounds ask for less."""
-        words = [word for word in dict.fromkeys(_words(record)) if len(word) <= self._needle_length and '"' not in word and "\\" not in word]
+        words = [
+            word for word in dict.fromkeys(_words(record)) if len(word) <= self._needle_length and '"' not in word and "\\" not in word
+        ]
         rarest = sorted(words, key=lambda word: (self._rows[word], -len(word)))[:WORDS]
         if not rarest:
             return "ret is_empty($r)"

@@ -237,8 +237,8 @@ def has_sealed(state: State, peer: str, blob: Blob) -> Step:
     _require_confirmed(state, peer)
     if peer in state.sealed or state.sample is None:
         return Step(state)
-    state = state.model_copy(update={"sealed": {**state.sealed, peer: blob}})
-    return _send(state, peer, 0, messages.Records(count=len(state.sample.positions), blob=blob))
+    records = messages.Records(count=len(state.sample.positions), blob=blob)
+    return _send(state.model_copy(update={"sealed": {**state.sealed, peer: blob}}), peer, 0, records)
 
 
 def hands_in(state: State, round: int) -> State:
