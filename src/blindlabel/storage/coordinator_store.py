@@ -216,6 +216,17 @@ class CoordinatorStore:
         with self.database.read() as connection:
             return [(row.owner, row.kind, row.times, row.bytes) for row in connection.execute(query.order_by(_traffic.c.owner))]
 
+    def milestones(self, study: str) -> list[tuple[str, float]]:
+        """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""
+        sent = sa.select(_outgoing.c.kind, _outgoing.c.made).where(_outgoing.c.study == study).order_by(_outgoing.c.made)
+        with self.database.read() as connection:
+            rows = [(row.kind, row.made) for row in connection.execute(sent)]
+        last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample", "relay")}
+        names = {"keys": "joining and keys", "sample": "verification and sample", "relay": "encryption and exchange"}
+        found = [(names[kind], at) for kind, at in last.items() if at is not None]
+        settled = sorted({made for kind, made in rows if kind in ("round", "truth")})[1:]
+        return found + [(f"round {number}", at) for number, at in enumerate(settled, start=1)]
+
     def claim(self, study: str, worker: str, seconds: float) -> bool:
         """Take on a study's work for some time, so that no other process does the same. It lapses by itself when the process dies."""
         now = time.time()
