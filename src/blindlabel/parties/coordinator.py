@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -46,6 +47,8 @@ class Coordinator:
         self.passphrase = passphrase
         self.store = CoordinatorStore(home, database)
         self.worker = secrets.token_hex(16)
+        self._engine_turn = threading.Lock()
+        """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
         self.agreement = lru_cache(maxsize=256)(self._agreement)
         self._identity = lru_cache(maxsize=256)(self._read_identity)
         self._secret = lru_cache(maxsize=4)(self._read_engine_secret)
@@ -133,7 +136,8 @@ class Coordinator:
         self._apply(message.study, lambda agreement, state: Step(rules.count_assist(agreement, state, signed)))
         agreement = self.agreement(message.study)
         try:
-            reply = self._engine(agreement).assist(agreement.terms(), self._secret(message.study), body)
+            with self._engine_turn:
+                reply = self._engine(agreement).assist(agreement.terms(), self._secret(message.study), body)
         except ParcelError as error:
             raise NotFitting(f"The assist call cannot be served: {error}") from error
         answer = messages.Assisted(number=assist.number, blob=blob_of(reply))
@@ -196,7 +200,8 @@ class Coordinator:
 
     def _make_keys(self, study: str, agreement: Agreement) -> None:
         try:
-            keys = self._engine(agreement).make_keys(agreement.terms())
+            with self._engine_turn:
+                keys = self._engine(agreement).make_keys(agreement.terms())
         except EngineError as error:
             raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
         write_secret(self._keys(study) / "engine.key", keys.secret, self.passphrase)
@@ -209,7 +214,8 @@ class Coordinator:
         questions, records = len(state.rounds[-1].asked[todo.asker]), len(state.samples[todo.peer])
         try:
             parcels = framing.unframe(bodies.read(blob))
-            answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
+            with self._engine_turn:
+                answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
         except (EngineError, MalformedMessage):
             self._apply(study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob))
             return
