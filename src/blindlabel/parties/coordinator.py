@@ -7,8 +7,10 @@ interrupted is done again from what is saved. The secret key of a study lies in 
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import shutil
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -35,8 +37,9 @@ from blindlabel.protocol.shape import COORDINATOR, Blob
 from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded
 from blindlabel.storage.secret_files import read_secret, write_secret
 
-LEASE = 600.0
-"""Seconds after which another process takes over the work of one that died."""
+LEASE = 120.0
+"""Seconds after which a process on another machine takes over the work of one that does not answer; on this machine at once when it
+died."""
 
 
 class Coordinator:
@@ -46,7 +49,7 @@ class Coordinator:
         self.home = home
         self.passphrase = passphrase
         self.store = CoordinatorStore(home, database)
-        self.worker = secrets.token_hex(16)
+        self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
         self._engine_turn = threading.Lock()
         """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
         self.agreement = lru_cache(maxsize=256)(self._agreement)
@@ -204,8 +207,9 @@ class Coordinator:
                 keys = self._engine(agreement).make_keys(agreement.terms())
         except EngineError as error:
             raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
-        write_secret(self._keys(study) / "engine.key", keys.secret, self.passphrase)
         blob = self.store.bodies(study).write([keys.public])
+        # The file is named after the public key, so that of two processes that make keys at once the saved state says whose are valid.
+        write_secret(self._keys(study) / f"engine-{blob.hash[:16]}.key", keys.secret, self.passphrase)
         self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob))
 
     def _read_answers(self, study: str, agreement: Agreement, todo: Work) -> None:
@@ -266,7 +270,10 @@ class Coordinator:
         return Identity.from_bytes(read_secret(self._keys(study) / "signing.key", self.passphrase))
 
     def _read_engine_secret(self, study: str) -> bytes:
-        return read_secret(self._keys(study) / "engine.key", self.passphrase)
+        public = self.load(study).state.public_key
+        if public is None:
+            raise TooEarly("The study's keys have not been made yet.")
+        return read_secret(self._keys(study) / f"engine-{public.hash[:16]}.key", self.passphrase)
 
     def _engine(self, agreement: Agreement) -> Engine:
         return engine_named(agreement.encoding.engine)
