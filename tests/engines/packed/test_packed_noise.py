@@ -8,7 +8,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from support.packed_rounds import keys_of
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import alone, arithmetic, linear, noise, parameters
@@ -19,8 +18,11 @@ from blindlabel.engines.packed.probing import Probe
 from blindlabel.engines.packed.seal import Cipher, open_ring
 from blindlabel.engines.packed.tables import features_of
 from blindlabel.language import Limits, Record, read_question
+from support.packed_rounds import keys_of
 
-TERMS = Terms(("a",), record_length=60, records=30, case="lower", encode_attributes=False, functions=("is_in",), limits=Limits(needle_length=8))
+TERMS = Terms(
+    ("a",), record_length=60, records=30, case="lower", encode_attributes=False, functions=("is_in",), limits=Limits(needle_length=8)
+)
 ALONE = replace(TERMS, counting=False, negation=False)
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from support.packed_rounds import ENGINE, Round, keys_of
 
 from blindlabel.engines.interface import ParcelError, Terms
 from blindlabel.engines.packed import parcels
@@ -16,6 +15,7 @@ from blindlabel.engines.packed.material import open_public
 from blindlabel.engines.packed.parcels import Kind, Parcel, Study
 from blindlabel.language import Limits, Record, read_question
 from blindlabel.language.formula import Formula
+from support.packed_rounds import ENGINE, Round, keys_of
 
 TERMS = Terms(
     ("a",), record_length=12, records=8, case="lower", encode_attributes=False, functions=("has_word",),
@@ -110,13 +110,13 @@ def test_parcels_of_other_kinds_agreements_parameters_keys_and_versions(played: 
         return _resealed(good, lambda parcel: replace(parcel, study=change(parcel.study)))
 
     other_kind = next(kind for kind in USES if kind != use and {kind, use} != {"request", "reply"})
-    with pytest.raises(ParcelError, match="where .* was expected"):
+    with pytest.raises(ParcelError, match=r"where .* was expected"):
         USES[use](played, _good(played, other_kind))
     with pytest.raises(ParcelError, match="another agreement"):
         USES[use](played, study(lambda one: replace(one, agreement=b"\1" * 32)))
     with pytest.raises(ParcelError, match="parameters"):
         USES[use](played, study(lambda one: replace(one, parameters="alone-8192-1")))
-    with pytest.raises(ParcelError, match="keys|own name"):
+    with pytest.raises(ParcelError, match=r"keys|own name"):
         USES[use](played, study(lambda one: replace(one, key_id=b"\2" * 16)))
     newer = bytearray(good)
     newer[4] = 9
@@ -142,6 +142,7 @@ def test_damage_behind_a_right_checksum_never_crashes(played: Round, use: str) -
     random = Random(2)
     refused = 0
     for trial in range(24):
+
         def change(parcel: Parcel, trial: int = trial) -> Parcel:
             item = bytearray(parcel.items[0])
             if trial % 3 == 0:
@@ -174,6 +175,7 @@ def test_records_that_are_missing_repeated_or_out_of_order(played: Round) -> Non
     with pytest.raises(ParcelError, match="order"):
         list(ENGINE.evaluate(TERMS, public, played.parcels * 2, _questions(), played.assist))
     for place, value in ((0, 1), (1, 7), (3, 2), (4, 3), (5, 2**31)):
+
         def change(parcel: Parcel, place: int = place, value: int = value) -> Parcel:
             numbers = list(parcel.numbers)
             numbers[place] = value
@@ -198,7 +200,9 @@ def test_assist_requests_beyond_the_agreement_are_refused(played: Round) -> None
         for request in played.requests[:2]:
             with pytest.raises(ParcelError, match="does not have"):
                 ENGINE.assist(
-                    TERMS, played.keys.secret, _resealed(request, lambda parcel, number=number: replace(parcel, numbers=(number,)))  # type: ignore[misc]
+                    TERMS,
+                    played.keys.secret,
+                    _resealed(request, lambda parcel, number=number: replace(parcel, numbers=(number,))),  # type: ignore[misc]
                 )
     quiet = replace(TERMS, counting=False, negation=False)
     with pytest.raises(ParcelError, match="never called"):

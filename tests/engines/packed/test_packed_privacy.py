@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
-from support.packed_rounds import Round, in_clear
+import tenseal.sealapi as sealapi
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import parcels, seal
@@ -16,6 +16,7 @@ from blindlabel.engines.packed.parameters import BIT_MODULUS
 from blindlabel.engines.packed.parcels import Kind
 from blindlabel.language import Limits, Record, read_question
 from blindlabel.language.formula import Formula
+from support.packed_rounds import Round, in_clear
 
 TERMS = Terms(
     ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
@@ -120,7 +121,7 @@ def _noise_of(holder: seal.KeyHolder, cipher: seal.Cipher) -> float:
     budget = holder.noise_budget(cipher)
     for k in range(17, 33):
         if holder.noise_budget(ring.multiply_plain(cipher, ring.polynomial(np.array([k], dtype=np.uint64)))) < budget - 4:
-            return -budget - np.log2(k / 32)
+            return float(-budget - np.log2(k / 32))
     return float(-budget)
 
 
@@ -155,7 +156,7 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
 
 def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seal.Encryptor, "sanitised", lambda _self, cipher: cipher)
-    monkeypatch.setattr(seal.Ring, "load_cipher", lambda ring, content, lowered=False: ring._load(seal.sealapi.Ciphertext(), content))
+    monkeypatch.setattr(seal.Ring, "load_cipher", lambda ring, content, lowered=False: ring._load(sealapi.Ciphertext(), content))
     one, other = _noises(ALONE, CONSTANT, 1), _noises(ALONE, MANY, 1)
     assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 10
     # A fresh zero without switching down does not help either: the noise of the computation still stands out.

@@ -1,0 +1,162 @@
+"""How fast the packed engine answers a round: random records and questions of one shape, every label checked against clear evaluation.
+
+`and` and `or` are measured under an agreement without counting and negation, which never calls the assist; `not` and `count` under one with
+both. `total` is what an owner waits for in a round: prepare + evaluate + assist, the assist being served in this process.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+import numpy as np
+
+from blindlabel.engines.interface import Terms
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.encrypting import check_records, encrypt_batch
+from blindlabel.engines.packed.material import open_public
+from blindlabel.engines.packed.tables import features_of
+from blindlabel.engines.packed.workers import features
+from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
+from blindlabel.language.record import Record, View
+
+SHAPES = ("and", "or", "not", "count")
+_LETTERS = ascii_lowercase + "0123456789" + " " * 8
+
+
+@dataclass(frozen=True)
+class PackedFigures:
+    """One measurement, as the command prints it."""
+
+    shape: str
+    questions: int
+    records: int
+    length: int
+    needles: int
+    workers: int
+    seconds: dict[str, float]
+    bytes: dict[str, int]
+    peak_rss_mb: float
+    wrong_labels: int
+
+    def to_json(self) -> dict[str, object]:
+        """The document of `blindlabel bench packed --json`."""
+        return {"engine": "packed", **self.__dict__}
+
+
+def terms_of(shape: str, records: int, length: int, needles: int, full: bool = False) -> Terms:
+    """The agreement that is measured: whole records in lower case and is_in alone, or (`full`) what an agreement has by default."""
+    assisted = shape in ("not", "count")
+    if full:
+        return Terms(("text",), record_length=length, records=records, counting=assisted, negation=assisted)
+    return Terms(
+        ("text",),
+        record_length=length,
+        records=records,
+        encode_attributes=False,
+        case="lower",
+        functions=("is_in",),
+        counting=assisted,
+        negation=assisted,
+        probes=needles,
+        inner_gates=0,
+    )
+
+
+def question(chance: random.Random, records: list[Record], own: int, needles: int, shape: str) -> Formula:
+    """A question about record `own`, whose needles are mostly cut from it."""
+    atoms: dict[str, Atom] = {}
+    while len(atoms) < needles:
+        text = (records[own] if chance.random() < 0.8 else chance.choice(records)).whole
+        size = chance.randint(3, 12)
+        start = chance.randrange(max(1, len(text) - size))
+        atoms[text[start : start + size]] = Atom("is_in", (text[start : start + size],), View())
+    parts: tuple[Formula, ...] = tuple(atoms.values())
+    if shape == "or" and needles > 1:
+        either = Disjunction(parts[-2:])
+        return Conjunction((*parts[:-2], either)) if needles > 2 else either
+    if shape == "not":
+        return Conjunction((*parts[:-1], Negation(parts[-1]))) if needles > 1 else Negation(parts[0])
+    if shape == "count":
+        weights = tuple(1 + place % 3 for place in range(needles))
+        return Count(weights, parts, (sum(weights) + 1) // 2, sum(weights))
+    return Conjunction(parts) if needles > 1 else parts[0]
+
+
+class _Clock:
+    """Adds up seconds by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def timed(self, name: str, work: Callable[[], object]) -> object:
+        start = time.perf_counter()
+        done = work()
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        return done
+
+
+def measure(shape: str, records: int, length: int, needles: int, *, workers: int = 1, seed: int = 0, full: bool = False) -> PackedFigures:
+    """Play one round of `records` questions over `records` records of `length` characters."""
+    chance = random.Random(seed)  # noqa: S311 - nothing secret
+    rows = [Record.of({"text": "".join(chance.choices(_LETTERS, k=length))}) for _ in range(records)]
+    questions = [question(chance, rows, own, needles, shape) for own in range(records)]
+    terms = terms_of(shape, records, length, needles, full)
+    engine, clock = PackedEngine(), _Clock()
+    keys = engine.make_keys(terms)  # once unmeasured, so that opening the library is not counted
+    start = time.perf_counter()
+    keys = engine.make_keys(terms)
+    clock.seconds["keys"] = time.perf_counter() - start
+    public = open_public(terms, keys.public)
+    check_records(public, rows)
+    parcels: list[bytes] = []
+    block = public.setting.layout.block
+    for batch in range(public.setting.layout.batches(records)):
+        part = rows[batch * block : (batch + 1) * block]
+        start = time.perf_counter()
+        encoded = features(terms, part, workers) if workers > 1 else features_of(public.setting.tables, part)
+        clock.seconds["encode"] = clock.seconds.get("encode", 0.0) + time.perf_counter() - start
+        clock.timed("encrypt", lambda: parcels.extend(encrypt_batch(public, encoded, batch, records)))  # noqa: B023 - called at once
+    moved = 0
+
+    def assist(request: bytes) -> bytes:
+        nonlocal moved
+        start = time.perf_counter()
+        reply = engine.assist(terms, keys.secret, request)
+        clock.seconds["assist"] = clock.seconds.get("assist", 0.0) + time.perf_counter() - start
+        moved += len(request) + len(reply)
+        return reply
+
+    prepare = [0.0, 0.0]
+
+    def progress(phase: str, _: float) -> None:
+        now = time.perf_counter()
+        if phase == "prepare":  # told at the beginning and at the end of opening each batch
+            prepare[0] += now - prepare[1] if prepare[1] else 0.0
+            prepare[1] = 0.0 if prepare[1] else now
+
+    start = time.perf_counter()
+    answers = list(engine.evaluate(terms, keys.public, parcels, questions, assist, workers=workers, progress=progress))
+    total = time.perf_counter() - start
+    labels = clock.timed("decrypt", lambda: engine.decrypt(terms, keys.secret, answers, records, records))
+    expected = np.array([[evaluate(one, row) for row in rows] for one in questions], dtype=np.bool_)
+    served = clock.seconds.get("assist", 0.0)
+    measured = clock.seconds | {"prepare": prepare[0], "assist": served, "evaluate": max(0.0, total - prepare[0] - served), "total": total}
+    order = ("keys", "encode", "encrypt", "prepare", "evaluate", "assist", "decrypt", "total")
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return PackedFigures(
+        shape,
+        records,
+        records,
+        length,
+        needles,
+        workers,
+        {name: round(measured[name], 4) for name in order},
+        {"keys": len(keys.public), "records": sum(map(len, parcels)), "assist": moved, "answers": sum(map(len, answers))},
+        round(peak / 1024, 1),
+        int((np.asarray(labels) != expected).sum()),
+    )
