@@ -51,8 +51,9 @@ class PackedFigures:
 def terms_of(shape: str, records: int, length: int, needles: int, full: bool = False) -> Terms:
     """The agreement that is measured: whole records in lower case and is_in alone, or (`full`) what an agreement has by default."""
     assisted = shape in ("not", "count")
+    alternatives = 1 if shape == "and" else 2
     if full:
-        return Terms(("text",), record_length=length, records=records, counting=assisted, negation=assisted)
+        return Terms(("text",), record_length=length, records=records, counting=assisted, negation=assisted, alternatives=alternatives)
     return Terms(
         ("text",),
         record_length=length,
@@ -64,6 +65,7 @@ def terms_of(shape: str, records: int, length: int, needles: int, full: bool = F
         negation=assisted,
         probes=needles,
         inner_gates=0,
+        alternatives=alternatives,
     )
 
 
