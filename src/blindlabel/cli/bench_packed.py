@@ -17,16 +17,19 @@ def packed(
     shape: Annotated[str, typer.Option(help="and, or (one OR), not (one negation) or count (weights 1 to 3).")] = "or",
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     full: Annotated[bool, typer.Option("--full", help="Measure a default agreement: every function, attributes, both cases.")] = False,
+    processor: Annotated[bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Measure a round on the packed engine: every question over every record, labels checked against clear evaluation."""
     from blindlabel.bench.packed import SHAPES, measure
     from blindlabel.engines.interface import EngineError
 
+    if processor and workers > 1:
+        raise InputError("--processor measures one process; leave out --workers.")
     if shape not in SHAPES:
         raise InputError(f"There is no shape {shape}; there are {', '.join(SHAPES)}.")
     try:
-        figures = measure(shape, records, length, needles, workers=workers, full=full)
+        figures = measure(shape, records, length, needles, workers=workers, full=full, processor=processor)
     except EngineError as problem:
         raise InputError(str(problem)) from problem
     if json:
