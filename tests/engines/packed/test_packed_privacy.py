@@ -16,7 +16,7 @@ from blindlabel.engines.packed.parameters import BIT_MODULUS
 from blindlabel.engines.packed.parcels import Kind
 from blindlabel.language import Limits, Record, read_question
 from blindlabel.language.formula import Formula
-from support.packed_rounds import Round, in_clear
+from support.packed_rounds import ENGINE, Round, in_clear
 
 TERMS = Terms(
     ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
@@ -109,6 +109,7 @@ def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms
         shapes.append([round(len(message) / 1024) for message in (*one.parcels, *one.requests, *one.replies, *one.answers)])
     assert len(shapes[0]) == len(shapes[1])
     assert np.abs(np.array(shapes[0]) - np.array(shapes[1])).max() <= 1
+        assert len(one.requests) == ENGINE.assist_calls(terms, len(questions), len(RECORDS))
     assert (len(shapes[0]) > 2) == terms.negation
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import clauses, gates, linear, noise, parameters
+from blindlabel.engines.packed import clauses, diagonals, gates, linear, noise, parameters
 from blindlabel.engines.packed.assisting import difference_bits
-from blindlabel.engines.packed.evaluating import compile_one, group_size
+from blindlabel.engines.packed.evaluating import assist_calls, compile_one, group_size
 from blindlabel.engines.packed.gates import Gate, Room
 from blindlabel.engines.packed.layout import QuestionLayout, groups
 from blindlabel.engines.packed.material import Setting, setting_of
@@ -122,14 +122,25 @@ def _sizes(setting: Setting, assist: int) -> dict[str, int]:
     batches, terms = layout.batches(setting.terms.records), setting.terms
     answers = batches * len(groups(terms.records, group_size(setting, terms.records)))
     last = setting.chosen.bits or ring
-    switching = len(linear.automorphisms(layout)) + 1
-    key = ring.data_primes * ring.degree * sum(ring.prime_bits) // 8
     return {
-        "keys": switching * key + 2 * ring.degree * sum(ring.prime_bits) // 8,
+        "keys": _key_bytes(setting),
         "records": batches * layout.chunks * 2 * ring.degree * sum(ring.prime_bits[:-1]) // 8,
         "assist": assist,
         "answers": answers * 2 * last.degree * last.prime_bits[0] // 8,
     }
+
+
+def _key_bytes(setting: Setting) -> int:
+    """Public keys have two polynomials over all primes; a switching key has one (and a seed) for every prime of a ciphertext."""
+    layout, bits = setting.layout, setting.chosen.bits
+    if bits is None:
+        return _ring_key_bytes(setting.chosen.evaluation, len(diagonals.rotations(setting.ring, layout)) + 1)
+    folds = QuestionLayout.of(layout, 1, parameters.probes(setting.terms)).folds()
+    return _ring_key_bytes(setting.chosen.evaluation, len(linear.automorphisms(layout))) + _ring_key_bytes(bits, len(folds))
+
+
+def _ring_key_bytes(ring: parameters.RingParameters, switching: int) -> int:
+    return (2 + switching * ring.data_primes) * ring.degree * sum(ring.prime_bits) // 8
 
 
 def _assisted_cost(setting: Setting, room: Room) -> tuple[int, float, int]:
@@ -137,6 +148,7 @@ def _assisted_cost(setting: Setting, room: Room) -> tuple[int, float, int]:
     terms, layout = setting.terms, setting.layout
     questions = QuestionLayout.of(layout, terms.records, room.probes)
     rounds = layout.batches(terms.records) * len(groups(terms.records, questions.questions))
+    calls = assist_calls(setting, terms.records, terms.records)
     units, inner = questions.units(room.probes), room.inner_gates * room.inner_levels
     width = difference_bits(setting)
     replies = units * 2 * width + inner * room.inner_weight + room.final_weight
@@ -144,7 +156,6 @@ def _assisted_cost(setting: Setting, room: Room) -> tuple[int, float, int]:
     linear_stage = columns * (linear.span(layout, setting.tables) * _PRODUCT + _ROTATION + 0.001)
     bits = setting.chosen.bits
     assert bits is not None
-    calls = rounds * (2 * units + inner + 1)
     down = bits.degree * sum(bits.prime_bits[:-1]) // 8
     up = 2 * bits.degree * max(bits.prime_bits[0], setting.chosen.evaluation.prime_bits[0]) // 8
     loading = layout.batches(terms.records) * layout.chunks * _LOAD
