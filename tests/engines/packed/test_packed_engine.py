@@ -7,15 +7,23 @@ from random import Random
 
 import numpy as np
 import pytest
-from support.packed_rounds import ENGINE, Round, in_clear, keys_of
-from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record
 
-from blindlabel.engines.interface import EngineError, QuestionError, RecordError, Terms
+from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms
 from blindlabel.language import Limits, Record, interpret, read_question
 from blindlabel.language.formula import Formula
 from blindlabel.language.rewriting import formula_of
+from support.packed_rounds import ENGINE, Round, in_clear, keys_of
+from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record
 
-SMALL = Terms(("name",), record_length=40, records=8, encode_attributes=False, limits=Limits(needle_length=8, total_weight=15), probes=8, inner_gates=1)
+SMALL = Terms(
+    ("name",),
+    record_length=40,
+    records=8,
+    encode_attributes=False,
+    limits=Limits(needle_length=8, total_weight=15),
+    probes=8,
+    inner_gates=1,
+)
 
 
 def formulas(*sources: str) -> list[Formula]:
@@ -23,11 +31,14 @@ def formulas(*sources: str) -> list[Formula]:
     return [formula for formula in found if formula is not None]
 
 
-def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple[list[Record], list[Formula], np.ndarray]:  # type: ignore[type-arg]
+def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple[list[Record], list[Formula], Answers]:
     """Random hostile records, random questions that the terms allow, and what the interpreter says."""
     random = Random(seed)
     rows = [random_record(random, terms.attributes, 12) for _ in range(records - 2)]
-    rows += [Record.of(dict.fromkeys(terms.attributes, "")), Record.of({name: "a" * (name == terms.attributes[0]) for name in terms.attributes})]
+    rows += [
+        Record.of(dict.fromkeys(terms.attributes, "")),
+        Record.of({name: "a" * (name == terms.attributes[0]) for name in terms.attributes}),
+    ]
     assisted = terms.counting or terms.negation
     found: list[Formula] = []
     answers = []
@@ -49,7 +60,9 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
 
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_with_the_assist(seed: int) -> None:
-    terms = Terms(ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=6, total_weight=20), inner_weight=20)
+    terms = Terms(
+        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=6, total_weight=20), inner_weight=20
+    )
     records, questions, expected = random_round(terms, seed, 9, 24)
     assert (Round(terms).run(records, questions) == expected).all()
     assert expected.any()
@@ -59,7 +72,8 @@ def test_random_questions_with_the_assist(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_without_the_assist(seed: int) -> None:
     terms = Terms(
-        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4), counting=False, negation=False, clauses=2
+        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4),
+        counting=False, negation=False, clauses=2,
     )  # fmt: skip
     records, questions, expected = random_round(terms, seed, 9, 24)
     one = Round(terms)
@@ -72,7 +86,9 @@ def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
         ("name",), record_length=24, records=8, case="both", encode_attributes=False, functions=("similar", "between", "has_word"),
         limits=Limits(similar_distance=1), inner_gates=1,
     )  # fmt: skip
-    records = [Record.of({"name": text}) for text in ("jonson 1999", "johnson 12.50", "Jonsen -3", "ionson", "", "2001 a space", "x", "jjonson 7")]
+    records = [
+        Record.of({"name": text}) for text in ("jonson 1999", "johnson 12.50", "Jonsen -3", "ionson", "", "2001 a space", "x", "jjonson 7")
+    ]
     questions = formulas(
         'ret similar("jonson", $r, 1)',
         'ret similar("johnson", lower($r), 1) & !has_word("jonson", $r)',
@@ -91,7 +107,9 @@ def test_wide_alternatives_without_the_assist() -> None:
         counting=False, negation=False,
     )  # fmt: skip
     records = [Record.of({"year": text}) for text in ("1999", "2001 b", "a", "-4.25")]
-    questions = formulas("ret between($r, 1998, 2001)", 'ret between($r, -777.77, 1999.13) & has_word("1999", $r)', "ret between($r, -4.3, 777.7)")
+    questions = formulas(
+        "ret between($r, 1998, 2001)", 'ret between($r, -777.77, 1999.13) & has_word("1999", $r)', "ret between($r, -4.3, 777.7)"
+    )
     one = Round(terms)
     assert (one.run(records, questions) == in_clear(records, questions)).all()
     assert one.requests == []
@@ -178,7 +196,11 @@ def test_progress_is_told_and_ends_at_one() -> None:
     told: list[tuple[str, float]] = []
     one = Round(SMALL)
     parcels = list(ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], progress=lambda *step: told.append(step)))
-    list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), one.assist, progress=lambda *step: told.append(step)))
+    list(
+        ENGINE.evaluate(
+            SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), one.assist, progress=lambda *step: told.append(step)
+        )
+    )
     for phase in ("encrypt", "prepare", "evaluate"):
         shares = [share for name, share in told if name == phase]
         assert shares == sorted(shares)

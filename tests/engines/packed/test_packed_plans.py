@@ -7,7 +7,6 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record, random_text
 
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed import clauses, gates
@@ -17,6 +16,7 @@ from blindlabel.language import Limits, Record, View, case, interpret, read_ques
 from blindlabel.language.formula import Atom, Formula, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.rewriting import formula_of
+from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record, random_text
 
 MODULUS = 268369921
 WIDE = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "similar", "between")
@@ -152,9 +152,11 @@ def test_any_function_of_six_needles_is_one_gate() -> None:
 
 def test_a_nested_count_becomes_an_inner_gate_where_the_sum_would_grow_too_large() -> None:
     formula: Formula | None = read_question(
-        "ret (" + " + ".join(f'is_in("{c}", $r)' for c in "abcdefghij") + " >= 4) & (" + " + ".join(
-            f'{i % 3 + 1}*is_in("{c}z", $r)' for i, c in enumerate("abcdef")
-        ) + " >= 5)"
+        "ret ("
+        + " + ".join(f'is_in("{c}", $r)' for c in "abcdefghij")
+        + " >= 4) & ("
+        + " + ".join(f'{i % 3 + 1}*is_in("{c}z", $r)' for i, c in enumerate("abcdef"))
+        + " >= 5)"
     ).formula
     assert formula is not None
     terms = Terms(("a",))

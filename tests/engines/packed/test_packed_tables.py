@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.random_questions import random_text
 
 from blindlabel.engines.interface import RecordError, Terms
-from blindlabel.engines.packed.hashing import spare_columns
 from blindlabel.engines.packed.arithmetic import Words
+from blindlabel.engines.packed.hashing import spare_columns
 from blindlabel.engines.packed.tables import Table, Tables, asking, check_record, features_of, interpolate, tables_of
 from blindlabel.language import Record
+from support.random_questions import random_text
 
 LARGE, SMALL = 536690689, 114689
 ALL = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between")
