@@ -1,7 +1,7 @@
 """What runs on the cluster's machines. Each process opens a study's keys and the batch at hand once and keeps them for the next tile.
 
-SEAL works in one thread of a process only (it holds Python's lock, and our raw layer passes bytes through one file), so a tile computes
-under a lock and gives it up while it waits for the assist; a second thread lets another tile use that time. Nothing here can decrypt.
+SEAL holds Python's lock while it computes, and two tiles in memory at once would take twice the room, so a tile computes under a lock
+and gives it up while it waits for the assist; a second thread lets another tile use that time. Nothing here can decrypt.
 """
 
 from __future__ import annotations

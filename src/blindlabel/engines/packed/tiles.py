@@ -19,8 +19,8 @@ from blindlabel.engines.packed.layout import groups
 from blindlabel.engines.packed.material import Public, Setting
 from blindlabel.language.formula import Formula
 
-_MOST_WORDS = 1 << 25
-"""Words of products that a tile of the wide layout holds at a time: 256 MB."""
+_MOST_WORDS = 1 << 24
+"""Words of products that a tile of the wide layout holds at a time: 128 MB."""
 
 Step = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""

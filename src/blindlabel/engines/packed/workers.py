@@ -8,6 +8,7 @@ A worker never speaks to the coordinator: when it needs the assist it sends the 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -164,6 +165,8 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        # Workers share out the cores among themselves; BLAS in each must not do so again. They take the environment of this moment.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         self._all = [_Worker() for _ in range(count)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._all:
