@@ -108,7 +108,7 @@ def test_language_explains_itself(blindlabel: Command) -> None:
     assert len(blindlabel("language", "--json").json["functions"]) == 13
 
 
-@pytest.mark.parametrize("command", ["demo", "check", "try", "language", "generate"])
+@pytest.mark.parametrize("command", ["demo", "check", "try", "language", "generate", "export", "coordinator", "owner"])
 def test_every_command_has_help(blindlabel: Command, command: str) -> None:
     done = blindlabel(command, "--help")
     assert done.code == 0

@@ -15,10 +15,10 @@ from typing import Any
 from blindlabel.bench import gates
 from blindlabel.bench.machine import machine
 from blindlabel.bench.workload import NEEDLE_LENGTH, PUBLISHED_SECONDS, Workload, workload
-from blindlabel.engines import engine
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import EngineError, Progress
+from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
 
 LENGTHS = tuple(PUBLISHED_SECONDS)
@@ -89,7 +89,7 @@ def _processor_seconds() -> float:
 
 def packed_seconds(work: Workload) -> float:
     """Processor seconds of the packed engine's evaluation, assist included; keys and encryption are not counted, as for the gates."""
-    packed = engine("packed")
+    packed = engine_named("packed")
     keys = packed.make_keys(work.terms)
     parcels = list(packed.encrypt(work.terms, keys.public, work.records))
     start = _processor_seconds()
