@@ -33,7 +33,7 @@ from blindlabel.transport.interface import Transport
 NAMES = ("anna", "berta")
 STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
-"""What the gates engine is shown on: it needs about a minute for every hundred characters of records and question."""
+"""What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
 PATIENCE = 900.0
 """Seconds after which a demonstration is given up."""
 
