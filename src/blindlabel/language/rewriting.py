@@ -76,7 +76,13 @@ class _Rewriting:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.build = Builder(limits)
-        self.variables: dict[str, _Value] = {"r": _Leaf(View())}
+        self._leaves: dict[str | View, _Leaf] = {}
+        self._choices: dict[tuple[int, int, int], _Choice] = {}
+        self.variables: dict[str, _Value] = {"r": self.leaf(View())}
+
+    def leaf(self, source: str | View) -> _Leaf:
+        """Each different leaf once, as with all nodes: equal texts must be seen to be equal."""
+        return self._leaves.setdefault(source, _Leaf(source))
 
     # -- conversions -------------------------------------------------------------------------------------------------------------------
 
@@ -100,7 +106,7 @@ class _Rewriting:
 
     def value(self, node: tree.Expression) -> _Value:
         if isinstance(node, tree.Text):
-            return _Leaf(node.value)
+            return self.leaf(node.value)
         if isinstance(node, tree.Number):
             return _Sum(node.value, {})
         if isinstance(node, tree.Truth):
@@ -176,7 +182,7 @@ class _Rewriting:
         predicate = PREDICATES[node.function]
         position = predicate.text_position
         numbers = tuple(value.constant for value in arguments if isinstance(value, _Sum))
-        needle = _Leaf("") if position == 0 else self.text(arguments[0])
+        needle = self.leaf("") if position == 0 else self.text(arguments[0])
         return self.ask(node.function, needle, self.text(arguments[position]), numbers, {})
 
     def choose(self, arguments: list[_Value]) -> _Value:
@@ -197,7 +203,8 @@ class _Rewriting:
         if depth > self.limits.nesting:
             message = f"Texts are chosen more than {self.limits.nesting} deep."
             raise FormulaTooLarge("too-deep", message, "Choose between the answers instead of between the texts.")
-        return _Choice(condition, chosen, other, depth)
+        key = (id(condition), id(chosen), id(other))
+        return self._choices.setdefault(key, _Choice(condition, chosen, other, depth))
 
     def chosen_number(self, condition: Formula, chosen: _Sum, other: _Sum) -> _Sum:
         opposite = self.build.negation(condition)
@@ -211,7 +218,7 @@ class _Rewriting:
         """The same choices with every leaf changed."""
         if id(text) not in done:
             if isinstance(text, _Leaf):
-                done[id(text)] = _Leaf(change(text.source))
+                done[id(text)] = self.leaf(change(text.source))
             else:
                 chosen, other = self.mapped(text.chosen, change, done), self.mapped(text.other, change, done)
                 done[id(text)] = self.choice(text.condition, chosen, other)
@@ -252,7 +259,7 @@ class _Rewriting:
                 done[key] = self.chosen_number(text.condition, chosen, self.common_words(needle, text.other, done))
             else:
                 assert isinstance(needle.source, str)
-                each = [self.ask_leaf("has_word", _Leaf(word), text, ()) for word in sorted(words.words(needle.source))]
+                each = [self.ask_leaf("has_word", self.leaf(word), text, ()) for word in sorted(words.words(needle.source))]
                 done[key] = self.sum([(Fraction(1), self.number(formula)) for formula in each])
         return done[key]
 

@@ -1,0 +1,44 @@
+"""`blindlabel check`: are these questions right?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.question_files import attribute_list, read_source
+
+
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Question files; - reads standard input.")],
+    attributes: Annotated[
+        str | None, typer.Option(help="The attributes records have, separated by commas. Without it any is taken.")
+    ] = None,
+    needle: Annotated[int, typer.Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
+    lowered: Annotated[bool, typer.Option("--lowered", help="Prepared records are in lower case.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Check questions: errors and warnings with line, column, and what to do. Exit code 1 when there is an error."""
+    from blindlabel.language import Limits, read_question, render
+
+    names = attribute_list(attributes)
+    limits = Limits(needle_length=needle)
+    documents = []
+    errors = 0
+    for file in files:
+        source = read_source(file)
+        checked = read_question(source, attributes=names, limits=limits, lowered=lowered)
+        errors += not checked.ok
+        documents.append({"file": file, "ok": checked.ok, "diagnostics": [one.to_json() for one in checked.diagnostics]})
+        if not json:
+            for one in checked.diagnostics:
+                result(render(one, source, file))
+    if json:
+        result_json({"ok": errors == 0, "files": documents})
+    elif errors:
+        say(f"{errors} of {len(files)} questions cannot be used yet.")
+    else:
+        say("The question is right." if len(files) == 1 else f"All {len(files)} questions are right.")
+    if errors:
+        raise typer.Exit(1)
