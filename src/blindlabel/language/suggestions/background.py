@@ -49,10 +49,7 @@ class Background:
         if known is None:
             if len(self._presence) >= KEPT:
                 self._presence.clear()
-            if needle.attribute is None:
-                texts = self.wholes
-            else:
-                texts = [row.get(needle.attribute, "") for row in self.rows]
+            texts = self.wholes if needle.attribute is None else [row.get(needle.attribute, "") for row in self.rows]
             text = needle.text
             if needle.function == "is_in":
                 found = (text in other for other in texts)

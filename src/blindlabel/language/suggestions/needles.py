@@ -8,6 +8,7 @@ as the value of that attribute.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,4 +78,4 @@ def pieces(word: str, longest: int) -> list[str]:
     length = max(1, min(PIECE, longest))
     count = max(2, round(len(word) / length), -(-len(word) // longest))
     cuts = [round(i * len(word) / count) for i in range(count + 1)]
-    return [word[start:end] for start, end in zip(cuts, cuts[1:]) if end > start]
+    return [word[start:end] for start, end in itertools.pairwise(cuts) if end > start]

@@ -96,7 +96,7 @@ def _whole_numbers(worth: Mapping[Needle, float], most: int) -> dict[Needle, int
     """Whole weights in proportion, of at most this sum; what comes to nothing is left out, but never everything."""
     total = sum(worth.values())
     if not worth or total <= 0:
-        return {needle: 1 for needle in list(worth)[:most]}
+        return dict.fromkeys(list(worth)[:most], 1)
     weights = {needle: round(value * most / total) for needle, value in worth.items()}
     while sum(weights.values()) > most:
         largest = max(weights, key=lambda needle: weights[needle])
