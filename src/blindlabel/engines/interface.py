@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
@@ -40,19 +41,19 @@ class EngineError(Exception):
     """The engine cannot go on. The message is a sentence for a person."""
 
 
-class ParcelError(EngineError):
+class ParcelError(EngineError, OutsideError):
     """Bytes from outside are not what they should be: damaged, of another study, of other keys or parameters."""
 
 
-class RecordError(EngineError):
+class RecordError(EngineError, InputError):
     """A record does not fit what the agreement encodes."""
 
 
-class QuestionError(EngineError):
+class QuestionError(EngineError, InputError):
     """A question needs something the agreement does not encode or allow."""
 
 
-class EngineUnavailable(EngineError):
+class EngineUnavailable(EngineError, OutsideError):
     """The library behind this engine cannot be used on this machine."""
 
 
@@ -83,6 +84,20 @@ class Terms:
     limits: Limits = field(default_factory=Limits)
     records: int = 50
     """Records per owner in the sample, at most."""
+    probes: int = 0
+    """Packed engine: set elements that one question may ask about (a needle is one); 0: 16, and more where `similar` or `between` are
+    listed.
+    """
+    inner_gates: int = 3
+    """Packed engine: parts of one question, a level, that are worked out on their own before the last step (counts inside counts, …)."""
+    inner_levels: int = 1
+    """Packed engine: levels of such parts."""
+    inner_weight: int = 0
+    """Packed engine: largest sum of weights of such a part; 0: 31, and more where `similar` or `between` are listed."""
+    alternatives: int = 2
+    """Packed engine without counting and negation: alternatives that one clause may multiply out to (2: one OR)."""
+    clauses: int = 1
+    """Packed engine without counting and negation: clauses, all of which must hold."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,243 @@
+"""`blindlabel coordinator …`: write an agreement, invite owners, serve, and see how studies stand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.parties.coordinator import Coordinator
+
+app = typer.Typer(name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True)
+
+Home = Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")]
+DatabaseAddress = Annotated[
+    str | None, typer.Option("--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE")
+]
+StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
+
+
+def opened(home: Path, database: str | None, *, make: bool = False) -> Coordinator:
+    """The coordinator in this folder."""
+    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
+
+    if not make and database is None and not (home / "coordinator.sqlite").exists():
+        raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
+    return Coordinator(home, database=database, passphrase=os.environ.get(PASSPHRASE_VARIABLE))
+
+
+@app.command("new")
+def new(
+    file: Annotated[Path, typer.Argument(help="The agreement's file to write, for instance agreement.toml.")],
+    *,
+    name: Annotated[str, typer.Option("--name", help="What the study is called.")],
+    owners: Annotated[str, typer.Option("--owners", help="The owners' names, separated by commas.")],
+    attributes: Annotated[str, typer.Option("--attributes", help="The attributes that questions can name, separated by commas.")],
+    records: Annotated[int, typer.Option("--records", help="Rows of each table in the sample.")] = 50,
+    rounds: Annotated[int, typer.Option("--rounds", help="Rounds at most.")] = 3,
+    engine: Annotated[str, typer.Option("--engine", help="packed, gates or plain.")] = "packed",
+    record_length: Annotated[int, typer.Option("--record-length", help="Longest record in characters, after preparation.")] = 148,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Write a new agreement with comments, to be edited and then sent round with `invite`."""
+    from blindlabel.protocol import agreement as agreements
+    from blindlabel.protocol.agreement_text import to_text
+
+    if file.exists() and not force:
+        raise InputError(f"{file} is there already; --force replaces it.")
+    made = agreements.new(
+        name,
+        _listed(owners),
+        _listed(attributes),
+        rounds=rounds,
+        sampling={"records": records},
+        encoding={"engine": engine, "record_length": record_length},
+    )
+    file.write_text(to_text(made), encoding="utf-8")
+    result(str(file))
+    say("Edit it, above all the criteria, and then run `blindlabel coordinator invite`.")
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+@app.command("check")
+def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: JsonFlag = False) -> None:
+    """Check an agreement and print its hash."""
+    agreement, _ = _read_agreement(file)
+    if json:
+        result_json({"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)})
+    else:
+        result(agreement.hash)
+
+
+@app.command("compare")
+def compare(
+    first: Annotated[Path, typer.Argument(help="An agreement.")],
+    second: Annotated[Path, typer.Argument(help="Another one.")],
+    json: JsonFlag = False,
+) -> None:
+    """Say what differs between two agreements. Ends with exit code 1 when something does."""
+    from blindlabel.protocol import agreement as agreements
+
+    differences = agreements.compare(_read_agreement(first)[0], _read_agreement(second)[0])
+    if json:
+        result_json({"same": not differences, "differences": differences})
+    elif not differences:
+        result("The agreements are the same.")
+    for difference in differences if not json else ():
+        result(difference)
+    if differences:
+        raise typer.Exit(1)
+
+
+def _read_agreement(file: Path) -> tuple[Any, str]:
+    from blindlabel.protocol import agreement as agreements
+
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}.") from error
+    return agreements.from_text(text, source=str(file)), text
+
+
+@app.command("invite")
+def invite(
+    file: Annotated[Path, typer.Argument(help="The agreement.")],
+    *,
+    at: Home,
+    address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
+    to: Annotated[Path | None, typer.Option("--to", help="Folder for the invitation files; the agreement's folder unless said.")] = None,
+    database: DatabaseAddress = None,
+    json: JsonFlag = False,
+) -> None:
+    """Begin the study and write one invitation file for each owner. Give each to its owner by a private way: it holds a one-time code."""
+    agreement, text = _read_agreement(file)
+    folder = to or file.parent
+    paths = {owner: folder / f"{owner}.invitation" for owner in agreement.owners}
+    for path in paths.values():
+        if path.exists():
+            raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
+    invitations = opened(at, database, make=True).create(text, address, source=str(file))
+    folder.mkdir(parents=True, exist_ok=True)
+    for invitation in invitations:
+        invitation.write(paths[invitation.owner])
+    if json:
+        result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
+    else:
+        for owner, path in paths.items():
+            result(f"{owner}: {path}")
+        say(f"The study {agreement.name} has the hash {agreement.hash}.")
+        if agreement.encoding.engine == "plain":
+            say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
+
+
+@app.command("serve")
+def serve(
+    *,
+    at: Home,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on.")] = 8470,
+    certificate: Annotated[Path | None, typer.Option("--certificate", help="TLS certificate (PEM).")] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="TLS key (PEM).")] = None,
+    via: Annotated[str, typer.Option("--via", help="folder:/path instead of HTTP.")] = "",
+    once: Annotated[bool, typer.Option("--once", help="With a folder: do what can be done now and stop.")] = False,
+    database: DatabaseAddress = None,
+) -> None:
+    """Serve all studies of this folder until stopped."""
+    from blindlabel.cli import serving
+
+    coordinator = opened(at, database)
+    if via:
+        serving.serve_folder(coordinator, via, once=once)
+    else:
+        serving.serve_http(coordinator, host, port, certificate, key)
+
+
+@app.command("status")
+def status(
+    study: Annotated[str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")] = None,
+    *,
+    at: Home,
+    database: DatabaseAddress = None,
+    json: JsonFlag = False,
+) -> None:
+    """Say how studies stand, what they wait for, and what of their leakage budget is used."""
+    from blindlabel.parties.results import standing
+
+    coordinator = opened(at, database)
+    wanted = [coordinator.find(study)] if study else [row.study for row in coordinator.store.studies()]
+    found = [standing(coordinator, one) for one in wanted]
+    if json:
+        result_json(found)
+        return
+    for one in found:
+        _print_standing(one)
+
+
+def _print_standing(one: dict[str, Any]) -> None:
+    ended = f"over ({one['ended']})" if one["ended"] else f"in round {one['round']} of {one['rounds']}"
+    result(f"{one['name']} ({one['study'][:12]}, {one['engine']}): {ended}")
+    for round_ in one["history"]:
+        figures = round_["figures"]
+        if round_["settled"]:
+            shown = {key: "-" if figures[key] is None else f"{figures[key]:.3f}" for key in ("kappa", "ac1")}
+            text = f"{figures['agreed']} of {figures['pairs']} pairs agreed ({figures['percent']:.1f} %), {figures['matches']} matches"
+            result(f"  round {round_['round']}: {text}, kappa {shown['kappa']}, AC1 {shown['ac1']}")
+    for owner, known in one["owners"].items():
+        used = f"{known['records_asked']} of {one['budget']['records_asked']} questions"
+        result(f"  {owner}: {used}, {known['assist_calls']} of {one['budget']['assist_calls']} assist calls used")
+    for sentence in one["waiting"]:
+        result(f"  waiting: {sentence}")
+
+
+@app.command("export")
+def export(
+    study: StudyName,
+    *,
+    at: Home,
+    format: Annotated[str, typer.Option("--format", help="See `blindlabel export --help`.")] = "csv",
+    to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
+    database: DatabaseAddress = None,
+    json: JsonFlag = False,
+) -> None:
+    """Write the labels as they stand; rows are named by their positions, since the coordinator knows no ids."""
+    from blindlabel.cli.export import written
+    from blindlabel.parties.results import truths_of_coordinator
+
+    coordinator = opened(at, database)
+    truths = truths_of_coordinator(coordinator, coordinator.find(study))
+    written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
+
+
+@app.command("close")
+def close(study: StudyName, *, at: Home, database: DatabaseAddress = None) -> None:
+    """End a study as it stands: what agreed so far is the truth, the rest is discarded."""
+    coordinator = opened(at, database)
+    coordinator.close(coordinator.find(study))
+    say("Closed. The owners get the labels that were agreed so far.")
+
+
+@app.command("delete")
+def delete(
+    study: StudyName,
+    *,
+    at: Home,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database: DatabaseAddress = None,
+) -> None:
+    """Delete a study for good: its keys, bodies, messages and labels."""
+    coordinator = opened(at, database)
+    found = coordinator.find(study)
+    if not yes and not typer.confirm(f"Delete everything of the study {coordinator.agreement(found).name}?", err=True):
+        raise InputError("Nothing was deleted.")
+    coordinator.delete(found)
+    say("Deleted. Backups and carried folders have to be deleted where they are.")

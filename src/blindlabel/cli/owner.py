@@ -1,0 +1,231 @@
+"""`blindlabel owner …`: take part in a study with a table of one's own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
+from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.parties.owner import Owner, Report
+    from blindlabel.storage.workspace import Workspace
+
+app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
+
+WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
+Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path; as in the invitation unless said.")]
+Authority = Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS.")]
+
+
+def _passphrase() -> str | None:
+    from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
+
+    return os.environ.get(PASSPHRASE_VARIABLE)
+
+
+def _opened(at: Path) -> Workspace:
+    from blindlabel.storage.workspace import Workspace
+
+    return Workspace.open(at)
+
+
+def _party(
+    workspace: Workspace, via: str, ca: Path | None, workers: int = 1, report: Report | None = None, patience: float = 30.0
+) -> Owner:
+    from blindlabel.parties.connecting import connect
+    from blindlabel.parties.owner import Owner
+
+    transport = connect(workspace, via, authority=ca, patience=patience)
+    return Owner(workspace, transport, workers=workers, report=report, passphrase=_passphrase())
+
+
+@app.command("join")
+def join(
+    invitation: Annotated[Path, typer.Argument(help="The invitation file from the coordinator.")],
+    table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines or Parquet. It stays where it is.")],
+    *,
+    at: WorkspaceFolder,
+    id_column: Annotated[str | None, typer.Option("--id-column", help="The column with the rows' ids; `id` unless said.")] = None,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", help="attribute=column, where your column is called otherwise; may stand often.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")] = None,
+    via: Via = "",
+    ca: Authority = None,
+) -> None:
+    """Join a study: read the agreement, check the table against it, make keys and a workspace, and tell the coordinator."""
+    from blindlabel.parties.invitation import Invitation
+    from blindlabel.parties.joining import TableOptions
+    from blindlabel.parties.joining import join as make
+    from blindlabel.transport.interface import Unreachable
+
+    pairs = [one.partition("=") for one in column or []]
+    if any(not sign for _, sign, _ in pairs):
+        raise InputError("--column takes attribute=column.")
+    options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
+    workspace = make(at, Invitation.read(invitation), options, via=via, passphrase=_passphrase())
+    agreement = workspace.agreement
+    say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
+    say(f"The agreement's hash is {agreement.hash}.")
+    if agreement.encoding.engine == "plain":
+        say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
+    try:
+        _party(workspace, via, ca, patience=3.0).send()
+    except Unreachable as error:
+        say(f"{error} The workspace is made; `blindlabel owner run` will tell the coordinator.")
+    result(str(at))
+
+
+@app.command("verify")
+def verify(
+    *,
+    at: WorkspaceFolder,
+    confirm: Annotated[
+        list[str] | None, typer.Option("--confirm", help="The owner with whom you compared the words, and they were the same.")
+    ] = None,
+    via: Via = "",
+    ca: Authority = None,
+    json: JsonFlag = False,
+) -> None:
+    """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
+    workspace = _opened(at)
+    owner = _party(workspace, via, ca)
+    owner.send()
+    owner.fetch(0.0)
+    state = workspace.state()
+    if state.keys is None:
+        raise InputError("The other owners have not all joined yet, so there is nothing to compare. Try again later.")
+    for peer in confirm or []:
+        owner.confirm(peer)
+    owner.send()
+    confirmed = workspace.state().confirmed
+    words = {peer.name: owner.words(peer.name) for peer in state.keys.peers}
+    if json:
+        result_json({peer: {"words": list(said), "confirmed": peer in confirmed} for peer, said in words.items()})
+        return
+    for peer, said in words.items():
+        result(f"{peer}: {' '.join(said)}")
+        say(
+            f"  {'confirmed' if peer in confirmed else f'when {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}'}"
+        )
+
+
+@app.command("status")
+def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
+    """Say how the study stands on this side, and what is waited for."""
+    from blindlabel.protocol import owner as rules
+
+    workspace = _opened(at)
+    state, progress, activity = workspace.state(), workspace.progress(), workspace.activity()
+    waiting = rules.awaits(workspace.agreement, state)
+    if json:
+        document: dict[str, Any] = {
+            "study": workspace.agreement.name,
+            "owner": workspace.name,
+            "round": progress.round,
+            "rounds": progress.rounds,
+            "asked": progress.asked,
+            "open": progress.open,
+            "drafts": progress.drafts,
+            "saved": progress.saved,
+            "handed_in": progress.handed_in,
+            "over": progress.over,
+            "waiting": waiting,
+            "unsent": len(workspace.unsent()),
+            "activity": None if activity is None else {"phase": activity.phase, "share": activity.share, "sentence": activity.sentence},
+        }
+        result_json(document)
+        return
+    result(
+        f"{workspace.name} in {workspace.agreement.name}: " + ("over" if progress.over else f"round {progress.round} of {progress.rounds}")
+    )
+    if progress.asked and not progress.over:
+        result(
+            f"  questions: {progress.saved} saved, {progress.drafts} drafts, {progress.open} open"
+            + (", handed in" if progress.handed_in else "")
+        )
+    for sentence in waiting:
+        result(f"  {sentence}")
+
+
+@app.command("annotate")
+def annotate(*, at: WorkspaceFolder) -> None:
+    """Open the web app to write questions."""
+    _opened(at)
+    raise InputError("The web app is not part of this build yet. Use `blindlabel owner run` with --questions or --auto.")
+
+
+@app.command("run")
+def run(
+    *,
+    at: WorkspaceFolder,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."),
+    ] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="Let the suggestion oracle write all questions.")] = False,
+    hand_in: Annotated[bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")] = False,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
+    once: Annotated[bool, typer.Option("--once", help="Do what can be done now and stop.")] = False,
+    via: Via = "",
+    ca: Authority = None,
+) -> None:
+    """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. May be stopped and started at any time."""
+    from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions
+    from blindlabel.parties.running import run as take_turns
+
+    if questions is not None and auto:
+        raise InputError("Questions come from --questions or from --auto, not from both.")
+    source: QuestionSource | None = FolderQuestions(questions) if questions else SuggestedQuestions() if auto else None
+    workspace = _opened(at)
+    if hand_in:
+        workspace.hand_in()
+    with workspace.alone("owner run"), progress_bar() as bar:
+        tasks: dict[str, Any] = {}
+
+        def report(phase: str, share: float) -> None:
+            if phase not in tasks:
+                for other in tasks.values():
+                    bar.update(other, visible=False)
+                tasks[phase] = bar.add_task(phase, total=1.0)
+            bar.update(tasks[phase], completed=share, visible=share < 1.0)
+            workspace.say(phase, share, phase)
+
+        owner = _party(workspace, via, ca, workers, report)
+        over = take_turns(owner, source, once=once, tell=say)
+    if over:
+        say("The study is over. Write the ground truth with `blindlabel owner export`.")
+
+
+@app.command("export")
+def export(
+    *,
+    at: WorkspaceFolder,
+    format: Annotated[str, typer.Option("--format", help="See `blindlabel export --help`.")] = "csv",
+    to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
+    json: JsonFlag = False,
+) -> None:
+    """Write the ground truth of the finished study, with your own ids on your side."""
+    from blindlabel.cli.export import written
+    from blindlabel.parties.results import truths_of_owner
+
+    written(truths_of_owner(_opened(at)), format, to, json=json)
+
+
+@app.command("delete")
+def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
+    workspace = _opened(at)
+    if not yes and not typer.confirm(f"Delete everything of the study {workspace.agreement.name} on this side?", err=True):
+        raise InputError("Nothing was deleted.")
+    workspace.database.close()
+    for path in at.glob("*.key"):
+        path.write_bytes(bytes(path.stat().st_size))
+    shutil.rmtree(at)
+    say("Deleted. Backups and carried folders have to be deleted where they are.")

@@ -1,0 +1,76 @@
+"""How `blindlabel coordinator serve` serves: over HTTP with uvicorn, or from a folder."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blindlabel.cli.output import say
+from blindlabel.errors import InputError, OutsideError
+
+if TYPE_CHECKING:
+    from blindlabel.parties.coordinator import Coordinator
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log = logging.getLogger("blindlabel")
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+
+
+def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path | None, key: Path | None) -> None:
+    """Serve until stopped."""
+    import uvicorn
+
+    from blindlabel.transport.server import create_app
+
+    if (certificate is None) != (key is None):
+        raise InputError("TLS needs both --certificate and --key.")
+    for file in (certificate, key):
+        if file is not None and not file.exists():
+            raise InputError(f"There is no file {file}.")
+    if certificate is None and host not in ("127.0.0.1", "::1", "localhost"):
+        say(
+            "NOTE: serving without TLS beyond this machine. Tokens travel in clear; put a TLS proxy in front, or give --certificate and --key."
+        )
+    _log_to_stderr()
+    say(f"Serving {len(coordinator.store.studies())} studies on {'https' if certificate else 'http'}://{host}:{port}. Stop with Ctrl-C.")
+    config = uvicorn.Config(
+        create_app(coordinator),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ssl_certfile=str(certificate) if certificate else None,
+        ssl_keyfile=str(key) if key else None,
+        timeout_keep_alive=30,
+        limit_concurrency=500,
+        timeout_graceful_shutdown=5,
+    )
+    server = uvicorn.Server(config)
+    server.run()
+    if not server.started:
+        raise OutsideError(f"The server could not start on {host}:{port}. Is the port in use?")
+
+
+def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:
+    """Take in and put out what is in the folder, until stopped."""
+    from blindlabel.transport.folder import FolderServer
+
+    if not via.startswith("folder:"):
+        raise InputError("--via takes folder:/path; without it the studies are served over HTTP.")
+    folder = Path(via.removeprefix("folder:"))
+    server = FolderServer(coordinator, folder)
+    say(f"Serving {len(coordinator.store.studies())} studies from {folder}." + ("" if once else " Stop with Ctrl-C."))
+    while True:
+        happened = server.turn()
+        if not happened and once:
+            return
+        if not happened:
+            time.sleep(0.2)

@@ -1,0 +1,74 @@
+"""The packed engine through the interface of all engines. Every way into the package goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, Progress, Terms
+from blindlabel.engines.packed import assisting, encrypting, evaluating, material
+from blindlabel.engines.packed import workers as several
+from blindlabel.engines.packed.tables import features_of
+from blindlabel.language.formula import Formula
+from blindlabel.language.record import Record
+
+
+def _quiet(phase: str, done: float) -> None:
+    """Nobody watches."""
+
+
+class PackedEngine:
+    """Answers all questions of a round over all encrypted records in one pass."""
+
+    name = "packed"
+
+    def refuse(self, terms: Terms, question: Formula) -> str | None:
+        """Why this question cannot be answered under these terms; None where it can."""
+        try:
+            evaluating.compile_one(material.setting_of(terms), question)
+        except EngineError as problem:
+            return str(problem)
+        return None
+
+    def make_keys(self, terms: Terms) -> Keys:
+        """New keys for a study."""
+        return material.make_keys(terms)
+
+    def encrypt(
+        self, terms: Terms, public: bytes, records: Sequence[Record], *, workers: int = 1, progress: Progress | None = None
+    ) -> Iterator[bytes]:
+        """The records as parcels; nothing is encrypted where one of them does not fit."""
+        opened = material.open_public(terms, public)
+        encrypting.check_records(opened, records)
+        tell = progress or _quiet
+        block = opened.setting.layout.block
+        for batch in range(opened.setting.layout.batches(len(records))):
+            part = records[batch * block : (batch + 1) * block]
+            features = several.features(terms, part, workers) if workers > 1 else features_of(opened.setting.tables, part)
+            yield from encrypting.encrypt_batch(opened, features, batch, len(records))
+            tell("encrypt", min(1.0, (batch + 1) * block / len(records)))
+
+    def evaluate(
+        self,
+        terms: Terms,
+        public: bytes,
+        parcels: Iterable[bytes],
+        questions: Sequence[Formula],
+        assist: Assist,
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> Iterator[bytes]:
+        """All questions over all records: parcels of encrypted answers, ready to leave."""
+        opened = material.open_public(terms, public)
+        tell = progress or _quiet
+        if workers > 1:
+            return several.evaluate(opened, public, parcels, questions, assist, workers=workers, progress=tell)
+        return evaluating.evaluate(opened, parcels, questions, assist, tell)
+
+    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
+        """The coordinator's side of one assist call."""
+        return assisting.serve(terms, secret, request)
+
+    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
+        """The answers, one row a question and one column a record."""
+        return evaluating.decrypt(material.open_secret(terms, secret), parcels, questions, records)

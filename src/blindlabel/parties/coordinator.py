@@ -1,0 +1,292 @@
+"""The coordinator as it runs: receives messages, assists, does the work that the rules name, and says how studies stand.
+
+Several of these (threads or processes) may run over one database. Everything is saved before anything leaves, and a step that was
+interrupted is done again from what is saved. The secret key of a study lies in a file of its own and is used here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import nacl.signing
+import numpy as np
+
+from blindlabel.engines.interface import Answers, Engine, EngineError, ParcelError
+from blindlabel.engines.registry import engine_named
+from blindlabel.envelope import Identity, new_identity
+from blindlabel.envelope.identity import sign_for
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties.invitation import Invitation
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import coordinator as rules
+from blindlabel.protocol import framing, messages
+from blindlabel.protocol import labels as labelling
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.errors import MalformedMessage, NotFitting, TooEarly, WrongSender, WrongStudy
+from blindlabel.protocol.facts import State, Step, Work, blob_of, key_of, new_state
+from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.shape import COORDINATOR, Blob
+from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded
+from blindlabel.storage.secret_files import read_secret, write_secret
+
+LEASE = 120.0
+"""Seconds after which a process on another machine takes over the work of one that does not answer; on this machine at once when it
+died."""
+
+
+class Coordinator:
+    """All studies of one coordinator."""
+
+    def __init__(self, home: Path, *, database: str | None = None, passphrase: str | None = None) -> None:
+        self.home = home
+        self.passphrase = passphrase
+        self.store = CoordinatorStore(home, database)
+        self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
+        self._engine_turn = threading.Lock()
+        """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
+        self.agreement = lru_cache(maxsize=256)(self._agreement)
+        self._identity = lru_cache(maxsize=256)(self._read_identity)
+        self._secret = lru_cache(maxsize=4)(self._read_engine_secret)
+
+    # Studies
+
+    def create(self, text: str, address: str = "", *, source: str = "The agreement") -> list[Invitation]:
+        """Begin a study under this agreement; the invitations for its owners are to be given to them privately."""
+        agreement = agreements.from_text(text, source=source)
+        if self.store.agreement(agreement.hash) is not None:
+            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
+        identity = new_identity()
+        write_secret(self._keys(agreement.hash) / "signing.key", identity.to_bytes(), self.passphrase)
+        codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
+        public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
+        self.store.create(agreement.name, text, new_state(agreement, public))
+        key = identity.public.signing_key.hex()
+        return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+
+    def find(self, named: str) -> str:
+        """The one study with this name, or whose hash begins so."""
+        found = [row.study for row in self.store.studies() if row.name == named or row.study.startswith(named)]
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(f"{row.name} ({row.study[:12]})" for row in self.store.studies()) or "none"
+        problem = "There is no study" if not found else "There is more than one study"
+        raise InputError(f"{problem} {named!r} here. Studies: {known}.")
+
+    def _agreement(self, study: str) -> Agreement:
+        text = self.store.agreement(study)
+        if text is None:
+            raise WrongStudy("There is no such study here.")
+        return agreements.from_text(text)
+
+    def load(self, study: str) -> Loaded:
+        """A study's state."""
+        loaded = self.store.load(study)
+        if loaded is None:
+            raise WrongStudy("There is no such study here.")
+        return loaded
+
+    def delete(self, study: str) -> None:
+        """Remove everything of a study: keys first, since without them nothing else can be read."""
+        for path in self._keys(study).glob("*"):
+            path.write_bytes(bytes(path.stat().st_size))
+        shutil.rmtree(self._keys(study), ignore_errors=True)
+        self.store.delete(study)
+        self.agreement.cache_clear()
+        self._identity.cache_clear()
+        self._secret.cache_clear()
+
+    def close(self, study: str) -> None:
+        """End a study as it stands."""
+        self._apply(study, rules.close)
+
+    # Messages
+
+    def receive(self, wire: bytes) -> bool:
+        """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
+        signed = messages.parse(wire)
+        study = signed.message.study
+        if signed.message.kind == "assist":
+            raise WrongSender("Assist calls go another way.")
+
+        def event(agreement: Agreement, state: State) -> Step:
+            step = rules.handle(agreement, state, signed)
+            if step.state != state and any(not self.store.bodies(study).has(blob) for blob in signed.message.blobs):
+                raise TooEarly("The message's body has not arrived yet.")
+            return step
+
+        new = self._apply(study, event, incoming=signed)
+        if new:
+            size = len(wire) + sum(blob.length for blob in signed.message.blobs)
+            self.store.count(study, signed.message.sender, signed.message.kind, size)
+        return new
+
+    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """Serve one assist call: the reply's message and body. The call is counted before it is served."""
+        signed = messages.parse(wire)
+        message, assist = signed.message, signed.message.body
+        if not isinstance(assist, messages.Assist):
+            raise MalformedMessage("This is no assist call.")
+        if blob_of(body) != assist.blob:
+            raise MalformedMessage("The body of the assist call is not the one that its message names.")
+        self._apply(message.study, lambda agreement, state: Step(rules.count_assist(agreement, state, signed)))
+        agreement = self.agreement(message.study)
+        try:
+            with self._engine_turn:
+                reply = self._engine(agreement).assist(agreement.terms(), self._secret(message.study), body)
+        except ParcelError as error:
+            raise NotFitting(f"The assist call cannot be served: {error}") from error
+        answer = messages.Assisted(number=assist.number, blob=blob_of(reply))
+        header = Message(message.study, COORDINATOR, message.sender, message.round, assist.number, answer)
+        reply_wire = self._sign(header).wire
+        self.store.count(message.study, message.sender, "assist", len(wire) + len(body))
+        self.store.count(message.study, message.sender, "assisted", len(reply_wire) + len(reply))
+        return reply_wire, reply
+
+    def _apply(self, study: str, event: Callable[[Agreement, State], Step], incoming: Signed | None = None) -> bool:
+        """Apply an event to the newest state and save what follows; again from the start where another process was faster."""
+        agreement = self.agreement(study)
+        while True:
+            loaded = self.load(study)
+            step = event(agreement, loaded.state)
+            if step.state == loaded.state and not step.messages:
+                return False
+            for body in step.bodies:
+                self.store.bodies(study).write([body])
+            outgoing = [self._sign(message) for message in step.messages]
+            fetchable = [(message.receiver, blob) for message in step.messages for blob in _bodies_of(message)]
+            if self.store.save(loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable):
+                for signed in outgoing:
+                    size = len(signed.wire) + sum(blob.length for blob in _bodies_of(signed.message))
+                    self.store.count(study, signed.message.receiver, signed.message.kind, size)
+                return True
+
+    def _sign(self, message: Message) -> Signed:
+        identity = self._identity(message.study)
+        return messages.sign(message, lambda data: sign_for(identity, b"", data))
+
+    # Work
+
+    def work(self, study: str) -> bool:
+        """Do what can be done for a study now; True where something was done."""
+        agreement = self.agreement(study)
+        if not rules.work(agreement, self.load(study).state) or not self.store.claim(study, self.worker, LEASE):
+            return False
+        try:
+            done = False
+            while todo := rules.work(agreement, self.load(study).state):
+                self._do(study, agreement, todo[0])
+                done = True
+            return done
+        finally:
+            self.store.release(study, self.worker)
+
+    def _do(self, study: str, agreement: Agreement, todo: Work) -> None:
+        if todo.kind == "keys":
+            self._make_keys(study, agreement)
+        elif todo.kind == "sample":
+            facts = self.load(study).state.owners
+            bodies = self.store.bodies(study)
+            hashes = {(name, peer): bodies.read_all(blob) for name, known in facts.items() for peer, blob in known.blocking.items()}
+            self._apply(study, lambda agreement, state: rules.sample_enriched(agreement, state, hashes))
+        elif todo.kind == "read":
+            self._read_answers(study, agreement, todo)
+        else:
+            self._settle(study, todo)
+
+    def _make_keys(self, study: str, agreement: Agreement) -> None:
+        try:
+            with self._engine_turn:
+                keys = self._engine(agreement).make_keys(agreement.terms())
+        except EngineError as error:
+            raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
+        blob = self.store.bodies(study).write([keys.public])
+        # The file is named after the public key, so that of two processes that make keys at once the saved state says whose are valid.
+        write_secret(self._keys(study) / f"engine-{blob.hash[:16]}.key", keys.secret, self.passphrase)
+        self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob))
+
+    def _read_answers(self, study: str, agreement: Agreement, todo: Work) -> None:
+        state, bodies, blob = self.load(study).state, self.store.bodies(study), todo.blob
+        assert blob is not None
+        questions, records = len(state.rounds[-1].asked[todo.asker]), len(state.samples[todo.peer])
+        try:
+            parcels = framing.unframe(bodies.read(blob))
+            with self._engine_turn:
+                answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
+        except (EngineError, MalformedMessage):
+            self._apply(study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob))
+            return
+        read = bodies.write([np.packbits(answers).tobytes()])
+        self._apply(study, lambda _, state: Step(rules.answers_read(state, todo.round, todo.asker, todo.peer, blob, read)))
+
+    def _settle(self, study: str, todo: Work) -> None:
+        state = self.load(study).state
+        answers = {place: self._read_bits(study, state, place) for place in state.rounds[-1].read}
+        before = self._labels(study, state)
+        self._apply(study, lambda agreement, now: rules.settle(agreement, now, todo.round, answers, before))
+        bodies = self.store.bodies(study)
+        keep = {blob.hash for blob in self.load(study).state.labels.values()}
+        for place, blob in state.rounds[-1].read.items():  # nobody needs the single answers again
+            for spent in (blob, state.rounds[-1].answers[place].blob):
+                if spent.hash not in keep:
+                    bodies.remove(spent)
+
+    def _read_bits(self, study: str, state: State, place: str) -> Answers:
+        asker, _, peer = place.partition(">")
+        rows, columns = len(state.rounds[-1].asked[asker]), len(state.samples[peer])
+        packed = np.frombuffer(self.store.bodies(study).read_all(state.rounds[-1].read[place]), dtype=np.uint8)
+        return np.unpackbits(packed, count=rows * columns).astype(np.bool_).reshape(rows, columns)
+
+    def _labels(self, study: str, state: State) -> dict[str, labelling.Labels]:
+        found, bodies = {}, self.store.bodies(study)
+        for first, second in self.agreement(study).pairings:
+            blob = state.labels[key_of(first, second)]
+            found[key_of(first, second)] = labelling.from_bytes(
+                bodies.read_all(blob), len(state.samples[first]), len(state.samples[second])
+            )
+        return found
+
+    def labels(self, study: str) -> dict[tuple[str, str], labelling.Labels]:
+        """The labels as they stand, by pairing; rows are the first owner's sampled records."""
+        state = self.load(study).state
+        if not state.samples:
+            raise InputError("The study has no labels yet: its samples have not been drawn.")
+        found = self._labels(study, state)
+        return {pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings}
+
+    # Keys
+
+    def _keys(self, study: str) -> Path:
+        return self.home / "keys" / study
+
+    def _read_identity(self, study: str) -> Identity:
+        return Identity.from_bytes(read_secret(self._keys(study) / "signing.key", self.passphrase))
+
+    def _read_engine_secret(self, study: str) -> bytes:
+        public = self.load(study).state.public_key
+        if public is None:
+            raise TooEarly("The study's keys have not been made yet.")
+        return read_secret(self._keys(study) / f"engine-{public.hash[:16]}.key", self.passphrase)
+
+    def _engine(self, agreement: Agreement) -> Engine:
+        return engine_named(agreement.encoding.engine)
+
+
+def _bodies_of(message: Message) -> Iterator[Blob]:
+    """The bodies that the receiver of a message will fetch: its own, or those of the message that it passes on."""
+    if isinstance(message.body, messages.Relay):
+        yield from messages.parse(message.body.message.encode()).message.blobs
+    else:
+        yield from message.blobs
+
+
+def token_hash(token: str) -> str:
+    """How a token is stored: it is random, so a plain hash suffices."""
+    return hashlib.blake2b(token.encode(), digest_size=32, person=b"bl-token").hexdigest()

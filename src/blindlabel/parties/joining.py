@@ -1,0 +1,110 @@
+"""Joining a study: from an invitation and a table to a workspace whose first message waits to be sent."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blindlabel.envelope import Identity, new_identity
+from blindlabel.envelope.identity import sign_for
+from blindlabel.errors import InputError
+from blindlabel.parties.coordinator import token_hash
+from blindlabel.parties.invitation import Invitation
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import messages, owner
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.messages import Message, Signed
+from blindlabel.records.preparation import prepare_table
+from blindlabel.records.tables import Table, read_table
+from blindlabel.storage.secret_files import read_secret, write_secret
+from blindlabel.storage.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How an owner's table is to be read."""
+
+    path: Path
+    id_column: str | None = None
+    columns: Mapping[str, str] | None = None
+    """Attribute of the agreement to column of the table, where they differ."""
+    encoding: str | None = None
+
+
+def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
+    """The owner's table with the agreement's attributes."""
+    columns = dict(options.columns or {})
+    unknown = [attribute for attribute in columns if attribute not in agreement.attributes]
+    if unknown:
+        raise InputError(f"The agreement has no attribute {unknown[0]!r}. It has: {', '.join(agreement.attributes)}.")
+    wanted = {attribute: columns.get(attribute, attribute) for attribute in agreement.attributes}
+    return read_table(options.path, id_column=options.id_column, attributes=wanted, encoding=options.encoding)
+
+
+def join(folder: Path, invitation: Invitation, options: TableOptions, *, via: str = "", passphrase: str | None = None) -> Workspace:
+    """Make the workspace of an invited owner. The join message is in its outbox."""
+    agreement = agreements.from_text(invitation.agreement, source="The agreement in the invitation")
+    if invitation.owner not in agreement.owners:
+        raise InputError(f"The invitation is for {invitation.owner}, whom its agreement does not name.")
+    if (folder / "workspace.sqlite").exists():
+        raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
+    table = read_own_table(agreement, options)
+    prepare_table(table, range(len(table)), agreement.attributes, agreement.preparation.steps, agreement.lengths())  # says what is too long
+    identity, token = new_identity(), secrets.token_urlsafe(32)
+    try:
+        write_secret(folder / "identity.key", identity.to_bytes(), passphrase)
+        write_secret(folder / "token.key", token.encode(), passphrase)
+        state = owner.State(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
+        settings = {
+            "agreement": invitation.agreement,
+            "owner": invitation.owner,
+            "table": str(options.path.resolve()),
+            "table_options": json.dumps(
+                {"id_column": options.id_column, "columns": dict(options.columns or {}) or None, "encoding": options.encoding}
+            ),
+            "via": via or invitation.address,
+        }
+        workspace = Workspace.create(folder, settings, state)
+        body = _join_body(agreement, invitation, len(table), identity, token)
+        workspace.change(lambda now: owner.joins(now, body), lambda message: signed_by(identity, message))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return workspace
+
+
+def _join_body(agreement: Agreement, invitation: Invitation, records: int, identity: Identity, token: str) -> messages.Join:
+    envelope_key, signing_key = identity.public.envelope_key.hex(), identity.public.signing_key.hex()
+    code, hashed = bytes.fromhex(invitation.code), token_hash(token)
+    proof = messages.join_proof(code, agreement.hash, invitation.owner, records, envelope_key, signing_key, hashed)
+    return messages.Join(records=records, envelope_key=envelope_key, signing_key=signing_key, token_hash=hashed, proof=proof)
+
+
+def signed_by(identity: Identity, message: Message) -> Signed:
+    """A message with this identity's signature."""
+    return messages.sign(message, lambda data: sign_for(identity, b"", data))
+
+
+def own_identity(workspace: Workspace, passphrase: str | None = None) -> Identity:
+    """The owner's secret keys."""
+    return Identity.from_bytes(read_secret(workspace.folder / "identity.key", passphrase))
+
+
+def own_token(workspace: Workspace, passphrase: str | None = None) -> str:
+    """What the owner shows to the coordinator's server."""
+    return read_secret(workspace.folder / "token.key", passphrase).decode()
+
+
+def own_table(workspace: Workspace) -> Table:
+    """The owner's table, read again from where it is; refuses one that has changed its number of rows since joining."""
+    settings = workspace.settings
+    options = TableOptions(Path(settings["table"]), **json.loads(settings["table_options"]))
+    table = read_own_table(workspace.agreement, options)
+    state = workspace.state()
+    if state.join is not None and len(table) != state.join.records:
+        raise InputError(f"{options.path} had {state.join.records} rows when you joined, and has {len(table)} now. Restore it as it was.")
+    return table

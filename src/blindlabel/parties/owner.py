@@ -1,0 +1,234 @@
+"""The owner as it runs: sends what waits, takes in what came, and does the work that the rules name. Knows no person and no transport.
+
+One `turn` does everything that can be done now and ends; `parties.running` takes turns until the study is over. What a turn makes
+(encrypted records, answers) is a file before it is a message, and a message is in the outbox before it leaves, so an interrupted turn is
+taken again without anything lost or doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from blindlabel.engines.interface import EngineError, Progress
+from blindlabel.engines.registry import engine_named
+from blindlabel.envelope import Context, PublicIdentity, open_, seal, shared_secret, verification_words
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.language.formula import Formula
+from blindlabel.parties.joining import own_identity, own_table, signed_by
+from blindlabel.protocol import framing, messages, sampling
+from blindlabel.protocol import owner as rules
+from blindlabel.protocol.errors import Replayed, TooEarly
+from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.shape import Blob
+from blindlabel.records.preparation import prepare, prepare_table
+from blindlabel.storage.workspace import OwnRecord, Workspace
+from blindlabel.transport.interface import Moved, Transport
+
+Report = Callable[[str, float], None]
+"""Called with a phase (`encrypt for berta`) and the share of it that is done."""
+
+
+class Owner:
+    """One owner's side of one study, at work."""
+
+    def __init__(
+        self, workspace: Workspace, transport: Transport, *, workers: int = 1, report: Report | None = None, passphrase: str | None = None
+    ) -> None:
+        self.workspace = workspace
+        self.transport = transport
+        self.workers = workers
+        self.report = report or (lambda _phase, _share: None)
+        self.identity = own_identity(workspace, passphrase)
+        self.agreement = workspace.agreement
+        self.terms = self.agreement.terms()
+        self.engine = engine_named(self.agreement.encoding.engine)
+
+    def turn(self, wait: float = 0.0) -> bool:
+        """Send, fetch, work: once each. True where anything happened; `wait` is how long to wait for the coordinator's next message."""
+        happened = self.send()
+        happened |= self.fetch(0.0 if happened else wait)
+        happened |= self.work()
+        return self.send() or happened
+
+    # Messages
+
+    def send(self) -> bool:
+        """Hand over what waits in the outbox, in order."""
+        waiting = self.workspace.unsent()
+        for number, wire in waiting:
+            try:
+                kind = messages.parse(wire).message.kind
+                self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {kind}"))
+            except TooEarly:
+                return False  # it stays in the outbox; what it needs is on its way
+            self.workspace.mark_sent(number)
+        return bool(waiting)
+
+    def fetch(self, wait: float) -> bool:
+        """Take in the coordinator's next messages and the bodies that they name."""
+        state = self.workspace.state()
+        if state.truth is not None:
+            return self._fetch_bodies()
+        came = self.transport.fetch(state.received, wait)
+        for wire in came:
+            self._take_in(messages.parse(wire))
+        if came:
+            self._store_sample()
+        return self._fetch_bodies() or bool(came)
+
+    def _take_in(self, signed: Signed) -> None:
+        self.workspace.change(lambda now: rules.Step(rules.handle(self.agreement, now, signed)))
+
+    def _fetch_bodies(self) -> bool:
+        """Get every body that the messages so far name and that is not here yet."""
+        state, fetched = self.workspace.state(), False
+        wanted: list[tuple[str, Blob]] = [("keys", state.keys.public_key)] if state.keys else []
+        wanted += [(f"records of {peer}", records.blob) for peer, records in state.records.items()]
+        wanted += [("truth", pairing.labels) for pairing in state.truth.pairings] if state.truth else []
+        for what, blob in wanted:
+            if not self.workspace.bodies.has(blob):
+                self.transport.fetch_body(blob, self.workspace.bodies, self._mover(f"fetch {what}"))
+                fetched = True
+        return fetched
+
+    def _mover(self, phase: str) -> Moved:
+        return lambda done, every: self.report(phase, done / every if every else 1.0)
+
+    def _progress(self, phase: str) -> Progress:
+        return lambda _, share: self.report(phase, share)
+
+    def _store_sample(self) -> None:
+        """Once the sample is drawn: read, prepare and keep the sampled rows."""
+        state = self.workspace.state()
+        if state.sample is None or self.workspace.records():
+            return
+        table, agreement = own_table(self.workspace), self.agreement
+        prepared = prepare_table(table, state.sample.positions, agreement.attributes, agreement.preparation.steps, agreement.lengths())
+        self.workspace.store_records(
+            OwnRecord(number, position, table.ids[position], table.row(position), record)
+            for number, (position, record) in enumerate(zip(state.sample.positions, prepared))
+        )
+
+    # Verification
+
+    def words(self, peer: str) -> tuple[str, ...]:
+        """The verification words for this owner and another."""
+        public = _public(self.workspace.state().peer(peer))
+        return verification_words(self.identity.public, public, bytes.fromhex(self.agreement.hash))
+
+    def confirm(self, peer: str) -> None:
+        """A person says that the words are the same on both sides."""
+        self._change(lambda state: rules.confirms(state, peer))
+
+    # Work
+
+    def work(self) -> bool:
+        """Do all work that the rules name now."""
+        self._store_sample()
+        done = False
+        while todo := rules.work(self.agreement, self.workspace.state()):
+            try:
+                self._do(todo[0])
+            except EngineError as error:
+                raise InputError(f"The {self.engine.name} engine cannot go on: {error}") from error
+            self.send()
+            done = True
+        return done
+
+    def _do(self, todo: rules.Work) -> None:
+        if todo.kind == "blocking":
+            blob = self._blocking(todo.peer)
+            self._change(lambda state: rules.has_blocked(state, todo.peer, blob))
+        elif todo.kind == "encrypt":
+            blob = self._seal(todo.peer)
+            self._change(lambda state: rules.has_sealed(state, todo.peer, blob))
+        else:
+            blob = self._evaluate(todo.peer, todo.round)
+            self._change(lambda state: rules.has_answered(state, todo.round, todo.peer, blob))
+
+    def _blocking(self, peer: str) -> Blob:
+        table, agreement = own_table(self.workspace), self.agreement
+        secret = shared_secret(self.identity, _public(self.workspace.state().peer(peer)), self._context("blocking"))
+        records = (prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table)))
+        return self.workspace.bodies.write([sampling.keyed_hashes(records, agreement.sampling.blocking, secret)])
+
+    def _seal(self, peer: str) -> Blob:
+        """The records, encrypted once and sealed for one other owner."""
+        state, bodies = self.workspace.state(), self.workspace.bodies
+        if peer not in state.confirmed:  # the rules say so too; this is the one line that must never be passed
+            raise InputError(f"Nothing is encrypted for {peer} before its verification words are confirmed.")
+        encrypted = self.workspace.remembered("encrypted")
+        blob = Blob.model_validate_json(encrypted) if encrypted else None
+        if blob is None or not bodies.has(blob):
+            records = [record.prepared for record in self.workspace.records()]
+            public = self._public_key(state)
+            phase = f"encrypt {len(records)} records"
+            parcels = self.engine.encrypt(self.terms, public, records, workers=self.workers, progress=self._progress(phase))
+            blob = bodies.write(framing.frame(parcels))
+            self.workspace.remember("encrypted", blob.model_dump_json())
+        chunks = framing.unframe(bodies.read(blob))
+        return bodies.write(seal(self.identity, _public(state.peer(peer)), self._context("records"), chunks))
+
+    def _evaluate(self, peer: str, round: int) -> Blob:
+        """The questions of a round over another owner's records."""
+        state, bodies = self.workspace.state(), self.workspace.bodies
+        formulas = list(self._formulas(round))
+        parcels = open_(self.identity, _public(state.peer(peer)), self._context("records"), bodies.read(state.records[peer].blob))
+        phase = f"round {round}: ask {peer}"
+        self.report(phase, 0.0)
+        public = self._public_key(state)
+        answers = self.engine.evaluate(
+            self.terms, public, parcels, formulas, self._assist, workers=self.workers, progress=self._progress(phase)
+        )
+        return bodies.write(framing.frame(answers))
+
+    def _formulas(self, round: int) -> Iterator[Formula]:
+        for task in self.workspace.tasks(round):
+            checked = self.workspace.check(task.question or "")
+            if checked.formula is None:
+                raise InputError(f"The question of record {task.record} in round {round} cannot be used any more: check it again.")
+            yield checked.formula
+
+    def _assist(self, request: bytes) -> bytes:
+        """One assist call: numbered and saved, carried, and the reply checked."""
+        blob = blob_of(request)
+        step = self._change_unsent(lambda state: rules.asks_assist(state, blob))
+        wire, reply = self.transport.assist(signed_by(self.identity, step.messages[0]).wire, request)
+        named = rules.check_assisted(step.state, messages.parse(wire), step.state.assist_number)
+        if blob_of(reply) != named:
+            raise Replayed("The body of the coordinator's reply is not the one that its message names.")
+        return reply
+
+    def _public_key(self, state: rules.State) -> bytes:
+        if state.keys is None:
+            raise OutsideError("The coordinator's keys are not here yet.")
+        return self.workspace.bodies.read_all(state.keys.public_key)
+
+    def _context(self, kind: str) -> Context:
+        return Context(bytes.fromhex(self.agreement.hash), kind)
+
+    def _change(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
+        return self.workspace.change(event, self._sign)
+
+    def _change_unsent(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
+        """Save the state of an event whose message is carried at once, without the outbox."""
+        made: list[rules.Step] = []
+
+        def kept(state: rules.State) -> rules.Step:
+            made.append(event(state))
+            return rules.Step(made[-1].state)
+
+        self.workspace.change(kept)
+        return made[-1]
+
+    def _sign(self, message: Message) -> Signed:
+        return signed_by(self.identity, message)
+
+    def awaits(self) -> list[str]:
+        """What has to happen before there is work again."""
+        return rules.awaits(self.agreement, self.workspace.state())
+
+
+def _public(peer: messages.Peer) -> PublicIdentity:
+    return PublicIdentity.from_bytes(bytes.fromhex(peer.envelope_key + peer.signing_key))

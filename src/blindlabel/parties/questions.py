@@ -1,0 +1,108 @@
+"""Where the questions of a round come from when no person writes them in the web app: a folder of files, or suggestions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from blindlabel.errors import InputError
+from blindlabel.language import render
+from blindlabel.parties.joining import own_table
+from blindlabel.parties.suggesting import Suggestions
+from blindlabel.records.preparation import prepare
+from blindlabel.storage.workspace import Task, Workspace
+
+
+class QuestionSource(Protocol):
+    """Provides the questions of the current round."""
+
+    def provide(self, workspace: Workspace) -> str | None:
+        """Save all questions of the current round and hand it in; or a sentence about what is missing."""
+        ...
+
+
+def open_tasks(workspace: Workspace) -> list[Task]:
+    """The records of the current round, where it is not handed in; empty otherwise."""
+    state = workspace.state()
+    if state.truth is not None or not state.rounds or state.rounds[-1].handed_in or not workspace.records():
+        return []
+    return workspace.tasks()
+
+
+class FolderQuestions:
+    """Files `<id>.question` or `<position>.question`; those in `round-<n>` go before those beside it in round n."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise InputError(f"{folder} is no folder.")
+        self._folder = folder
+
+    def provide(self, workspace: Workspace) -> str | None:
+        """Save all questions of the current round and hand it in; or a sentence about what is missing."""
+        tasks = open_tasks(workspace)
+        if not tasks:
+            return None
+        files = self._files(tasks[0].round)
+        records = workspace.records()
+        texts, missing = {}, []
+        for task in tasks:
+            own = records[task.record]
+            path = files.get(own.id) or files.get(str(own.position))
+            if path is None:
+                missing.append(own)
+                continue
+            texts[task.record] = _checked(workspace, path)
+        if missing:
+            first = missing[0]
+            return (
+                f"Round {tasks[0].round} needs {len(missing)} more question files in {self._folder}, "
+                f"for instance {first.id}.question (the record at position {first.position})."
+            )
+        workspace.save_questions(texts, "file")
+        workspace.hand_in()
+        return None
+
+    def _files(self, round: int) -> dict[str, Path]:
+        found = {path.stem: path for path in sorted(self._folder.glob("*.question"))}
+        found |= {path.stem: path for path in sorted((self._folder / f"round-{round}").glob("*.question"))}
+        return found
+
+
+def _checked(workspace: Workspace, path: Path) -> str:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    checked = workspace.check(text)
+    if not checked.ok:
+        found = "\n".join(render(diagnostic, text, str(path)) for diagnostic in checked.diagnostics)
+        raise InputError(f"The question in {path.name} cannot be used:\n{found}")
+    return text
+
+
+class SuggestedQuestions:
+    """Asks the suggestion oracle for every record."""
+
+    def __init__(self) -> None:
+        self._suggestions: Suggestions | None = None
+
+    def provide(self, workspace: Workspace) -> str | None:
+        """Save all questions of the current round and hand it in."""
+        tasks = open_tasks(workspace)
+        if not tasks:
+            return None
+        if self._suggestions is None:
+            agreement, table = workspace.agreement, own_table(workspace)
+            rows = [prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table))]
+            self._suggestions = Suggestions(rows, agreement.limits.needle_length, counting=agreement.encoding.counting)
+        records = workspace.records()
+        texts = {}
+        for task in tasks:
+            text = self._suggestions.suggest(records[task.record].prepared, task.round)
+            checked = workspace.check(text)
+            if not checked.ok:
+                raise InputError(f"The suggestion for record {task.record} cannot be used: {checked.diagnostics[0].message}")
+            texts[task.record] = text
+        workspace.save_questions(texts, "suggested")
+        workspace.hand_in()
+        return None

@@ -1,0 +1,72 @@
+"""Taking an owner's turns until the study is over: everything that needs no person, in order, and saying what is waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.questions import QuestionSource, open_tasks
+from blindlabel.transport.interface import Unreachable
+
+WAIT = 2.0
+"""Seconds that one turn waits for a message."""
+LOOK = 0.3
+"""The same where a person at this side is waited for: after that it looks whether a round was handed in or words were confirmed."""
+
+
+def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callable[[str], None]) -> bool:
+    """Take turns; True when the study is over. With `once`, only as long as something can be done now.
+
+    `tell` gets a sentence whenever what is waited for changes.
+    """
+    told = ""
+    while True:
+        try:
+            happened = owner.turn(0.0 if once else LOOK if _waits_for_person(owner) else WAIT)
+            missing = source.provide(owner.workspace) if source is not None and open_tasks(owner.workspace) else None
+            happened |= source is not None and missing is None and owner.work()
+        except Unreachable as error:
+            if once:
+                raise
+            told = _tell(owner, tell, told, f"{error} Trying again.")
+            time.sleep(WAIT)
+            continue
+        if is_over(owner):
+            owner.workspace.say("over", 1.0, "The study is over.")
+            return True
+        if happened:
+            continue
+        waiting = missing or _waiting(owner)
+        told = _tell(owner, tell, told, waiting)
+        if once:
+            return False
+
+
+def is_over(owner: Owner) -> bool:
+    """Whether the truth has come, with its labels."""
+    truth = owner.workspace.state().truth
+    return truth is not None and all(owner.workspace.bodies.has(pairing.labels) for pairing in truth.pairings)
+
+
+def _waits_for_person(owner: Owner) -> bool:
+    state = owner.workspace.state()
+    unconfirmed = state.keys is not None and len(state.confirmed) < len(state.keys.peers)
+    return unconfirmed or (bool(state.rounds) and not state.rounds[-1].handed_in)
+
+
+def _waiting(owner: Owner) -> str:
+    if owner.workspace.unsent():
+        return "Some messages wait for the coordinator to be ready for them."
+    progress = owner.workspace.progress()
+    if progress.asked and not progress.handed_in and not progress.over:
+        written = f"{progress.saved} of {progress.asked} records have a question"
+        return f"Round {progress.round} waits for you: {written}. Write them with `blindlabel owner annotate` and hand the round in."
+    return " ".join(owner.awaits())
+
+
+def _tell(owner: Owner, tell: Callable[[str], None], told: str, sentence: str) -> str:
+    if sentence != told:
+        tell(sentence)
+        owner.workspace.say("waiting", 0.0, sentence)
+    return sentence

@@ -1,0 +1,282 @@
+"""The agreement: everything that the parties of a study settle beforehand, as one TOML file that a person can read.
+
+1. It is complete: two parties with the same agreement prepare, encode, ask and count alike.
+2. Its hash is taken over its values, not over its text: comments, order and spacing do not matter. Every message names the hash.
+3. Nothing in it is secret. The salt is random and makes every study's hash its own.
+4. What is wrong with it is said all at once, each point with its place in the file.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+import tomllib
+from pydantic import Field, StringConstraints, ValidationError
+
+from blindlabel.engines.interface import Terms
+from blindlabel.errors import InputError
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.limits import Limits as LanguageLimits
+from blindlabel.protocol.labels import MOST_ROUNDS, pairings
+from blindlabel.protocol.shape import COORDINATOR, Name, Position, Shape, canonical
+from blindlabel.records import preparation as preparing
+
+VERSION = 1
+LARGEST_FILE = 4 * 2**20
+ENGINES = ("packed", "plain", "gates")
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Whole = Annotated[int, Field(ge=1, le=10**9)]
+
+
+class Preparation(Shape):
+    """What is done to every value before anything else."""
+
+    version: int = preparing.VERSION
+    steps: tuple[Label, ...] = preparing.DEFAULT_STEPS
+    too_long: Literal["refuse", "cut"] = "refuse"
+
+
+class Sampling(Shape):
+    """Which rows of the tables are labelled."""
+
+    method: Literal["uniform", "enriched", "rows"] = "uniform"
+    records: Whole = 50
+    """Rows of each owner's table, at most."""
+    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """enriched: the share of sampled rows that shall have a likely partner."""
+    blocking: tuple[Label, ...] = ()
+    """enriched: the attributes that blocking keys are made from."""
+    rows: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    """rows: the positions, by owner."""
+
+
+class Encoding(Shape):
+    """What is encrypted of a record, and thereby what can be asked about it."""
+
+    engine: Literal["packed", "plain", "gates"] = "packed"
+    record_length: Annotated[int, Field(ge=1, le=100_000)] = 148
+    attribute_length: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    whole: bool = True
+    attributes: bool = True
+    functions: tuple[Label, ...] = Terms.functions
+    counting: bool = True
+    negation: bool = True
+
+
+class Limits(Shape):
+    """What a question may at most be; see `language.limits`."""
+
+    question_bytes: Whole = LanguageLimits.question_bytes
+    predicates: Whole = LanguageLimits.predicates
+    nesting: Whole = LanguageLimits.nesting
+    needle_length: Whole = LanguageLimits.needle_length
+    total_weight: Whole = LanguageLimits.total_weight
+    similar_distance: Annotated[int, Field(ge=0, le=5)] = LanguageLimits.similar_distance
+    number_digits: Whole = LanguageLimits.number_digits
+
+
+class Budget(Shape):
+    """What the study may reveal at most, counted by the coordinator and refused beyond."""
+
+    records_asked: Whole | None = None
+    """Questions of one owner over all rounds; None: rounds times records."""
+    assist_calls: Annotated[int, Field(ge=0, le=10**9)] = 20_000
+    """Calls of one owner over the whole study, repetitions after a crash included."""
+
+
+class Agreement(Shape):
+    """What the parties of a study agreed on."""
+
+    version: int = VERSION
+    name: Label
+    criteria: Text
+    owners: tuple[Name, ...]
+    attributes: tuple[Label, ...]
+    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 3
+    deadline: Annotated[str, StringConstraints(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = ""
+    salt: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+    preparation: Preparation = Preparation()
+    sampling: Sampling = Sampling()
+    encoding: Encoding = Encoding()
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+
+    @property
+    def hash(self) -> str:
+        """What every message names: BLAKE2b of the canonical text of all values, in hexadecimal."""
+        return hashlib.blake2b(canonical(self.model_dump(mode="json")), digest_size=32, person=b"bl-agreement").hexdigest()
+
+    @property
+    def pairings(self) -> list[tuple[str, str]]:
+        """Every two owners."""
+        return pairings(self.owners)
+
+    @property
+    def records_asked(self) -> int:
+        """Questions that one owner may ask over all rounds."""
+        return self.budget.records_asked or self.rounds * self.sampling.records
+
+    def peers(self, owner: str) -> list[str]:
+        """The other owners, sorted."""
+        return sorted(other for other in self.owners if other != owner)
+
+    def language_limits(self) -> LanguageLimits:
+        """The limits in the question language's own terms."""
+        return LanguageLimits(**self.limits.model_dump())
+
+    def lengths(self) -> preparing.Lengths:
+        """The lengths in the preparation's own terms."""
+        return preparing.Lengths(self.encoding.record_length, self.encoding.attribute_length, self.preparation.too_long)
+
+    def terms(self) -> Terms:
+        """The part that engines need."""
+        return Terms(
+            attributes=self.attributes,
+            agreement_hash=bytes.fromhex(self.hash),
+            salt=bytes.fromhex(self.salt),
+            record_length=self.encoding.record_length,
+            attribute_length=self.encoding.attribute_length,
+            encode_whole=self.encoding.whole,
+            encode_attributes=self.encoding.attributes,
+            case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
+            functions=self.encoding.functions,
+            counting=self.encoding.counting,
+            negation=self.encoding.negation,
+            limits=self.language_limits(),
+            records=self.sampling.records,
+        )
+
+
+def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: Any) -> Agreement:
+    """A new agreement with its own salt; `other` sets any further field. Wrong values are said as for a file."""
+    values = {"name": name, "owners": list(owners), "attributes": list(attributes), "salt": secrets.token_hex(16)} | other
+    values.setdefault("criteria", "Two records match when they are about the same real-world entity.")
+    return _from_values(values, "The agreement")
+
+
+def from_text(text: str, *, source: str = "The agreement") -> Agreement:
+    """Read an agreement from TOML; an `InputError` names everything that is wrong with it."""
+    if len(text) > LARGEST_FILE:
+        raise InputError(f"{source} is larger than {LARGEST_FILE // 2**20} MB.")
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source} is not valid TOML: {error}.") from error
+    return _from_values(values, source)
+
+
+def _from_values(values: dict[str, Any], source: str) -> Agreement:
+    try:
+        agreement = Agreement.model_validate_json(json.dumps(values, default=str))
+    except ValidationError as error:
+        raise _wrong(source, [_sentence(problem) for problem in error.errors(include_url=False)]) from error
+    problems = list(_contradictions(agreement))
+    if problems:
+        raise _wrong(source, problems)
+    return agreement
+
+
+def _wrong(source: str, problems: Sequence[str]) -> InputError:
+    listed = "\n".join(f"  - {problem}" for problem in problems)
+    return InputError(f"{source} cannot be used:\n{listed}")
+
+
+def _sentence(problem: Any) -> str:
+    place = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "missing":
+        return f"{place} is missing"
+    if problem["type"] == "extra_forbidden":
+        return f"{place} is not a setting of an agreement"
+    return f"{place}: {str(problem['msg'])[:1].lower()}{str(problem['msg'])[1:]}"
+
+
+def _contradictions(agreement: Agreement) -> Iterator[str]:
+    """Everything that the shape alone does not refuse."""
+    if agreement.version != VERSION:
+        yield f"version is {agreement.version}, and this program speaks version {VERSION}"
+    if agreement.preparation.version != preparing.VERSION:
+        yield f"preparation.version is {agreement.preparation.version}, and this program prepares by version {preparing.VERSION}"
+    if len(agreement.owners) < 2:
+        yield "owners: at least two are needed"
+    if len(set(agreement.owners)) != len(agreement.owners):
+        yield "owners: a name stands twice"
+    if COORDINATOR in agreement.owners:
+        yield f"owners: no owner can be called {COORDINATOR!r}"
+    if not agreement.attributes:
+        yield "attributes: at least one is needed"
+    if len(set(agreement.attributes)) != len(agreement.attributes):
+        yield "attributes: a name stands twice"
+    if agreement.deadline:
+        try:
+            datetime.date.fromisoformat(agreement.deadline)
+        except ValueError:
+            yield f"deadline: there is no day {agreement.deadline}"
+    try:
+        preparing.check_steps(agreement.preparation.steps)
+    except InputError as error:
+        yield f"preparation.steps: {error}"
+    yield from _contradictions_of_sampling(agreement)
+    yield from _contradictions_of_encoding(agreement)
+
+
+def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
+    sampling = agreement.sampling
+    if sampling.method == "enriched":
+        if not sampling.blocking:
+            yield "sampling.blocking: enriched sampling needs the attributes that blocking keys are made from"
+        for attribute in sampling.blocking:
+            if attribute not in agreement.attributes:
+                yield f"sampling.blocking: {attribute!r} is not one of the attributes"
+    if sampling.method == "rows":
+        for owner in agreement.owners:
+            rows = sampling.rows.get(owner, ())
+            if not 0 < len(rows) <= sampling.records:
+                yield f"sampling.rows: {owner} needs between 1 and {sampling.records} positions, and has {len(rows)}"
+            if len(set(rows)) != len(rows):
+                yield f"sampling.rows: {owner} has a position twice"
+    for owner in sampling.rows:
+        if owner not in agreement.owners:
+            yield f"sampling.rows: {owner!r} is not one of the owners"
+    if agreement.records_asked < sampling.records:
+        yield f"budget.records_asked: {agreement.records_asked} questions do not suffice for one round of {sampling.records} records"
+
+
+def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
+    encoding = agreement.encoding
+    if not encoding.whole and not encoding.attributes:
+        yield "encoding: whole and attributes are both off, so nothing could be asked"
+    if not encoding.functions:
+        yield "encoding.functions: at least one is needed"
+    for function in encoding.functions:
+        if function not in PREDICATES:
+            yield f"encoding.functions: there is no {function!r}; there are {', '.join(sorted(PREDICATES))}"
+    if encoding.attribute_length is not None and encoding.attribute_length > encoding.record_length:
+        yield "encoding.attribute_length is larger than encoding.record_length"
+
+
+def compare(first: Agreement, second: Agreement) -> list[str]:
+    """What differs between two agreements, a sentence each; empty where they are the same."""
+    return [
+        f"{place}: {_shown(one)} here, {_shown(other)} there"
+        for place, one, other in _differences("", first.model_dump(mode="json"), second.model_dump(mode="json"))
+    ]
+
+
+def _differences(place: str, first: Any, second: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in sorted(first.keys() | second.keys()):
+            yield from _differences(f"{place}.{key}" if place else key, first.get(key), second.get(key))
+    elif first != second:
+        yield place, first, second
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,88 @@
+"""What can be wrong with a message. The `code` of an error is part of the interface: it travels over HTTP and is what test vectors name.
+
+Errors say whether sending the same message again later can help (`again`): a sender keeps such a message in its outbox and tries once more.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from blindlabel.errors import OutsideError
+
+
+class ProtocolError(OutsideError):
+    """Another party's message cannot be accepted."""
+
+    code: ClassVar[str] = "refused"
+    again: ClassVar[bool] = False
+
+
+class MalformedMessage(ProtocolError):
+    """Bytes that are no message: damaged, too large, not in canonical form, or not of the shape its kind asks for."""
+
+    code = "malformed"
+
+
+class UnknownVersion(ProtocolError):
+    """A message of a version that this program does not speak."""
+
+    code = "version"
+
+
+class WrongStudy(ProtocolError):
+    """A message that names another agreement."""
+
+    code = "study"
+
+
+class WrongSender(ProtocolError):
+    """A message from somebody who is no party of the study, or who may not send this kind, or whose signature does not hold."""
+
+    code = "sender"
+
+
+class WrongReceiver(ProtocolError):
+    """A message that is meant for somebody else."""
+
+    code = "receiver"
+
+
+class WrongRound(ProtocolError):
+    """A message for a round that is over or has not begun."""
+
+    code = "round"
+
+
+class Replayed(ProtocolError):
+    """A second, different message where there can be only one; or an old one under a new number."""
+
+    code = "replayed"
+
+
+class TooEarly(ProtocolError):
+    """A message that needs another one first. Send it again later."""
+
+    code = "early"
+    again = True
+
+
+class NotFitting(ProtocolError):
+    """A message whose content contradicts what is known: wrong counts, unknown owners, keys that differ."""
+
+    code = "content"
+
+
+class OverBudget(ProtocolError):
+    """More was asked for than the agreement's budget allows."""
+
+    code = "budget"
+
+
+ALL: dict[str, type[ProtocolError]] = {
+    kind.code: kind
+    for kind in (
+        ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound, Replayed, TooEarly, NotFitting,
+        OverBudget,
+    )
+}  # fmt: skip
+"""Every error by its code, so that a refusal that came over the wire becomes the same error again."""

@@ -1,0 +1,159 @@
+"""What a coordinator knows of a study: the state that is saved after every step, and questions about it that need no work.
+
+The rules by which facts come in and what follows from them are in `coordinator`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import Field
+
+from blindlabel.protocol import messages
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.errors import NotFitting
+from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.messages import Message
+from blindlabel.protocol.shape import Blob, Count, Hex32, Name, Position, Shape
+
+
+class OwnerFacts(Shape):
+    """What is known of one owner."""
+
+    invitation_key: Hex32
+    join: messages.Join | None = None
+    confirmed: tuple[Name, ...] = ()
+    blocking: dict[Name, Blob] = Field(default_factory=dict)
+    records: dict[Name, messages.Records] = Field(default_factory=dict)
+    sent: Count = 0
+    """Messages to this owner so far."""
+    asked: Count = 0
+    """Questions of this owner so far, this round's included."""
+    assist_calls: Count = 0
+    assist_number: Count = 0
+    assist_digest: str = ""
+
+
+class RoundFacts(Shape):
+    """What is known of one round."""
+
+    asked: dict[Name, tuple[Position, ...]]
+    answers: dict[str, messages.Answers] = Field(default_factory=dict)
+    """By `asker>peer`."""
+    read: dict[str, Blob] = Field(default_factory=dict)
+    """Decrypted answers, by `asker>peer`."""
+    tallies: dict[str, Tally] = Field(default_factory=dict)
+    """By `first second`; filled when the round is settled."""
+
+
+Reason = Literal["agreed", "rounds", "budget", "closed"]
+
+
+class State(Shape):
+    """All facts of a study."""
+
+    study: Hex32
+    owners: dict[Name, OwnerFacts]
+    public_key: Blob | None = None
+    keys_sent: bool = False
+    samples: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    rounds: tuple[RoundFacts, ...] = ()
+    labels: dict[str, Blob] = Field(default_factory=dict)
+    """Current labels, by `first second`."""
+    seen: dict[str, str] = Field(default_factory=dict)
+    """Digest of the message in each slot."""
+    ended: Reason | None = None
+
+    @property
+    def round(self) -> int:
+        """The current (or last) round; 0 before the first."""
+        return len(self.rounds)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something to do outside: `kind` is keys, sample, read or settle."""
+
+    kind: Literal["keys", "sample", "read", "settle"]
+    round: int = 0
+    asker: str = ""
+    peer: str = ""
+    blob: Blob | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What follows from an event: the new state, messages that leave once it is saved, and bodies to store beforehand."""
+
+    state: State
+    messages: tuple[Message, ...] = ()
+    bodies: tuple[bytes, ...] = field(default=())
+
+
+def blob_of(body: bytes) -> Blob:
+    """How a body is named in messages."""
+    return Blob(hash=hashlib.blake2b(body, digest_size=32).hexdigest(), length=len(body))
+
+
+def key_of(first: str, second: str) -> str:
+    """The key of a pairing, whichever owner is named first."""
+    return " ".join(sorted((first, second)))
+
+
+def new_state(agreement: Agreement, invitation_keys: Mapping[str, str]) -> State:
+    """A study in which nobody has joined yet."""
+    return State(
+        study=agreement.hash, owners={owner: OwnerFacts(invitation_key=invitation_keys[owner]) for owner in sorted(agreement.owners)}
+    )
+
+
+def with_owner(state: State, owner: str, **changes: Any) -> State:
+    """The state with changed facts of one owner."""
+    facts = state.owners[owner].model_copy(update=changes)
+    return state.model_copy(update={"owners": {**state.owners, owner: facts}})
+
+
+def peer_facts(state: State, owner: str, peer: str) -> OwnerFacts:
+    """Facts of another owner; `NotFitting` where there is none of that name."""
+    if peer == owner or peer not in state.owners:
+        raise NotFitting(f"{owner} names {peer}, who is not another owner of the study.")
+    return state.owners[peer]
+
+
+def sizes(state: State) -> dict[str, int]:
+    """Rows of every table."""
+    return {owner: facts.join.records for owner, facts in state.owners.items() if facts.join}
+
+
+def all_confirmed(agreement: Agreement, state: State) -> bool:
+    """Whether every owner has confirmed every other."""
+    return state.keys_sent and all(set(facts.confirmed) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
+
+
+def all_blocking(agreement: Agreement, state: State) -> bool:
+    """Whether every owner has sent blocking hashes for every other."""
+    return all(set(facts.blocking) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
+
+
+def awaited(agreement: Agreement, state: State) -> list[tuple[str, str]]:
+    """Whom the study waits for: owner, and what it has to do (join, confirm, blocking, records, answers). Empty when it waits for
+    nobody."""
+    waits: list[tuple[str, str]] = []
+    if state.ended:
+        return waits
+    for owner, facts in sorted(state.owners.items()):
+        peers = agreement.peers(owner)
+        if facts.join is None:
+            waits.append((owner, "join"))
+        elif state.keys_sent and len(facts.confirmed) < len(peers):
+            waits.append((owner, "confirm"))
+        elif agreement.sampling.method == "enriched" and state.keys_sent and len(facts.blocking) < len(peers):
+            waits.append((owner, "blocking"))
+        elif state.samples and len(facts.records) < len(peers):
+            waits.append((owner, "records"))
+        elif state.rounds and any(f"{owner}>{peer}" not in state.rounds[-1].answers for peer in peers):
+            waits.append((owner, "answers"))
+    return waits

@@ -1,0 +1,349 @@
+"""Messages: their kinds, their one encoding, their limits.
+
+A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by one line of canonical JSON. Rules that `parse` enforces
+before anybody looks at the content:
+
+1. at most `LARGEST` bytes; the first line exactly as above; UTF-8; JSON that is byte for byte its own canonical form, so there is one
+   encoding of every message and one digest;
+2. the header names version, study (the agreement's hash), sender, receiver, kind, round and sequence; the body has exactly the fields of
+   its kind, each within its bounds; no floating point anywhere;
+3. large bodies are not in the message: it names them by hash and length (`Blob`);
+4. the signature (Ed25519) covers the JSON line under a fixed prefix. Whose key must hold is the receiver's business (`Signed.check`).
+
+A message's `slot` says where there can be only one: kind, round and the other owner it is about. The same message again (same digest) is
+harmless; a different one in the same slot is `Replayed`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import nacl.exceptions
+import nacl.signing
+from pydantic import Field, StringConstraints, ValidationError
+
+from blindlabel.protocol.errors import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
+from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Name, Position, Shape, canonical
+
+VERSION = 1
+LARGEST = 2 * 2**20
+"""Bytes of a message without its blobs: room for 50,000 positions and counts."""
+_PREFIX = b"blindlabel message 1\0"
+_MAGIC = "blindlabel-message/"
+
+Signer = Callable[[bytes], bytes]
+
+
+class Join(Shape):
+    """owner to coordinator: I take part. `proof` is a signature by the invitation's one-time key over all the rest (see `join_proof`)."""
+
+    records: Annotated[int, Field(ge=1, le=10**10)]
+    envelope_key: Hex32
+    signing_key: Hex32
+    token_hash: Hex32
+    proof: Hex64
+
+
+class Confirm(Shape):
+    """owner to coordinator: I compared the verification words with this owner out of band; this is the envelope key I confirmed."""
+
+    peer: Name
+    envelope_key: Hex32
+
+
+class Blocking(Shape):
+    """owner to coordinator: keyed blocking hashes of all rows, under the secret shared with this owner (enriched sampling only)."""
+
+    peer: Name
+    blob: Blob
+
+
+class Records(Shape):
+    """owner to owner, relayed: the encrypted sampled records in an envelope that only the receiver opens."""
+
+    count: Position
+    blob: Blob
+
+
+class Answers(Shape):
+    """owner to coordinator: the encrypted answers of all asked questions over all records of `peer`."""
+
+    peer: Name
+    questions: Position
+    records: Position
+    blob: Blob
+
+
+class Assist(Shape):
+    """owner to coordinator: a blinded ciphertext, please encrypt it afresh."""
+
+    number: Annotated[int, Field(ge=1, le=2**40)]
+    blob: Blob
+
+
+class Assisted(Shape):
+    """coordinator to owner: the reply to the assist with this number."""
+
+    number: Annotated[int, Field(ge=1, le=2**40)]
+    blob: Blob
+
+
+class Peer(Shape):
+    """What every owner learns of another."""
+
+    name: Name
+    records: Position
+    envelope_key: Hex32
+    signing_key: Hex32
+
+
+class Keys(Shape):
+    """coordinator to owner: the study's public key, and the other owners."""
+
+    peers: Annotated[tuple[Peer, ...], Field(max_length=100)]
+    public_key: Blob
+
+
+class Sample(Shape):
+    """coordinator to owner: positions of its sampled rows, ascending; and how many rows the others have in the sample."""
+
+    positions: tuple[Position, ...]
+    others: dict[Name, Position]
+
+
+class Relay(Shape):
+    """coordinator to owner: another owner's signed message, as it came."""
+
+    message: Annotated[str, StringConstraints(max_length=4096)]
+
+
+class Asked(Shape):
+    """One record to ask (again): its place in the sample, and with how many records of others it disagreed."""
+
+    record: Position
+    disagreed: Count
+
+
+class Round(Shape):
+    """coordinator to owner: a round begins; these of your records are asked. `tallies`: the previous round, by other owner."""
+
+    ask: tuple[Asked, ...]
+    tallies: dict[Name, Tally]
+
+
+class Pairing(Shape):
+    """The result of one pairing: the other's sampled positions, and the labels as `labels.to_bytes`, own name sorted first or not."""
+
+    peer: Name
+    positions: tuple[Position, ...]
+    labels: Blob
+    tallies: tuple[Tally, ...]
+    """Of every round, first to last."""
+
+
+class Truth(Shape):
+    """coordinator to owner: the study is over; the agreed labels."""
+
+    reason: Literal["agreed", "rounds", "budget", "closed"]
+    pairings: Annotated[tuple[Pairing, ...], Field(max_length=100)]
+
+
+class Again(Shape):
+    """coordinator to owner: the answers about this owner in this round could not be read; evaluate once more and send them again."""
+
+    peer: Name
+    digest: Hex32
+    """Of the message that could not be used."""
+
+
+Body = Join | Confirm | Blocking | Records | Answers | Assist | Assisted | Keys | Sample | Relay | Round | Again | Truth
+
+KINDS: dict[str, type[Shape]] = {
+    "join": Join, "confirm": Confirm, "blocking": Blocking, "records": Records, "answers": Answers, "assist": Assist, "assisted": Assisted,
+    "keys": Keys, "sample": Sample, "relay": Relay, "round": Round, "again": Again, "truth": Truth,
+}  # fmt: skip
+_KIND_OF = {shape: kind for kind, shape in KINDS.items()}
+FROM_OWNERS = frozenset({"join", "confirm", "blocking", "records", "answers", "assist"})
+
+
+class _Header(Shape):
+    version: int
+    study: Hex32
+    sender: Name
+    receiver: Name
+    kind: str
+    round: Annotated[int, Field(ge=0, le=200)]
+    sequence: Annotated[int, Field(ge=1, le=2**40)]
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message."""
+
+    study: str
+    sender: str
+    receiver: str
+    round: int
+    sequence: int
+    body: Body
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind."""
+        return _KIND_OF[type(self.body)]
+
+    @property
+    def slot(self) -> str:
+        """Where there can be only one message: sender, kind, round, and whom it is about."""
+        about = getattr(self.body, "peer", "") or self.receiver
+        return f"{self.sender} {self.kind} {self.round} {about}"
+
+    @property
+    def blobs(self) -> list[Blob]:
+        """All large bodies that the message names."""
+        return list(_blobs(self.body))
+
+    def text(self) -> bytes:
+        """The canonical JSON."""
+        return canonical(
+            {
+                "version": VERSION,
+                "study": self.study,
+                "sender": self.sender,
+                "receiver": self.receiver,
+                "kind": self.kind,
+                "round": self.round,
+                "sequence": self.sequence,
+                "body": self.body.model_dump(mode="json"),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A message with its signature, as it came or as it leaves."""
+
+    message: Message
+    signature: bytes
+    wire: bytes
+
+    @property
+    def digest(self) -> str:
+        """Names the message's content; the signature is not part of it."""
+        return hashlib.blake2b(self.message.text(), digest_size=32).hexdigest()
+
+    def check(self, *, study: str, receiver: str, signing_key: str) -> None:
+        """The message belongs to this study, is meant for this receiver, and its signature holds under this key."""
+        if self.message.study != study:
+            raise WrongStudy("The message names another agreement than this study's.")
+        if self.message.receiver != receiver:
+            raise WrongReceiver(f"The message is meant for {self.message.receiver}.")
+        try:
+            nacl.signing.VerifyKey(bytes.fromhex(signing_key)).verify(_PREFIX + self.message.text(), self.signature)
+        except (nacl.exceptions.CryptoError, ValueError, TypeError) as error:
+            raise WrongSender(f"The signature of the message does not hold under the key of {self.message.sender}.") from error
+
+
+def sign(message: Message, signer: Signer) -> Signed:
+    """The message ready to leave."""
+    text = message.text()
+    signature = signer(_PREFIX + text)
+    wire = f"{_MAGIC}{VERSION} {base64.b64encode(signature).decode()}\n".encode() + text + b"\n"
+    if len(wire) > LARGEST:
+        raise MalformedMessage(f"A {message.kind} message of {len(wire)} bytes is too large to send.")
+    return Signed(message, signature, wire)
+
+
+def parse(wire: bytes) -> Signed:
+    """Read a message. Says nothing about who wrote it: `Signed.check` does."""
+    if len(wire) > LARGEST:
+        raise MalformedMessage(f"The message has {len(wire)} bytes; {LARGEST} are allowed.")
+    signature, text = _split(wire)
+    try:
+        document = json.loads(text.decode("utf-8"), parse_float=_no_float, parse_constant=_no_float)
+        if canonical(document) != text:
+            raise MalformedMessage("The message is not in canonical form.")
+        header = _Header.model_validate_json(text)
+    except (ValueError, RecursionError) as error:  # bad UTF-8, bad JSON and a wrong shape are all ValueErrors
+        raise MalformedMessage(f"The message cannot be read: {_reason(error)}.") from error
+    if header.version != VERSION:
+        raise UnknownVersion(f"The message has version {header.version}; this program speaks version {VERSION}.")
+    shape = KINDS.get(header.kind)
+    if shape is None:
+        raise MalformedMessage("The message is of a kind that does not exist.")
+    try:
+        body = shape.model_validate_json(canonical(header.body))
+    except ValidationError as error:
+        raise MalformedMessage(f"The {header.kind} message is not of its shape: {_reason(error)}.") from error
+    message = Message(header.study, header.sender, header.receiver, header.round, header.sequence, body)  # type: ignore[arg-type]
+    if message.text() != text:
+        raise MalformedMessage("The message leaves out fields of its kind.")
+    return Signed(message, signature, wire)
+
+
+def _split(wire: bytes) -> tuple[bytes, bytes]:
+    first, _, rest = wire.partition(b"\n")
+    if not rest.endswith(b"\n") or b"\n" in rest[:-1] or not first.startswith(_MAGIC.encode()):
+        raise MalformedMessage("The bytes are no blindlabel message.")
+    version, _, encoded = first[len(_MAGIC) :].partition(b" ")
+    if version != str(VERSION).encode():
+        raise UnknownVersion("The message is of a version that this program does not speak.")
+    try:
+        signature = base64.b64decode(encoded, validate=True)
+    except ValueError as error:
+        raise MalformedMessage("The message's signature cannot be read.") from error
+    if len(signature) != 64 or base64.b64encode(signature) != encoded:
+        raise MalformedMessage("The message's signature has not 64 bytes.")
+    return signature, rest[:-1]
+
+
+def _no_float(_text: str) -> Any:
+    raise MalformedMessage("The message holds a number that is not whole.")
+
+
+def _reason(error: BaseException) -> str:
+    """What is wrong, without repeating any content of the message."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        return f"{'.'.join(map(str, found['loc']))[:80]}: {found['type']}"
+    return type(error).__name__
+
+
+def _blobs(value: Any) -> Iterator[Blob]:
+    if isinstance(value, Blob):
+        yield value
+    elif isinstance(value, Shape):
+        for name in type(value).model_fields:
+            yield from _blobs(getattr(value, name))
+    elif isinstance(value, tuple):
+        for part in value:
+            if isinstance(part, Shape):
+                yield from _blobs(part)
+
+
+def join_proof(invitation: bytes, study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str) -> str:
+    """The proof that goes into a join: the invitation's code is the seed of a signing key of which the coordinator keeps the public
+    half."""
+    claim = _join_claim(study, owner, records, envelope_key, signing_key, token_hash)
+    return nacl.signing.SigningKey(invitation).sign(claim).signature.hex()
+
+
+def check_join_proof(invitation_key: bytes, study: str, owner: str, join: Join) -> bool:
+    """Whether the join was made by the holder of the invitation."""
+    claim = _join_claim(study, owner, join.records, join.envelope_key, join.signing_key, join.token_hash)
+    try:
+        nacl.signing.VerifyKey(invitation_key).verify(claim, bytes.fromhex(join.proof))
+    except (nacl.exceptions.CryptoError, ValueError):
+        return False
+    return True
+
+
+def _join_claim(study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str) -> bytes:
+    return b"blindlabel join 1\0" + canonical([study, owner, records, envelope_key, signing_key, token_hash])

@@ -1,0 +1,117 @@
+"""Choosing the rows that are labelled. Positions come out ascending, so that their order says nothing.
+
+- uniform: every set of rows is equally likely;
+- rows: the agreement names them;
+- enriched: owners send, for every row and every other owner, a few keyed hashes (blocking keys under a secret that only the two owners
+  have); rows with a hash in common are likely partners. The coordinator picks partners until the agreed share of the sample has one,
+  then fills up uniformly. The coordinator learns which rows of two owners share a blocking key, and how often keys repeat; not the keys.
+
+Chance comes from `Draw`; outside of simulations that is `secrets.randbelow`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from blindlabel.language.record import Record
+from blindlabel.protocol.errors import NotFitting
+
+Draw = Callable[[int], int]
+"""A whole number from 0 to below the argument, each equally likely."""
+
+KEYS_PER_ROW = 8
+"""Hashes of every row, whatever it holds: shorter lists are filled with random ones, so their number says nothing."""
+HASH_BYTES = 8
+_ROW_BYTES = KEYS_PER_ROW * HASH_BYTES
+
+
+def choose(rows: Sequence[int], wanted: int, draw: Draw) -> list[int]:
+    """So many of these rows (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without copying big tables."""
+    moved: dict[int, int] = {}
+    chosen = []
+    for index in range(min(wanted, len(rows))):
+        other = index + draw(len(rows) - index)
+        chosen.append(rows[moved.get(other, other)])
+        moved[other] = moved.get(index, index)
+    return chosen
+
+
+def uniform(size: int, wanted: int, draw: Draw = secrets.randbelow) -> tuple[int, ...]:
+    """Rows of a table of this size."""
+    return tuple(sorted(choose(range(size), wanted, draw)))
+
+
+def blocking_keys(record: Record, attributes: Sequence[str]) -> list[str]:
+    """A row's blocking keys in clear: per attribute its sound-robust beginning of each word, and the pairs of attributes' first words."""
+    keys: list[str] = []
+    firsts = []
+    for number, attribute in enumerate(attributes):
+        words = record.attributes.get(attribute, "").lower().split()
+        keys.extend(f"{number}:{word[:5]}" for word in words[:3])
+        if words:
+            firsts.append(f"{number}:{words[0][:3]}")
+    keys.extend(f"{one}&{other}" for index, one in enumerate(firsts) for other in firsts[index + 1 :])
+    return list(dict.fromkeys(keys))
+
+
+def keyed_hashes(records: Iterable[Record], attributes: Sequence[str], secret: bytes) -> bytes:
+    """The body of a blocking message: `KEYS_PER_ROW` hashes for each row of the table, keyed with the two owners' secret.
+
+    Keys of an attribute alone repeat often and say little; pairs of attributes are rarer. Where a row has too many, the rarer ones stay.
+    """
+    body = bytearray()
+    for record in records:
+        keys = sorted(blocking_keys(record, attributes), key=lambda key: "&" not in key)[:KEYS_PER_ROW]
+        hashes = [hashlib.blake2b(key.encode(), key=secret, digest_size=HASH_BYTES, person=b"bl-blocking").digest() for key in keys]
+        hashes += [secrets.token_bytes(HASH_BYTES) for _ in range(KEYS_PER_ROW - len(hashes))]
+        body += b"".join(sorted(hashes))
+    return bytes(body)
+
+
+def enriched(
+    sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes], wanted: int, share: float, draw: Draw = secrets.randbelow
+) -> dict[str, tuple[int, ...]]:
+    """Samples of all owners; `hashes[(owner, peer)]` is what `owner` sent for its pairing with `peer`."""
+    picked: dict[str, set[int]] = {owner: set() for owner in sizes}
+    quota = {owner: round(share * min(wanted, size)) for owner, size in sizes.items()}
+    candidates = _shuffled(_partners(sizes, hashes), draw)
+    for first, row, second, partner in candidates:
+        room = all(place in picked[owner] or len(picked[owner]) < quota[owner] for owner, place in ((first, row), (second, partner)))
+        if room:
+            picked[first].add(row)
+            picked[second].add(partner)
+    for owner, size in sizes.items():
+        rest = [row for row in range(size) if row not in picked[owner]]
+        picked[owner].update(choose(rest, min(wanted, size) - len(picked[owner]), draw))
+    return {owner: tuple(sorted(rows)) for owner, rows in picked.items()}
+
+
+def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes]) -> list[tuple[str, int, str, int]]:
+    """Likely partners: rows that share the rarest hashes first count; very common hashes are left out, they say nothing."""
+    found: dict[tuple[str, int, str, int], None] = {}
+    owners = sorted(sizes)
+    for index, first in enumerate(owners):
+        for second in owners[index + 1 :]:
+            left = _rows_by_hash(hashes[(first, second)], sizes[first])
+            right = _rows_by_hash(hashes[(second, first)], sizes[second])
+            for key in left.keys() & right.keys():
+                if len(left[key]) * len(right[key]) <= 16:
+                    found.update(((first, row, second, partner), None) for row in left[key] for partner in right[key])
+    return sorted(found)
+
+
+def _rows_by_hash(body: bytes, size: int) -> dict[bytes, list[int]]:
+    if len(body) != size * _ROW_BYTES:
+        raise NotFitting("The blocking hashes have not the size that the table asks for.")
+    rows: dict[bytes, list[int]] = {}
+    for number, (key,) in enumerate(struct.iter_unpack(f"{HASH_BYTES}s", body)):
+        rows.setdefault(key, []).append(number // KEYS_PER_ROW)
+    return rows
+
+
+def _shuffled(items: list[tuple[str, int, str, int]], draw: Draw) -> list[tuple[str, int, str, int]]:
+    order = choose(range(len(items)), len(items), draw)
+    return [items[index] for index in order]

@@ -1,0 +1,168 @@
+"""Large bodies as files, named by their hash. A body is complete under its name or not there at all.
+
+Bodies are written to a temporary name, synced and renamed, so a crash or a full disk leaves no half body under a good name. What arrives
+piece by piece grows in `<hash>.part` and can be continued after any interruption; it gets its name only when length and hash are right.
+Folders are for their user alone (0700), files too (0600).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from blindlabel.errors import OutsideError
+from blindlabel.protocol.shape import Blob
+
+PIECE = 1 << 20
+"""Bytes that are held in memory at once."""
+
+
+class BodyDamaged(OutsideError):
+    """A body that arrived is not the one that was announced. Its pieces were thrown away; send it again."""
+
+
+class WrongOffset(OutsideError):
+    """A piece does not continue what is there."""
+
+    def __init__(self, received: int) -> None:
+        super().__init__(f"The body has {received} bytes so far; continue there.")
+        self.received = received
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made for this user alone where it was not there."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+def sync_folder(path: Path) -> None:
+    """Make renames in the folder outlast a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """The whole content under this name, or nothing."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # mkstemp makes files 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+class Bodies:
+    """A folder of bodies."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = private_folder(folder)
+
+    def path(self, blob: Blob) -> Path:
+        """Where the body is (or will be)."""
+        return self.folder / blob.hash
+
+    def has(self, blob: Blob) -> bool:
+        """Whether the body is there, complete."""
+        path = self.path(blob)
+        return path.exists() and path.stat().st_size == blob.length
+
+    def write(self, pieces: Iterable[bytes]) -> Blob:
+        """Store a body; its name follows from its content."""
+        digest, length = hashlib.blake2b(digest_size=32), 0
+        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for piece in pieces:
+                    digest.update(piece)
+                    length += len(piece)
+                    file.write(piece)
+                file.flush()
+                os.fsync(file.fileno())
+            blob = Blob(hash=digest.hexdigest(), length=length)
+            Path(name).replace(self.path(blob))
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        sync_folder(self.folder)
+        return blob
+
+    def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
+        """The body from an offset on, piece by piece."""
+        with self._opened(blob) as file:
+            file.seek(offset)
+            while piece := file.read(PIECE):
+                yield piece
+
+    def read_all(self, blob: Blob) -> bytes:
+        """The whole body, for small ones."""
+        with self._opened(blob) as file:
+            return file.read()
+
+    def _opened(self, blob: Blob) -> BinaryIO:
+        try:
+            return self.path(blob).open("rb")
+        except FileNotFoundError as error:
+            raise OutsideError(f"A stored body is missing: {self.path(blob)}. Was a backup restored without its files?") from error
+
+    def remove(self, blob: Blob) -> None:
+        """Forget a body."""
+        self.path(blob).unlink(missing_ok=True)
+
+    def remove_all(self) -> None:
+        """Forget everything."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # Bodies that arrive piece by piece
+
+    def received(self, blob: Blob) -> int:
+        """How many bytes of the body have arrived."""
+        if self.has(blob):
+            return blob.length
+        part = self._part(blob)
+        return min(part.stat().st_size, blob.length) if part.exists() else 0
+
+    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
+        """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused."""
+        here = self.received(blob)
+        if offset != here:
+            raise WrongOffset(here)
+        if self.has(blob):
+            return blob.length
+        part = self._part(blob)
+        part.touch(mode=0o600)
+        with part.open("ab") as file:
+            for piece in pieces:
+                if here + len(piece) > blob.length:
+                    raise BodyDamaged("The body is longer than announced.")
+                file.write(piece)
+                here += len(piece)
+        if here == blob.length:
+            self._complete(blob)
+        return here
+
+    def _complete(self, blob: Blob) -> None:
+        part = self._part(blob)
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+            found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+        if found != blob.hash:
+            part.unlink()
+            raise BodyDamaged("The body is not the one that was announced: its hash differs. Send it again.")
+        part.replace(self.path(blob))
+        sync_folder(self.folder)
+
+    def _part(self, blob: Blob) -> Path:
+        return self.folder / f"{blob.hash}.part"

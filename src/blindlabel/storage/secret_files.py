@@ -1,0 +1,63 @@
+"""Files with secret keys: readable by their user alone (0600), optionally under a passphrase (Argon2id and XSalsa20-Poly1305 of
+libsodium)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import nacl.exceptions
+import nacl.pwhash
+import nacl.secret
+import nacl.utils
+
+from blindlabel.errors import InputError
+from blindlabel.storage.files import private_folder, write_atomically
+
+_PLAIN = b"blindlabel secret 1 plain\n"
+_SEALED = b"blindlabel secret 1 passphrase\n"
+PASSPHRASE_VARIABLE = "BLINDLABEL_PASSPHRASE"  # noqa: S105 (a name, no passphrase)
+"""Where commands look for the passphrase, so that it stands on no command line."""
+
+
+def write_secret(path: Path, content: bytes, passphrase: str | None = None) -> None:
+    """Store a secret."""
+    private_folder(path.parent)
+    if passphrase is None:
+        write_atomically(path, _PLAIN + content)
+        return
+    salt = nacl.utils.random(nacl.pwhash.argon2id.SALTBYTES)
+    write_atomically(path, _SEALED + salt + bytes(nacl.secret.SecretBox(_key(passphrase, salt)).encrypt(content)))
+
+
+def read_secret(path: Path, passphrase: str | None = None) -> bytes:
+    """Read a secret again. Refuses a file that others on the machine can read."""
+    try:
+        mode, content = path.stat().st_mode, path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"The file with secret keys is missing: {path}.") from error
+    if mode & 0o077:
+        raise InputError(f"Others on this machine can read the secret keys in {path}. Run `chmod 600 {path}` and consider them known.")
+    if content.startswith(_PLAIN):
+        return content[len(_PLAIN) :]
+    if not content.startswith(_SEALED):
+        raise InputError(f"{path} is no file with secret keys of blindlabel.")
+    passphrase = passphrase if passphrase is not None else os.environ.get(PASSPHRASE_VARIABLE)
+    if passphrase is None:
+        raise InputError(f"The secret keys in {path} are under a passphrase. Set {PASSPHRASE_VARIABLE} to it.")
+    rest = content[len(_SEALED) :]
+    salt, sealed = rest[: nacl.pwhash.argon2id.SALTBYTES], rest[nacl.pwhash.argon2id.SALTBYTES :]
+    try:
+        return nacl.secret.SecretBox(_key(passphrase, salt)).decrypt(sealed)
+    except (nacl.exceptions.CryptoError, ValueError) as error:
+        raise InputError(f"The passphrase does not open the secret keys in {path}, or the file is damaged.") from error
+
+
+def _key(passphrase: str, salt: bytes) -> bytes:
+    return nacl.pwhash.argon2id.kdf(
+        nacl.secret.SecretBox.KEY_SIZE,
+        passphrase.encode("utf-8"),
+        salt,
+        opslimit=nacl.pwhash.argon2id.OPSLIMIT_MODERATE,
+        memlimit=nacl.pwhash.argon2id.MEMLIMIT_MODERATE,
+    )

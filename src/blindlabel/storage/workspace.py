@@ -1,0 +1,404 @@
+"""An owner's workspace: a folder with everything the owner's side of one study has to remember. The table itself stays where it is.
+
+For the web app and the commands alike. Safe for several processes at once (the web app beside `owner run`): every call is one short
+transaction, and nothing is cached between calls but the agreement, which never changes.
+
+    workspace = Workspace.open(Path("workspace"))
+    workspace.agreement, workspace.name, workspace.table_name
+    workspace.state()                         the protocol's view (`protocol.owner.State`): peers, rounds, truth
+    workspace.records()                       own sampled records, by place in the sample: position, id, row as in the table, prepared
+    Record workspace.tasks()                         the current round: one Task a record to ask: state open | draft | saved, draft,
+                                              saved question, with how many records of others it disagreed, questions of earlier rounds
+    workspace.progress()                      counts of the round and of the study, for the head of a page
+    workspace.check(text)                     read_question under this agreement (diagnostics for the editor)
+    workspace.save_draft(record, text)        keeps any text; autosave calls this
+    workspace.save_question(record, text)     keeps the text and, where it has no error, makes it the record's question; returns Checked
+    workspace.discard(record)                 forgets draft and question of this round
+    workspace.hand_in()                       all questions are there: fix them; `owner run` goes on from here
+    workspace.activity()                      what `owner run` is doing: phase, share done, what it waits for
+    workspace.labels()                        after the end: {other owner: labels matrix, own records as rows}; 0 open, else 2*round + label
+
+`record` is always a place in the sample, 0 to n-1, in the current round. Errors are `InputError` with a sentence.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import sqlalchemy as sa
+
+from blindlabel.engines.registry import engine_named
+from blindlabel.errors import InputError
+from blindlabel.language import Checked, Record, read_question
+from blindlabel.language.diagnostics import error
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import labels as labelling
+from blindlabel.protocol import owner
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.messages import Signed
+from blindlabel.storage import workspace_tables as tables
+from blindlabel.storage.database import Database
+from blindlabel.storage.files import Bodies, private_folder
+
+TaskState = Literal["open", "draft", "saved"]
+
+
+@dataclass(frozen=True)
+class OwnRecord:
+    """One sampled record of this owner."""
+
+    record: int
+    """Its place in the sample."""
+    position: int
+    """Its row in the table."""
+    id: str
+    row: dict[str, str]
+    """The values as they stand in the table."""
+    prepared: Record
+
+
+@dataclass(frozen=True)
+class Task:
+    """One record to ask in a round."""
+
+    record: int
+    round: int
+    state: TaskState
+    draft: str
+    """The newest text; equal to `question` when it was saved as it is."""
+    question: str | None
+    """The text that will be asked."""
+    disagreed: int
+    """With how many records of others it disagreed in the round before; 0 in round 1."""
+    previous: tuple[tuple[int, str], ...]
+    """Questions of earlier rounds: round and text."""
+
+
+@dataclass(frozen=True)
+class RoundProgress:
+    """Where this owner stands."""
+
+    round: int
+    rounds: int
+    asked: int
+    open: int
+    drafts: int
+    saved: int
+    handed_in: bool
+    over: bool
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What `owner run` is doing, or was when it last said so."""
+
+    phase: str
+    share: float
+    sentence: str
+    began: float
+    updated: float
+
+
+class Workspace:
+    """One owner's side of one study."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = Database(folder / "workspace.sqlite", tables.metadata)
+        self.bodies = Bodies(folder / "bodies")
+
+    @classmethod
+    def create(cls, folder: Path, settings: dict[str, str], state: owner.State) -> Workspace:
+        """A new workspace; refuses a folder that is one already."""
+        private_folder(folder)
+        if (folder / "workspace.sqlite").exists():
+            raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
+        workspace = cls(folder)
+        with workspace.database.write() as connection:
+            connection.execute(tables.setting.insert(), [{"name": name, "value": value} for name, value in settings.items()])
+            connection.execute(tables.state.insert().values(id=1, state=state.model_dump_json(), version=1))
+        return workspace
+
+    @classmethod
+    def open(cls, folder: Path) -> Workspace:
+        """An existing workspace."""
+        if not (folder / "workspace.sqlite").exists():
+            raise InputError(f"{folder} is no workspace. Make one with `blindlabel owner join`.")
+        workspace = cls(folder)
+        if "agreement" not in workspace.settings:
+            raise InputError(f"{folder} is a workspace whose making was interrupted. Remove the folder and join again.")
+        return workspace
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[None]:
+        """Keep a second process from doing the same here; a process that dies gives way by itself."""
+        with (self.folder / "alone.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise InputError(f"Another `blindlabel {what}` is at work in {self.folder}.") from error
+            yield
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What was settled when joining: agreement, owner, table, columns, address."""
+        with self.database.read() as connection:
+            return {row.name: row.value for row in connection.execute(sa.select(tables.setting))}
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a small fact that is no part of the protocol's state."""
+        with self.database.write() as connection:
+            connection.execute(tables.setting.delete().where(tables.setting.c.name == name))
+            connection.execute(tables.setting.insert().values(name=name, value=value))
+
+    def remembered(self, name: str) -> str | None:
+        """Such a fact; None where there is none."""
+        return self.settings.get(name)
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """The study's agreement."""
+        return agreements.from_text(self.settings["agreement"])
+
+    @cached_property
+    def name(self) -> str:
+        """This owner's name in the study."""
+        return self.settings["owner"]
+
+    @property
+    def table_name(self) -> str:
+        """What the owner's table is called."""
+        return Path(self.settings["table"]).name
+
+    # The protocol's state and outbox
+
+    def state(self) -> owner.State:
+        """What the protocol knows."""
+        with self.database.read() as connection:
+            return _load(connection)[0]
+
+    def change(self, event: Callable[[owner.State], owner.Step], sign: Callable[[Any], Signed] | None = None) -> owner.Step:
+        """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
+        while True:
+            with self.database.read() as connection:
+                state, version = _load(connection)
+            step = event(state)
+            if step.state == state and not step.messages:
+                return step
+            with self.database.write() as connection:
+                row = tables.state.update().where(tables.state.c.version == version)
+                if connection.execute(row.values(state=step.state.model_dump_json(), version=version + 1)).rowcount != 1:
+                    continue  # another process came first: apply the event to the new state
+                for message in step.messages:
+                    if sign is None:
+                        raise ValueError("messages need a signature")
+                    values = {"sequence": message.sequence, "kind": message.kind, "wire": sign(message).wire, "sent": False}
+                    connection.execute(tables.outbox.insert().values(**values))
+            return step
+
+    def unsent(self) -> list[tuple[int, bytes]]:
+        """Messages that have not been handed over, in order: number and bytes."""
+        query = sa.select(tables.outbox.c.sequence, tables.outbox.c.wire).where(tables.outbox.c.sent.is_(False))
+        with self.database.read() as connection:
+            return [(row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))]
+
+    def mark_sent(self, sequence: int) -> None:
+        """The coordinator has this message."""
+        with self.database.write() as connection:
+            connection.execute(tables.outbox.update().where(tables.outbox.c.sequence == sequence).values(sent=True))
+
+    # Records
+
+    def store_records(self, records: Iterable[OwnRecord]) -> None:
+        """Keep the sampled records, once."""
+        rows = [
+            {"record": r.record, "position": r.position, "id": r.id, "row": json.dumps(r.row), "prepared": json.dumps(_packed(r.prepared))}
+            for r in records
+        ]
+        with self.database.write() as connection:
+            if connection.execute(sa.select(sa.func.count()).select_from(tables.record)).scalar_one() == 0:
+                connection.execute(tables.record.insert(), rows)
+
+    def records(self) -> list[OwnRecord]:
+        """Own sampled records in the order of the sample; empty before the sample is drawn."""
+        with self.database.read() as connection:
+            rows = connection.execute(sa.select(tables.record).order_by(tables.record.c.record)).all()
+        return [OwnRecord(row.record, row.position, row.id, json.loads(row.row), _unpacked(json.loads(row.prepared))) for row in rows]
+
+    # Questions
+
+    def check(self, text: str) -> Checked:
+        """Read a question under this study's agreement."""
+        terms, limits = self.agreement.terms(), self.agreement.language_limits()
+        checked = read_question(text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower")
+        if checked.formula is None:
+            return checked
+        refused = engine_named(self.agreement.encoding.engine).refuse(terms, checked.formula)
+        if refused is None:
+            return checked
+        whole = checked.question.statements[-1].span
+        return Checked(checked.question, None, (*checked.diagnostics, error("not-encoded", refused, whole)))
+
+    def tasks(self, round: int | None = None) -> list[Task]:
+        """What is to be asked in a round (the current one), in the order of the sample."""
+        state = self.state()
+        number = state.round if round is None else round
+        if not 1 <= number <= state.round:
+            return []
+        with self.database.read() as connection:
+            rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
+        written = {(row.round, row.record): row for row in rows}
+        return [_task(asked.record, number, asked.disagreed, written) for asked in state.rounds[number - 1].ask]
+
+    def save_draft(self, record: int, text: str) -> None:
+        """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
+        self._write(record, draft=text)
+
+    def save_question(self, record: int, text: str, source: str = "person") -> Checked:
+        """Keep a text, and make it the record's question where it has no error."""
+        checked = self.check(text)
+        if checked.ok:
+            self._write(record, draft=text, question=text, source=source)
+        else:
+            self._write(record, draft=text)
+        return checked
+
+    def save_questions(self, texts: dict[int, str], source: str) -> None:
+        """Many questions at once, all checked before by the caller."""
+        with self.database.write() as connection:
+            number = _writable_round(connection, list(texts))
+            for record, text in texts.items():
+                _upsert(connection, number, record, {"draft": text, "question": text, "source": source})
+
+    def discard(self, record: int) -> None:
+        """Forget draft and question of this record in the current round."""
+        with self.database.write() as connection:
+            number = _writable_round(connection, [record])
+            connection.execute(tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record))
+
+    def _write(self, record: int, **values: str) -> None:
+        with self.database.write() as connection:
+            _upsert(connection, _writable_round(connection, [record]), record, values)
+
+    def hand_in(self) -> None:
+        """Fix the questions of the current round; every record must have one."""
+        with self.database.write() as connection:  # one transaction, so that no question changes between the check and the fixing
+            state, version = _load(connection)
+            if state.rounds and state.rounds[-1].handed_in:
+                return
+            after = owner.hands_in(state, state.round)
+            query = sa.select(tables.question.c.record).where(
+                tables.question.c.round == state.round, tables.question.c.question.is_not(None)
+            )
+            there = set(connection.execute(query).scalars())
+            missing = [asked.record for asked in state.rounds[-1].ask if asked.record not in there]
+            if missing:
+                raise InputError(
+                    f"{len(missing)} records of round {state.round} have no saved question yet, record {missing[0]} the first."
+                )
+            connection.execute(tables.state.update().values(state=after.model_dump_json(), version=version + 1))
+
+    def progress(self) -> RoundProgress:
+        """Where this owner stands."""
+        state, tasks = self.state(), self.tasks()
+        count = {kind: sum(1 for task in tasks if task.state == kind) for kind in ("open", "draft", "saved")}
+        handed_in = bool(state.rounds) and state.rounds[-1].handed_in
+        return RoundProgress(
+            state.round,
+            self.agreement.rounds,
+            len(tasks),
+            count["open"],
+            count["draft"],
+            count["saved"],
+            handed_in,
+            state.truth is not None,
+        )
+
+    # What `owner run` says
+
+    def say(self, phase: str, share: float, sentence: str) -> None:
+        """Tell other processes (the web app) what this one is doing."""
+        now = time.time()
+        with self.database.write() as connection:
+            row = connection.execute(sa.select(tables.activity)).one_or_none()
+            began = row.began if row is not None and row.phase == phase and row.share <= share else now
+            connection.execute(tables.activity.delete())
+            connection.execute(tables.activity.insert().values(phase=phase, share=share, sentence=sentence, began=began, updated=now))
+
+    def activity(self) -> Activity | None:
+        """What `owner run` is doing; None when it never ran."""
+        with self.database.read() as connection:
+            row = connection.execute(sa.select(tables.activity)).one_or_none()
+        return None if row is None else Activity(row.phase, row.share, row.sentence, row.began, row.updated)
+
+    # The result
+
+    def labels(self) -> dict[str, labelling.Labels]:
+        """After the end: for each other owner the labels, with this owner's sampled records as rows and the other's as columns."""
+        state = self.state()
+        if state.truth is None or state.sample is None:
+            raise InputError("The study is not over yet.")
+        found = {}
+        own = len(state.sample.positions)
+        for pairing in state.truth.pairings:
+            first = self.name < pairing.peer
+            rows, columns = (own, len(pairing.positions)) if first else (len(pairing.positions), own)
+            matrix = labelling.from_bytes(self.bodies.read_all(pairing.labels), rows, columns)
+            found[pairing.peer] = matrix if first else np.ascontiguousarray(matrix.T)
+        return found
+
+
+def _load(connection: sa.Connection) -> tuple[owner.State, int]:
+    row = connection.execute(sa.select(tables.state.c.state, tables.state.c.version)).one()
+    return owner.State.model_validate_json(row.state), row.version
+
+
+def _writable_round(connection: sa.Connection, records: Sequence[int]) -> int:
+    """The current round, where these records can be asked in it and it has not been handed in."""
+    state, _ = _load(connection)
+    if not state.rounds or state.truth is not None:
+        raise InputError("There is no round to write questions for: " + ("the study is over." if state.truth else "none has begun."))
+    current = state.rounds[-1]
+    if current.handed_in:
+        raise InputError(f"Round {state.round} has been handed in; its questions are fixed.")
+    asked = {one.record for one in current.ask}
+    unknown = [record for record in records if record not in asked]
+    if unknown:
+        raise InputError(f"Record {unknown[0]} is not asked in round {state.round}.")
+    return state.round
+
+
+def _packed(record: Record) -> list[Any]:
+    return [dict(record.attributes), record.whole]
+
+
+def _unpacked(value: list[Any]) -> Record:
+    return Record(value[0], value[1])
+
+
+def _upsert(connection: sa.Connection, round: int, record: int, values: dict[str, str]) -> None:
+    table = tables.question
+    values = {**values, "updated": time.time()}  # type: ignore[dict-item]
+    changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**values))
+    if changed.rowcount == 0:
+        connection.execute(table.insert().values(round=round, record=record, **values))
+
+
+def _task(record: int, round: int, disagreed: int, written: dict[tuple[int, int], Any]) -> Task:
+    row = written.get((round, record))
+    question = row.question if row is not None else None
+    draft = (row.draft if row is not None else None) or ""
+    state: TaskState = (
+        "open" if row is None or not (draft or question) else "saved" if question is not None and draft == question else "draft"
+    )
+    earlier = [(number, written[(number, record)].question) for number in range(1, round) if (number, record) in written]
+    return Task(record, round, state, draft, question, disagreed, tuple((number, text) for number, text in earlier if text))

@@ -1,0 +1,54 @@
+"""The tables of an owner's workspace; see `workspace` for what they are for."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData()
+
+setting = sa.Table("setting", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False))
+
+state = sa.Table(
+    "state",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+)
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.String(20), nullable=False),
+    sa.Column("wire", sa.LargeBinary, nullable=False),
+    sa.Column("sent", sa.Boolean, nullable=False),
+)
+record = sa.Table(
+    "record",
+    metadata,
+    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("row", sa.Text, nullable=False),
+    sa.Column("prepared", sa.Text, nullable=False),
+)
+question = sa.Table(
+    "question",
+    metadata,
+    sa.Column("round", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("draft", sa.Text),
+    sa.Column("question", sa.Text),
+    sa.Column("source", sa.String(20)),
+    sa.Column("updated", sa.Float),
+)
+activity = sa.Table(
+    "activity",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("phase", sa.String(40), nullable=False),
+    sa.Column("share", sa.Float, nullable=False),
+    sa.Column("sentence", sa.Text, nullable=False),
+    sa.Column("began", sa.Float, nullable=False),
+    sa.Column("updated", sa.Float, nullable=False),
+)

@@ -1,0 +1,145 @@
+"""An owner's way to the coordinator over HTTP. Repeats what failed for reasons that pass; continues bodies where they were cut off.
+
+A refusal of the coordinator comes back as the same typed error that the rules raised there.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.protocol import errors, messages
+from blindlabel.protocol.framing import pack_with_body, unpack_with_body
+from blindlabel.protocol.shape import Blob
+from blindlabel.storage.files import Bodies, BodyDamaged
+from blindlabel.transport.interface import Moved, Unreachable
+
+PART = 8 * 2**20
+"""Bytes of one request that continues a body."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+
+T = TypeVar("T")
+
+
+class _Passing(Exception):
+    """A failure that may pass: the connection broke, or the server is busy."""
+
+
+class HttpTransport:
+    """Speaks with one coordinator about one study."""
+
+    def __init__(self, address: str, study: str, token: str, *, authority: Path | None = None, patience: float = 30.0) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise InputError(f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine).")
+        verify: ssl.SSLContext | bool = True
+        if authority is not None:
+            try:
+                verify = ssl.create_default_context(cafile=str(authority))
+            except (OSError, ssl.SSLError) as error:
+                raise InputError(f"{authority} cannot be read as a certificate: {error}.") from error
+        self._study = study
+        self._patience = patience
+        timeout = httpx.Timeout(60.0, connect=10.0)
+        headers = {"Authorization": f"Bearer {token}"}
+        self._client = httpx.Client(base_url=address.rstrip("/"), headers=headers, timeout=timeout, verify=verify, trust_env=False)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def deliver(self, wire: bytes, bodies: Bodies, moved: Moved | None = None) -> None:
+        """Hand over a message and, before it, its bodies."""
+        message = messages.parse(wire).message
+        for blob in message.blobs:
+            self._patiently(lambda blob=blob: self._upload(blob, bodies, moved))  # type: ignore[misc]
+        self._patiently(lambda: self._request("POST", "/v1/messages", content=wire))
+
+    def _upload(self, blob: Blob, bodies: Bodies, moved: Moved | None) -> None:
+        path = f"/v1/studies/{self._study}/bodies/{blob.hash}"
+        arrived = self._request("GET", f"{path}/arrived", params={"length": blob.length}).json()
+        with bodies.path(blob).open("rb") as file:
+            while not arrived["complete"]:
+                file.seek(arrived["received"])
+                params = {"length": blob.length, "offset": arrived["received"]}
+                arrived = self._request("PUT", path, params=params, content=file.read(PART)).json()
+                if moved:
+                    moved(arrived["received"], blob.length)
+
+    def fetch(self, after: int, wait: float) -> list[bytes]:
+        """The coordinator's messages with numbers above `after`."""
+        params = {"after": after, "wait": wait}
+        found = self._patiently(lambda: self._request("GET", f"/v1/studies/{self._study}/messages", params=params).json())
+        return [text.encode() for text in found["messages"]]
+
+    def fetch_body(self, blob: Blob, bodies: Bodies, moved: Moved | None = None) -> None:
+        """Get a body that a message names, continuing what is there."""
+
+        def attempt() -> None:
+            here = bodies.received(blob)
+            if here == blob.length and blob.length:
+                return
+            url = f"/v1/studies/{self._study}/bodies/{blob.hash}"
+            with self._client.stream("GET", url, params={"offset": here}) as response:
+                if response.status_code != 200:
+                    response.read()
+                    _check(response)
+                if blob.length == 0:
+                    bodies.append(blob, 0, [])
+                for piece in response.iter_bytes(2**20):
+                    here = bodies.append(blob, here, [piece])
+                    if moved:
+                        moved(here, blob.length)
+            if here < blob.length:
+                raise _Passing("the connection ended early")
+
+        try:
+            self._patiently(attempt)
+        except BodyDamaged:
+            self._patiently(attempt)
+
+    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """Carry an assist call."""
+        packed = pack_with_body(wire, body)
+        reply = self._patiently(lambda: self._request("POST", f"/v1/studies/{self._study}/assist", content=packed).content)
+        return unpack_with_body(reply)
+
+    def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
+        response = self._client.request(method, url, **more)
+        _check(response)
+        return response
+
+    def _patiently(self, attempt: Callable[[], T]) -> T:
+        """Repeat an attempt whose failure may pass, with growing pauses, until the patience ends."""
+        began, pause = time.monotonic(), _FIRST_PAUSE
+        while True:
+            try:
+                return attempt()
+            except (_Passing, httpx.TransportError) as error:
+                if time.monotonic() - began + pause > self._patience:
+                    raise Unreachable(f"The coordinator at {self._client.base_url} cannot be reached: {error}.") from error
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _check(response: httpx.Response) -> None:
+    """Turn a refusal into its error."""
+    if response.status_code == 200:
+        return
+    if response.status_code in (429, 500, 502, 503, 504):
+        raise _Passing(f"it answers with status {response.status_code}")
+    try:
+        refusal = response.json()
+        code, sentence = str(refusal["error"]), str(refusal["sentence"])
+    except (ValueError, KeyError, TypeError):
+        raise OutsideError(f"The coordinator answers with status {response.status_code}; is the address right?") from None
+    if code == "offset":
+        raise _Passing("a part of a body arrived twice")
+    if code == "damaged":
+        raise _Passing("a body was damaged on its way")
+    raise errors.ALL.get(code, OutsideError)(sentence)

@@ -1,0 +1,376 @@
+"""The coordinator over HTTP: an application that carries messages and bodies in and out. No rules of the protocol here.
+
+- `POST /v1/messages` takes one message; a join needs no token (it proves the invitation), everything else the token of its sender.
+- `GET /v1/studies/{study}/messages` gives the caller's messages after a number, waiting for one if asked to.
+- `PUT /v1/studies/{study}/bodies/{hash}` takes the next part of a body, `HEAD` says how much has arrived, `GET` gives a body or a range
+  of it.
+- `POST /v1/studies/{study}/assist` serves one assist call. `GET /health` says that the database answers.
+
+Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit. Logs are lines of JSON
+with method, route, status, sizes and times; never a content, a token or an address with a secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Header, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from blindlabel import __version__
+from blindlabel.errors import OutsideError
+from blindlabel.parties.coordinator import Coordinator, token_hash
+from blindlabel.protocol import messages
+from blindlabel.protocol.errors import ProtocolError, WrongSender, WrongStudy
+from blindlabel.protocol.framing import pack_with_body, unpack_with_body
+from blindlabel.protocol.shape import Blob
+from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
+from blindlabel.transport.rate import RateLimit, TooManyRequests
+
+log = logging.getLogger("blindlabel.server")
+
+_STATUS = {
+    "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409, "early": 425,
+    "content": 422, "budget": 403, "refused": 400,
+}  # fmt: skip
+
+Study = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The agreement's hash.")]
+BodyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="BLAKE2b of the body, 32 bytes in hexadecimal.")]
+Length = Annotated[int, Query(ge=0, le=2**42, description="Length of the whole body.")]
+Offset = Annotated[int, Query(ge=0, le=2**42, description="Where the request begins in the body.")]
+Authorization = Annotated[str | None, Header(description="`Bearer` and the owner's token.")]
+_BINARY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, "required": True}}
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """Everything that is bounded, in one place."""
+
+    largest_body: int = 16 * 2**30
+    """Bytes of one body."""
+    largest_part: int = 64 * 2**20
+    """Bytes of one request that continues a body."""
+    largest_assist: int = 256 * 2**20
+    longest_wait: float = 25.0
+    """Seconds that a request for messages may wait."""
+    requests_per_second: float = 100.0
+    """Of one caller, with a burst of four times as many."""
+    joins_per_second: float = 5.0
+    """Of one address, for requests without a token."""
+    free_disk: int = 2**28
+    """Bytes that stay free; uploads beyond are refused."""
+
+
+class Refusal(BaseModel):
+    """Why a request was refused."""
+
+    error: str
+    sentence: str
+
+
+class Accepted(BaseModel):
+    """A message was taken in; `new` is false for one that was there already."""
+
+    new: bool
+
+
+class Arrived(BaseModel):
+    """How much of a body is there."""
+
+    received: int
+    complete: bool
+
+
+class Waiting(BaseModel):
+    """Messages, each as the text it has on the wire."""
+
+    messages: list[str]
+
+
+class Health(BaseModel):
+    """The server is up and its database answers."""
+
+    status: str
+    version: str
+
+
+@dataclass
+class _Server:
+    """What the routes share."""
+
+    coordinator: Coordinator
+    limits: ServerLimits
+    callers: RateLimit = field(init=False)
+    strangers: RateLimit = field(init=False)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.callers = RateLimit(self.limits.requests_per_second, 4 * self.limits.requests_per_second)
+        self.strangers = RateLimit(self.limits.joins_per_second, 4 * self.limits.joins_per_second)
+
+    async def caller(self, request: Request, study: str, authorization: str | None) -> str:
+        """The owner whose token this is."""
+        kind, _, token = (authorization or "").partition(" ")
+        if kind != "Bearer" or not 20 <= len(token) <= 100:
+            self.strangers.check(_address(request))
+            raise WrongSender("The request carries no token.")
+        hashed = token_hash(token)
+        owner = await run_in_threadpool(self.coordinator.store.owner_of_token, study, hashed)
+        if owner is None:
+            self.strangers.check(_address(request))
+            raise WrongSender("The token is not one of this study.")
+        self.callers.check(hashed)
+        request.state.owner, request.state.study = owner, study[:12]
+        return owner
+
+    def wake(self) -> None:
+        """Let requests that wait for messages look again."""
+        self.news.set()
+        self.news = asyncio.Event()
+
+
+def create_app(coordinator: Coordinator, limits: ServerLimits | None = None) -> FastAPI:
+    """The application; its background task does the coordinator's own work."""
+    server = _Server(coordinator, limits or ServerLimits())
+
+    @asynccontextmanager
+    async def life(_app: FastAPI) -> AsyncIterator[None]:
+        working = asyncio.create_task(_work_for_ever(server))
+        yield
+        working.cancel()
+
+    app = FastAPI(title="blindlabel coordinator", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
+    app.state.coordinator = coordinator
+    app.add_exception_handler(ProtocolError, _refuse)
+    app.add_exception_handler(OutsideError, _refuse)
+    app.add_middleware(_Logged)
+    refusals: dict[int | str, dict[str, Any]] = {code: {"model": Refusal} for code in (400, 403, 404, 409, 413, 422, 425, 429, 503, 507)}
+    _add_message_routes(app, server, refusals)
+    _add_body_routes(app, server, refusals)
+
+    @app.get("/health", responses={503: {"model": Refusal}})
+    async def health() -> Health:
+        await run_in_threadpool(coordinator.store.studies)
+        return Health(status="well", version=__version__)
+
+    return app
+
+
+def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str, dict[str, Any]]) -> None:
+    coordinator, limits = server.coordinator, server.limits
+
+    @app.post("/v1/messages", responses=refusals, openapi_extra=_BINARY)
+    async def post_message(request: Request, authorization: Authorization = None) -> Accepted:
+        wire = await _body(request, messages.LARGEST)
+        message = messages.parse(wire).message
+        if message.kind == "join":
+            server.strangers.check(_address(request))
+        elif await server.caller(request, message.study, authorization) != message.sender:
+            raise WrongSender("The token belongs to another owner than the message's sender.")
+        new = await run_in_threadpool(coordinator.receive, wire)
+        server.wake()
+        return Accepted(new=new)
+
+    @app.get("/v1/studies/{study}/messages", responses=refusals)
+    async def get_messages(
+        request: Request,
+        study: Study,
+        after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+        wait: Annotated[float, Query(ge=0, le=3600)] = 0,
+        authorization: Authorization = None,
+    ) -> Waiting:
+        owner = await server.caller(request, study, authorization)
+        until = time.monotonic() + min(wait, limits.longest_wait)
+        while True:
+            news = server.news
+            found = await run_in_threadpool(coordinator.store.outgoing, study, owner, after)
+            left = until - time.monotonic()
+            if found or left <= 0:
+                return Waiting(messages=[wire.decode() for wire in found])
+            try:  # another process over the same database may have made a message, so look again now and then
+                await asyncio.wait_for(news.wait(), min(left, 1.0))
+            except TimeoutError:
+                continue
+
+    @app.post("/v1/studies/{study}/assist", responses=refusals, response_class=Response, openapi_extra=_BINARY)
+    async def post_assist(request: Request, study: Study, authorization: Authorization = None) -> Response:
+        owner = await server.caller(request, study, authorization)
+        wire, body = unpack_with_body(await _body(request, limits.largest_assist))
+        if (message := messages.parse(wire).message).sender != owner or message.study != study:
+            raise WrongSender("The token belongs to another owner or study than the message's.")
+        reply = await run_in_threadpool(coordinator.assist, wire, body)
+        return Response(pack_with_body(*reply), media_type="application/octet-stream")
+
+
+def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, dict[str, Any]]) -> None:
+    coordinator, limits = server.coordinator, server.limits
+
+    @app.get("/v1/studies/{study}/bodies/{hash}/arrived", responses=refusals)
+    async def get_arrived(
+        request: Request,
+        study: Study,
+        hash: BodyHash,
+        length: Length,
+        authorization: Authorization = None,
+    ) -> Arrived:
+        await server.caller(request, study, authorization)
+        received = await run_in_threadpool(coordinator.store.bodies(study).received, Blob(hash=hash, length=length))
+        return Arrived(received=received, complete=received == length)
+
+    @app.put("/v1/studies/{study}/bodies/{hash}", responses=refusals, openapi_extra=_BINARY)
+    async def put_body(
+        request: Request,
+        study: Study,
+        hash: BodyHash,
+        length: Length,
+        offset: Offset = 0,
+        authorization: Authorization = None,
+    ) -> Arrived:
+        await server.caller(request, study, authorization)
+        if length > limits.largest_body:
+            raise TooLarge(f"The body is larger than {limits.largest_body} bytes.")
+        bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
+        if shutil.disk_usage(bodies.folder).free - length < limits.free_disk:
+            raise DiskFull("The coordinator's disk is full. Its operator has to make room; then send again.")
+        received = offset
+        async for piece in _pieces(request, limits.largest_part):
+            received = await run_in_threadpool(bodies.append, blob, received, [piece])
+        if length == 0 or received == offset:
+            received = await run_in_threadpool(bodies.append, blob, offset, [])
+        return Arrived(received=received, complete=received == length)
+
+    @app.get("/v1/studies/{study}/bodies/{hash}", responses=refusals, response_class=Response)
+    async def get_body(
+        request: Request,
+        study: Study,
+        hash: BodyHash,
+        offset: Offset = 0,
+        authorization: Authorization = None,
+    ) -> Response:
+        owner = await server.caller(request, study, authorization)
+        blob = await run_in_threadpool(coordinator.store.fetchable, study, owner, hash)
+        if blob is None or offset > blob.length:
+            raise WrongStudy("There is no such body for this owner.")
+        pieces = coordinator.store.bodies(study).read(blob, offset)
+        headers = {"Content-Length": str(blob.length - offset)}
+        return StreamingResponse(pieces, media_type="application/octet-stream", headers=headers)
+
+
+class TooLarge(OutsideError):
+    """More bytes than the server takes."""
+
+
+class DiskFull(OutsideError):
+    """No room for a body."""
+
+
+async def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The request's body in pieces of about a megabyte."""
+    held, size = bytearray(), 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise TooLarge(f"The request is larger than {most} bytes.")
+        held += chunk
+        if len(held) >= PIECE:
+            yield bytes(held)
+            held.clear()
+    if held:
+        yield bytes(held)
+
+
+async def _body(request: Request, most: int) -> bytes:
+    return b"".join([piece async for piece in _pieces(request, most)])
+
+
+async def _refuse(_request: Request, error: Exception) -> JSONResponse:
+    headers = {}
+    if isinstance(error, ProtocolError):
+        status, code = _STATUS[error.code], error.code
+    elif isinstance(error, TooManyRequests):
+        status, code, headers = 429, "rate", {"Retry-After": "1"}
+    elif isinstance(error, (TooLarge, BodyDamaged, WrongOffset)):
+        status, code = {TooLarge: (413, "large"), BodyDamaged: (422, "damaged"), WrongOffset: (409, "offset")}[type(error)]
+    else:
+        status, code = (507, "disk") if isinstance(error, DiskFull) else (503, "outside")
+        log.error(json.dumps({"event": "failed", "kind": type(error).__name__}))
+    return JSONResponse({"error": code, "sentence": str(error)}, status, headers)
+
+
+class _Logged:
+    """Writes a line for every request once its answer has been sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, sizes, status = time.perf_counter(), {"in": 0, "out": 0}, 0
+
+        async def counted_receive() -> Message:
+            message = await receive()
+            sizes["in"] += len(message.get("body", b""))
+            return message
+
+        async def counted_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", []), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+            sizes["out"] += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self.app(scope, counted_receive, counted_send)
+        finally:
+            known = scope.get("state", {})
+            line = {"event": "request", "method": scope["method"], "route": getattr(scope.get("route"), "path", ""), "status": status}
+            line |= {"ms": round(1000 * (time.perf_counter() - began), 1), **sizes}
+            log.info(json.dumps(line | {"study": known.get("study", ""), "owner": known.get("owner", "")}))
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+async def _work_for_ever(server: _Server) -> None:
+    """Do every study's work; soon after a message came, and now and then anyway."""
+    while True:
+        news = server.news
+        try:
+            done = await run_in_threadpool(_work_once, server.coordinator)
+        except OutsideError as error:
+            log.error(json.dumps({"event": "work failed", "kind": type(error).__name__}))
+            await asyncio.sleep(2)
+            continue
+        if done:
+            server.wake()
+            continue
+        try:
+            await asyncio.wait_for(news.wait(), 2.0)
+        except TimeoutError:
+            continue
+
+
+def _work_once(coordinator: Coordinator) -> bool:
+    done = False
+    for row in coordinator.store.studies():
+        if not row.ended:
+            try:
+                done |= coordinator.work(row.study)
+            except WrongStudy:  # deleted meanwhile
+                continue
+    return done

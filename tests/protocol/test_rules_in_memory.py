@@ -1,0 +1,264 @@
+"""Whole studies over the rules alone: no files, no network, no encryption; messages in any order, repeated."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import nacl.public
+import nacl.signing
+import numpy as np
+import pytest
+
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import coordinator, facts, labels, messages, owner
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.errors import NotFitting, OverBudget, Replayed, TooEarly, WrongRound, WrongSender, WrongStudy
+from blindlabel.protocol.messages import Signed
+
+
+@dataclass
+class Study:
+    """All parties in one place; answers come from a table of truths, per round and pair."""
+
+    agreement: Agreement
+    random: random.Random
+    keys: dict[str, nacl.signing.SigningKey] = field(default_factory=dict)
+    envelope_keys: dict[str, str] = field(default_factory=dict)
+    owners: dict[str, owner.State] = field(default_factory=dict)
+    invitations: dict[str, nacl.signing.SigningKey] = field(default_factory=dict)
+    inbox: list[Signed] = field(default_factory=list)
+    outbox: dict[str, list[Signed]] = field(default_factory=dict)
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    matrices: dict[str, np.ndarray[tuple[int, int], np.dtype[np.bool_]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in (*self.agreement.owners, "coordinator"):
+            self.keys[name] = nacl.signing.SigningKey.generate()
+            self.envelope_keys[name] = bytes(nacl.public.PrivateKey.generate().public_key).hex()
+            self.invitations[name] = nacl.signing.SigningKey.generate()
+        public = {name: bytes(key.verify_key).hex() for name, key in self.invitations.items()}
+        self.state = facts.new_state(self.agreement, public)
+        for name in self.agreement.owners:
+            self.outbox[name] = []
+            key = bytes(self.keys["coordinator"].verify_key).hex()
+            self.owners[name] = owner.State(study=self.agreement.hash, name=name, coordinator_key=key)
+            self.own(name, owner.joins(self.owners[name], self.join(name)))
+
+    def join(self, name: str, records: int = 6) -> messages.Join:
+        signing, envelope, token = bytes(self.keys[name].verify_key).hex(), self.envelope_keys[name], "0" * 64
+        proof = messages.join_proof(bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token)
+        return messages.Join(records=records, envelope_key=envelope, signing_key=signing, token_hash=token, proof=proof)
+
+    def signed(self, message: messages.Message) -> Signed:
+        return messages.parse(messages.sign(message, lambda data: self.keys[message.sender].sign(data).signature).wire)
+
+    def own(self, name: str, step: owner.Step) -> None:
+        self.owners[name] = step.state
+        self.inbox += [self.signed(message) for message in step.messages]
+
+    def take(self, step: facts.Step) -> None:
+        self.state = step.state
+        for body in step.bodies:
+            self.bodies[facts.blob_of(body).hash] = body
+        for message in step.messages:
+            self.outbox[message.receiver].append(self.signed(message))
+
+    def handle(self, signed: Signed) -> None:
+        self.take(coordinator.handle(self.agreement, self.state, signed, self.random.randrange))
+
+    def work(self) -> None:
+        for todo in coordinator.work(self.agreement, self.state):
+            if todo.kind == "keys":
+                self.take(coordinator.keys_made(self.agreement, self.state, facts.blob_of(b"public"), self.random.randrange))
+            elif todo.kind == "read":
+                assert todo.blob
+                self.state = coordinator.answers_read(self.state, todo.round, todo.asker, todo.peer, todo.blob, todo.blob)
+            elif todo.kind == "settle":
+                current = self.state.rounds[-1]
+                answers = {place: self.matrices[blob.hash] for place, blob in current.read.items()}
+                before = {}
+                for a, b in self.agreement.pairings:
+                    key = facts.key_of(a, b)
+                    body = self.bodies[self.state.labels[key].hash]
+                    before[key] = labels.from_bytes(body, len(self.state.samples[a]), len(self.state.samples[b]))
+                self.take(coordinator.settle(self.agreement, self.state, todo.round, answers, before))
+
+    def owner_work(self, name: str) -> None:
+        state = self.owners[name]
+        for peer in self.agreement.peers(name) if state.keys else ():
+            self.own(name, owner.confirms(self.owners[name], peer))
+        if state.rounds and state.truth is None and not state.rounds[-1].handed_in:
+            self.owners[name] = owner.hands_in(state, state.round)
+        for todo in owner.work(self.agreement, self.owners[name]):
+            body = self.random.randbytes(16)
+            blob = facts.blob_of(body)
+            if todo.kind == "encrypt":
+                self.own(name, owner.has_sealed(self.owners[name], todo.peer, blob))
+            elif todo.kind == "evaluate":
+                asked = [asked.record for asked in state.rounds[-1].ask]
+                matrix = self.random_answers(len(asked), state.sample_of(todo.peer))
+                self.matrices[blob.hash] = matrix
+                self.own(name, owner.has_answered(self.owners[name], todo.round, todo.peer, blob))
+
+    def random_answers(self, rows: int, columns: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        return np.array([[self.random.random() < 0.3 for _ in range(columns)] for _ in range(rows)], dtype=np.bool_)
+
+    def play(self) -> Iterator[None]:
+        """One move after the other, chosen by chance: deliver (anything, repeatedly), fetch, work."""
+        while not all(state.truth for state in self.owners.values()):
+            name = self.random.choice(self.agreement.owners)
+            move = self.random.randrange(4)
+            if move == 0 and self.inbox:
+                signed = self.random.choice(self.inbox)
+                with contextlib.suppress(TooEarly):
+                    self.handle(signed)
+            elif move == 1 and self.outbox[name]:
+                signed = self.random.choice(self.outbox[name])
+                with contextlib.suppress(TooEarly):
+                    self.owners[name] = owner.handle(self.agreement, self.owners[name], signed)
+            elif move == 2:
+                self.owner_work(name)
+            else:
+                self.work()
+            yield
+
+
+def small(owners: int = 2, rounds: int = 3, **other: object) -> Agreement:
+    names = ["anna", "berta", "clara", "dora"][:owners]
+    return agreements.new("small", names, ["name"], rounds=rounds, sampling={"records": 4}, **other)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int) -> None:
+    study = Study(small(2 + seed % 3), random.Random(seed))
+    for moves, _ in enumerate(study.play()):
+        assert moves < 20_000, "stuck"
+    assert study.state.ended in ("agreed", "rounds")
+    for a, b in study.agreement.pairings:
+        expected = np.zeros((4, 4), dtype=np.uint8)
+        for number, facts_of_round in enumerate(study.state.rounds, start=1):
+            one = study.matrices[facts_of_round.answers[f"{a}>{b}"].blob.hash]
+            two = study.matrices[facts_of_round.answers[f"{b}>{a}"].blob.hash]
+            for x, i in enumerate(facts_of_round.asked[a]):
+                for y, j in enumerate(facts_of_round.asked[b]):
+                    if expected[i, j] == 0 and one[x, j] == two[y, i]:
+                        expected[i, j] = 2 * number + one[x, j]
+        assert study.bodies[study.state.labels[facts.key_of(a, b)].hash] == expected.tobytes()
+        assert sum(facts_of_round.tallies[facts.key_of(a, b)].agreed for facts_of_round in study.state.rounds) == np.count_nonzero(expected)
+
+
+def played(until: str) -> Study:
+    study = Study(small(), random.Random(5))
+    for _ in study.play():
+        if until == "round" and study.state.round == 2 and study.state.rounds[-1].answers:
+            break
+    return study
+
+
+def forged(study: Study, message: messages.Message, by: str) -> Signed:
+    return messages.sign(message, lambda data: study.keys[by].sign(data).signature)
+
+
+def test_wrong_study_sender_and_signature_are_told_apart() -> None:
+    study = Study(small(), random.Random(1))
+    join = study.inbox[0].message
+    with pytest.raises(WrongStudy):
+        study.handle(study.signed(messages.Message("f" * 64, "anna", "coordinator", 0, 1, join.body)))
+    with pytest.raises(WrongSender):
+        study.handle(forged(study, messages.Message(join.study, "zoe", "coordinator", 0, 1, join.body), "anna"))
+    with pytest.raises(WrongSender):  # a signature by somebody else
+        study.handle(forged(study, join, "berta"))
+    with pytest.raises(WrongSender):  # anna's invitation used by berta
+        study.handle(forged(study, messages.Message(join.study, "berta", "coordinator", 0, 1, join.body), "anna"))
+
+
+def test_invitation_holds_once() -> None:
+    study = Study(small(), random.Random(1))
+    study.handle(study.inbox[0])
+    study.handle(study.inbox[0])  # the same again is harmless
+    with pytest.raises(Replayed):
+        study.handle(study.signed(messages.Message(study.agreement.hash, "anna", "coordinator", 0, 2, study.join("anna", records=7))))
+    study.keys["anna"] = nacl.signing.SigningKey.generate()
+    with pytest.raises(Replayed):
+        study.handle(study.signed(messages.Message(study.agreement.hash, "anna", "coordinator", 0, 2, study.join("anna"))))
+
+
+def test_answers_of_another_round_and_changed_answers_are_refused() -> None:
+    study = played("round")
+    late = next(signed for signed in study.inbox if signed.message.kind == "answers" and signed.message.round == 1)
+    study.handle(late)  # a repeat of a finished round is harmless
+    body = late.message.body
+    assert isinstance(body, messages.Answers)
+    other = body.model_copy(update={"blob": facts.blob_of(b"other")})
+    with pytest.raises(Replayed):
+        study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 1, 99, other)))
+    with pytest.raises(WrongRound):
+        study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 3, 99, other)))
+
+
+def test_answers_of_wrong_size_are_refused() -> None:
+    study = played("round")
+    name = next(iter(study.agreement.owners))
+    if f"{name}>{study.agreement.peers(name)[0]}" in study.state.rounds[-1].answers:
+        name = study.agreement.peers(name)[0]
+    body = messages.Answers(peer=study.agreement.peers(name)[0], questions=1, records=99, blob=facts.blob_of(b""))
+    with pytest.raises(NotFitting):
+        study.handle(study.signed(messages.Message(study.agreement.hash, name, "coordinator", 2, 99, body)))
+
+
+def test_coordinators_numbers_cannot_be_skipped_or_used_twice() -> None:
+    study = played("round")
+    state = study.owners["anna"]
+    with pytest.raises(TooEarly):
+        beyond = messages.Message(state.study, "coordinator", "anna", 0, state.received + 2, messages.Round(ask=(), tallies={}))
+        owner.handle(study.agreement, state, study.signed(beyond))
+    with pytest.raises(Replayed):
+        again = messages.Message(state.study, "coordinator", "anna", 0, 1, messages.Round(ask=(), tallies={}))
+        owner.handle(study.agreement, state, study.signed(again))
+
+
+def test_assist_calls_are_counted_once_and_bounded() -> None:
+    study = played("round")
+    agreement = study.agreement.model_copy(update={"budget": agreements.Budget(assist_calls=2)})
+    name = next(n for n in study.agreement.owners if f"{n}>{study.agreement.peers(n)[0]}" not in study.state.rounds[-1].answers)
+    state = study.state.model_copy()
+    for number in (1, 2):
+        step = owner.asks_assist(study.owners[name].model_copy(update={"assist_number": number - 1}), facts.blob_of(b"x"))
+        signed = study.signed(step.messages[0])
+        state = coordinator.count_assist(agreement, state, signed)
+        assert coordinator.count_assist(agreement, state, signed) is state
+    assert state.owners[name].assist_calls == 2
+    with pytest.raises(OverBudget):
+        step = owner.asks_assist(study.owners[name].model_copy(update={"assist_number": 2}), facts.blob_of(b"x"))
+        coordinator.count_assist(agreement, state, study.signed(step.messages[0]))
+    with pytest.raises(Replayed):
+        step = owner.asks_assist(study.owners[name], facts.blob_of(b"y"))
+        coordinator.count_assist(agreement, state, study.signed(step.messages[0]))
+
+
+def test_budget_of_questions_ends_the_study_instead_of_being_exceeded() -> None:
+    study = Study(small(budget={"records_asked": 5}), random.Random(3))
+    for moves, _ in enumerate(study.play()):
+        assert moves < 20_000, "stuck"
+    assert study.state.ended == "budget"
+    assert all(known.asked <= 5 for known in study.state.owners.values())
+
+
+def test_unreadable_answers_are_asked_for_again() -> None:
+    study = played("round")
+    place, answers = next(iter(study.state.rounds[-1].answers.items()))
+    asker, _, peer = place.partition(">")
+    study.take(coordinator.answers_unreadable(study.state, 2, asker, peer, answers.blob))
+    assert place not in study.state.rounds[-1].answers
+    for _ in study.play():
+        pass
+    assert study.state.ended
+
+
+def test_state_survives_being_written_and_read() -> None:
+    study = played("round")
+    assert facts.State.model_validate_json(study.state.model_dump_json()) == study.state
+    assert owner.State.model_validate_json(study.owners["anna"].model_dump_json()) == study.owners["anna"]

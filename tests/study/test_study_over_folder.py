@@ -1,0 +1,63 @@
+"""Studies as files in a folder: shared by all, and carried by hand between folders that no two parties share."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.questions import SuggestedQuestions
+from blindlabel.parties.running import run
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.study_parties import clear_labels, confirm_all, joined, small_agreement, write_person_tables
+
+
+@pytest.mark.parametrize("owners", [2, 3])
+def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Path, owners: int) -> None:
+    agreement = small_agreement(owners)
+    coordinator = Coordinator(tmp_path / "coordinator")
+    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, owners))
+    folders = {name: tmp_path / f"stick-{name}" for name in (*agreement.owners, "coordinator")}
+    for folder in folders.values():
+        folder.mkdir()
+    server = FolderServer(coordinator, folders["coordinator"])
+    parties = [Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name)) for workspace in workspaces]
+    for _ in range(60):
+        over = []
+        for owner in parties:
+            over.append(run(owner, SuggestedQuestions(), once=True, tell=lambda _: None))
+            shutil.copytree(folders[owner.workspace.name], folders["coordinator"], dirs_exist_ok=True)  # carried there
+        if all(over):
+            break
+        confirm_all(parties)
+        while server.turn():
+            time.sleep(0)
+        for owner in parties:
+            shutil.copytree(folders["coordinator"], folders[owner.workspace.name], dirs_exist_ok=True)  # and back
+    else:
+        raise AssertionError([owner.awaits() for owner in parties])
+    by_name = {workspace.name: workspace for workspace in workspaces}
+    for (first, second), labels in coordinator.labels(agreement.hash).items():
+        assert np.array_equal(labels, clear_labels(by_name[first], by_name[second]))
+        assert np.array_equal(by_name[second].labels()[first], labels.T)
+
+
+def test_refused_message_is_told_to_its_owner(tmp_path: Path) -> None:
+    agreement = small_agreement()
+    coordinator = Coordinator(tmp_path / "coordinator")
+    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path))
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    owner = Owner(workspaces[0], FolderTransport(folder, agreement.hash, "anna"))
+    owner.send()
+    message = next(folder.glob("*/from-anna/*.message"))
+    message.write_bytes(message.read_bytes().replace(b'"records":8', b'"records":9'))
+    FolderServer(coordinator, folder).turn()
+    with pytest.raises(Exception, match="refused message 000001"):
+        owner.fetch(0)

@@ -1,0 +1,128 @@
+"""A small study with real parties for tests: generated tables, a coordinator with its store, owners with their workspaces, real HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import uvicorn
+
+from blindlabel.language import interpret
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.invitation import Invitation
+from blindlabel.parties.joining import TableOptions, join, own_token
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.questions import QuestionSource, SuggestedQuestions
+from blindlabel.parties.running import run
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import labels as labelling
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
+from blindlabel.records.generator import write as write_tables
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.interface import Transport
+from blindlabel.transport.server import ServerLimits, create_app
+
+Connect = Callable[[Workspace], Transport]
+
+
+def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **other: object) -> Agreement:
+    """An agreement about persons."""
+    names = ["anna", "berta", "clara", "dora", "emma"][:owners]
+    settings: dict[str, object] = {"sampling": {"records": records}, "encoding": {"engine": engine, "record_length": 200}}
+    return agreements.new("persons", names, list(PERSON_ATTRIBUTES), **(settings | other))
+
+
+def write_person_tables(folder: Path, owners: int = 2, rows: int = 8, seed: int = 5) -> list[Path]:
+    """Tables about overlapping persons, one for each owner."""
+    paths = []
+    for number in range((owners + 1) // 2):  # the generator makes two tables at once; further ones share the persons of the seed
+        made = generate("persons", Size(rows, rows // 2), seed)
+        paths += write_tables(made, folder / f"tables-{number}")[:2]
+    return paths[:owners]
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def served(coordinator: Coordinator, limits: ServerLimits | None = None) -> Iterator[str]:
+    """The coordinator over real HTTP on loopback; its address."""
+    port = free_port()
+    config = uvicorn.Config(create_app(coordinator, limits), host="127.0.0.1", port=port, log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until = time.monotonic() + 20
+    while not server.started and time.monotonic() < until:
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> list[Workspace]:
+    """Every owner's workspace."""
+    return [join(folder / invitation.owner, invitation, TableOptions(table)) for invitation, table in zip(invitations, tables)]
+
+
+def over_http(address: str) -> Connect:
+    """Connects owners to a coordinator over HTTP."""
+    return lambda workspace: HttpTransport(address, workspace.agreement.hash, own_token(workspace))
+
+
+def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None, turns: int = 400) -> list[Owner]:
+    """Take the owners' turns in one thread until all have the truth. Verification words are compared and confirmed automatically."""
+    owners = [Owner(workspace, connect(workspace)) for workspace in workspaces]
+    try:
+        for _ in range(turns):
+            over = [run(owner, source or SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
+            if all(over):
+                return owners
+            confirm_all(owners)
+            time.sleep(0.02)
+    finally:
+        for owner in owners:
+            owner.transport.close()
+    raise AssertionError([owner.awaits() for owner in owners])
+
+
+def confirm_all(owners: list[Owner]) -> None:
+    """Compare the words of every two owners, as their people would by telephone, and confirm."""
+    for owner in owners:
+        state = owner.workspace.state()
+        for peer in owner.agreement.peers(owner.workspace.name):
+            if state.keys is not None and peer not in state.confirmed:
+                other = next(one for one in owners if one.workspace.name == peer)
+                if other.workspace.state().keys is not None:
+                    assert owner.words(peer) == other.words(owner.workspace.name)
+                    owner.confirm(peer)
+
+
+def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:
+    """What the labels of two owners must be: their questions interpreted on clear records, by the rules of the design, done naively."""
+    a, b = first.records(), second.records()
+    expected = np.zeros((len(a), len(b)), dtype=np.uint8)
+    for number in range(1, first.state().round + 1):
+        asked_a = {task.record: first.check(task.question or "").question for task in first.tasks(number)}
+        asked_b = {task.record: second.check(task.question or "").question for task in second.tasks(number)}
+        for i in range(len(a)):
+            for j in range(len(b)):
+                if expected[i, j] == 0 and i in asked_a and j in asked_b:
+                    one, two = interpret(asked_a[i], b[j].prepared), interpret(asked_b[j], a[i].prepared)
+                    if one == two:
+                        expected[i, j] = 2 * number + one
+    return expected
