@@ -1,9 +1,10 @@
 """What can be asked about a record: its words, pieces of its long words, and its short values. Does not weigh them.
 
-A word of up to six characters is looked for as it is. A longer one is cut into pieces of about four characters which are looked for one by
-one: "kxts3282b" is "kxts" and "3282b", so that "kx-ts3282b" still shows one of them; a typing error spoils one piece; an abbreviation keeps
-the first. A single character is only looked for as a word of its own, and a short value that is all an attribute holds ("31", "f", "1999")
-as the value of that attribute.
+A short word is looked for as it is. A longer one is cut into pieces of four or five characters which are looked for one by one:
+"kxts3282b" is "kxts" and "3282b", so that "kx-ts3282b" still shows one of them; a typing error spoils one piece; an abbreviation keeps the
+first. Words of letters only stay whole up to eight letters at first, and are cut like the others when their record comes back (`finer`):
+it may have been the spelling that failed. A single character is only looked for as a word of its own, and a short value that is all an
+attribute holds ("31", "f", "1999") as the value of that attribute.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from blindlabel.language.limits import Limits
 
 LONGEST_UNCUT = 6
 PIECE = 4
+LONGEST_UNCUT_LETTERS = 8
+PIECE_LETTERS = 5
 LONGEST_VALUE = 4
 """A value of an attribute up to this long is asked for as the whole value, where the table has several attributes."""
 MOST_WORDS = 400
@@ -33,7 +36,7 @@ class Needle:
 
 
 def needles_of(
-    texts: Mapping[str, str], functions: Collection[str], limits: Limits, *, whole: bool, attributes: bool
+    texts: Mapping[str, str], functions: Collection[str], limits: Limits, *, whole: bool, attributes: bool, finer: bool = False
 ) -> dict[Needle, tuple[str, ...]]:
     """All needles of a record (attribute name to its text in lower case), each with the attributes it comes from, in order."""
     found: dict[Needle, tuple[str, ...]] = {}
@@ -45,7 +48,7 @@ def needles_of(
             found[Needle("equals", text, name)] = (name,)
             continue
         for word in in_order:
-            for needle in _of_word(word, where, functions, limits):
+            for needle in _of_word(word, where, functions, limits, finer):
                 if name not in found.get(needle, ()):
                     found[needle] = (*found.get(needle, ()), name)
     return found
@@ -57,9 +60,9 @@ def words_in_order(text: str) -> list[str]:
     return separated.split()
 
 
-def _of_word(word: str, where: str | None, functions: Collection[str], limits: Limits) -> Sequence[Needle]:
+def _of_word(word: str, where: str | None, functions: Collection[str], limits: Limits, finer: bool) -> Sequence[Needle]:
     if "is_in" in functions and len(word) > 1:
-        return [Needle("is_in", piece, where) for piece in pieces(word, limits.needle_length)]
+        return [Needle("is_in", piece, where) for piece in pieces(word, limits.needle_length, finer)]
     if "has_word" in functions:
         return [Needle("has_word", word, where)]
     if "is_in" in functions and limits.needle_length > 0:
@@ -69,13 +72,14 @@ def _of_word(word: str, where: str | None, functions: Collection[str], limits: L
     return []
 
 
-def pieces(word: str, longest: int) -> list[str]:
-    """The word as it is, or cut into nearly equal pieces."""
+def pieces(word: str, longest: int, finer: bool = False) -> list[str]:
+    """The word as it is, or cut into nearly equal pieces of at most `longest` characters."""
     if longest < 1:
         return []
-    if len(word) <= min(LONGEST_UNCUT, longest):
+    letters = word.isalpha() and not finer
+    if len(word) <= min(LONGEST_UNCUT_LETTERS if letters else LONGEST_UNCUT, longest):
         return [word]
-    length = max(1, min(PIECE, longest))
+    length = min(PIECE_LETTERS if letters else PIECE, longest)
     count = max(2, round(len(word) / length), -(-len(word) // longest))
     cuts = [round(i * len(word) / count) for i in range(count + 1)]
     return [word[start:end] for start, end in itertools.pairwise(cuts) if end > start]

@@ -55,12 +55,12 @@ class Suggester:
         self.whole = whole
         self.single_attributes = single_attributes
         self._background = Background(records, self.attributes)
-        self._counts: dict[tuple[str, ...], Count] = {}
+        self._counts: dict[tuple[bool | str, ...], Count] = {}
 
     def suggest(self, record: Record, round: int = 1, previous: Sequence[str] = ()) -> Suggestion:
         """A question about the partner of this record. `previous` are those asked in earlier rounds: none of them is suggested again
         while there is anything left to relax."""
-        count = self._count(record)
+        count = self._count(record, finer=round > 1)
         needed = threshold(count, round)
         question = self._question(count, needed)
         while question in previous and needed > 1:
@@ -71,15 +71,15 @@ class Suggester:
     def _question(self, count: Count, needed: int) -> str:
         return writing.question_of(count.asked, needed, lowered=self.lowered, counting=self.counting)
 
-    def _count(self, record: Record) -> Count:
-        """The record's count: the same in every round, so kept."""
+    def _count(self, record: Record, *, finer: bool) -> Count:
+        """The record's count: the same in all rounds after the first, so kept."""
         texts = texts_of(record, self.attributes)
-        key = tuple(texts.values())
+        key = (finer, *texts.values())
         known = self._counts.get(key)
         if known is None:
             if len(self._counts) >= _KEPT:
                 self._counts.clear()
-            needles = needles_of(texts, self.functions, self.limits, whole=self.whole, attributes=self.single_attributes)
+            needles = needles_of(texts, self.functions, self.limits, whole=self.whole, attributes=self.single_attributes, finer=finer)
             known = weigh(needles, whole_of(texts), self._background, self.limits.total_weight, self.limits.predicates)
             self._counts[key] = known = self._within_limits(known)
         return known
