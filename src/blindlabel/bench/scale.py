@@ -1,8 +1,8 @@
 """What a round costs as a study grows: time, bytes and memory per pair at several sizes and numbers of worker processes, in one run.
 
 Every party works in a process of its own, as in a study, so that its memory is its own: the coordinator makes keys, one owner encrypts, the
-other evaluates, the coordinator decrypts; files carry what they send each other. Labels are checked against clear evaluation. Processor time
-is what a busy machine leaves comparable; elapsed time (and with it the gain of a second worker) needs a quiet one.
+other evaluates, the coordinator decrypts; files carry what they send each other. Labels are checked against clear evaluation. Processor
+time is what a busy machine leaves comparable; elapsed time (and with it the gain of a second worker) needs a quiet one.
 """
 
 from __future__ import annotations

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from blindlabel.engines.cluster.connecting import Client, require_dask
 from blindlabel.engines.interface import EngineError
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 PATIENCE = 900.0
 """Seconds that a task waits for a reply; then the owner's process has gone, or the coordinator with it."""
@@ -60,6 +58,4 @@ class Attempt:
 
 def queue(client: Client, name: str) -> Any:
     """One of Dask's queues."""
-    from distributed import Queue  # noqa: PLC0415 - optional
-
-    return Queue(name, client=client)
+    return require_dask().Queue(name, client=client)

@@ -9,14 +9,16 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blindlabel import __version__
 from blindlabel.engines.interface import EngineUnavailable
 from blindlabel.errors import InputError, OutsideError
 
-if TYPE_CHECKING:
-    from distributed import Client
+Client = Any
+"""A client of a Dask cluster. Dask is not fully typed, and may not be there."""
+Future = Any
+"""What Dask gives for work under way or data on the cluster."""
 
 _LOCAL = re.compile(r"local(?::(\d{1,3}))?")
 _PATIENCE = 30.0

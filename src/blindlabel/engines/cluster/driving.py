@@ -13,18 +13,16 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blindlabel.engines.cluster import channel, tasks
 from blindlabel.engines.cluster.channel import AssistFailed, Request
+from blindlabel.engines.cluster.connecting import Client, Future, require_dask
 from blindlabel.engines.cluster.tasks import Study
 from blindlabel.engines.interface import Assist, EngineError
 from blindlabel.engines.packed.encrypting import Batch
 from blindlabel.engines.packed.tiles import Tile
 from blindlabel.errors import OutsideError
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
 
 _BEGINNINGS = 4
 """How often a tile is handed out, beyond what Dask repeats by itself, before the cluster is given up."""
@@ -48,7 +46,7 @@ class Driver:
     def __init__(self, client: Client, study: Study, assist: Assist) -> None:
         self._client, self._study, self._assist = client, study, assist
         self._channel = f"blindlabel-{secrets.token_hex(8)}"
-        self._inbox: queue.SimpleQueue[Request | Future] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._over = threading.Event()
         self._study_there: Future | None = None
         self._failure: Exception | None = None
@@ -124,7 +122,7 @@ class Driver:
 
     # -- events ----------------------------------------------------------------------------------------------------------------------
 
-    def _next(self) -> Request | Future:
+    def _next(self) -> Any:
         """The next event; looks after the cluster while there is none."""
         alone_since: float | None = None
         while True:
@@ -162,9 +160,7 @@ class Driver:
 
     def _result(self, future: Future, one: _Handed) -> list[bytes] | None:
         """The answers of a tile; None where it has to be handed out again."""
-        from distributed import CancelledError, KilledWorker  # noqa: PLC0415 - optional
-        from distributed.comm import CommClosedError  # noqa: PLC0415
-
+        dask = require_dask()
         try:
             attempt, made = future.result()
         except AssistFailed:
@@ -173,11 +169,11 @@ class Driver:
             raise self._failure from None
         except EngineError:
             raise
-        except (CancelledError, KilledWorker, CommClosedError, TimeoutError) as problem:
+        except (dask.CancelledError, dask.KilledWorker, dask.comm.CommClosedError, TimeoutError) as problem:
             if one.beginnings >= _BEGINNINGS:
                 raise OutsideError(
-                    f"The cluster loses its workers: a tile was begun {one.beginnings} times and never finished ({type(problem).__name__}). "
-                    "They may have too little memory. Start again: what is finished is kept."
+                    f"The cluster loses its workers: a tile was begun {one.beginnings} times and never finished "
+                    f"({type(problem).__name__}). They may have too little memory. Start again: what is finished is kept."
                 ) from problem
             return None
         except MemoryError as problem:

@@ -10,10 +10,9 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from blindlabel.engines.cluster import tasks
-from blindlabel.engines.cluster.connecting import check_address, connected, require_dask
+from blindlabel.engines.cluster.connecting import Client, check_address, connected, require_dask
 from blindlabel.engines.cluster.driving import Driver
 from blindlabel.engines.cluster.tasks import Study
 from blindlabel.engines.interface import Answers, Assist, Keys, Progress, Terms
@@ -25,9 +24,6 @@ from blindlabel.engines.packed.material import Public, open_public
 from blindlabel.engines.packed.tiles import tiles_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 _SLICE = 32
 """Records whose features one task makes."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.cluster.channel import Attempt
+from blindlabel.engines.cluster.connecting import require_dask
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import encrypting, tiles
 from blindlabel.engines.packed.arithmetic import Words
@@ -60,9 +61,7 @@ _bench = _Bench()
 
 def evaluate_tile(study: Study, batch: Batch, tile: Tile, channel: str) -> tuple[str, list[bytes]]:
     """The answers parcels of a tile, and the name of the attempt that made them."""
-    from distributed import get_client  # noqa: PLC0415 - optional
-
-    attempt = Attempt(channel, get_client())
+    attempt = Attempt(channel, require_dask().get_client())
 
     def assist(request: bytes) -> bytes:
         _computing.release()

@@ -114,7 +114,7 @@ class Session:
         return [plan for plan in plans if isinstance(plan, clauses.ClausePlan)]
 
 
-def _never(request: bytes) -> bytes:
+def _never(_: bytes) -> bytes:
     """The assist of agreements without one."""
     raise EngineError("This agreement never calls the assist.")
 

@@ -117,7 +117,9 @@ def _multiply(ring: Ring, layout: RecordLayout, batch: Opened, diagonals: Words)
     """Each row of weights [diagonal, ciphertext, feature] times all ciphertexts: words [diagonal, part, prime, position]."""
     rows, stretch = diagonals.shape[0], ring.degree // layout.stride
     flat = diagonals.reshape(-1, layout.stride)
-    sparse = modular.product(modular.left_digits(flat, ring.modulus), modular.right_digits(_encoding(ring, layout), ring.modulus), ring.modulus)
+    sparse = modular.product(
+        modular.left_digits(flat, ring.modulus), modular.right_digits(_encoding(ring, layout), ring.modulus), ring.modulus
+    )
     signed = sparse.astype(np.int64)
     signed -= np.where(signed > ring.modulus // 2, ring.modulus, 0)  # as SEAL lifts a plaintext: the smaller, the less noise
     result = np.empty((rows, 2, len(ring.primes), ring.degree), dtype=np.uint64)
