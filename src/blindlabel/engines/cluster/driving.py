@@ -113,7 +113,7 @@ class Driver:
 
     def _ship(self, batch: Batch) -> Future:
         """Keys, questions and a batch to every worker; later workers fetch them from these."""
-        workers = len(self._client.scheduler_info(n_workers=-1)["workers"])
+        workers = len(self._client.nthreads())
         if workers == 0:
             self._wait_for_worker()
         if self._study_there is None or self._study_there.status != "finished":
@@ -132,7 +132,7 @@ class Driver:
                 pass
             if self._client.status != "running":
                 raise OutsideError("The connection to the cluster's scheduler is lost. Start again: what is finished is kept.")
-            if self._client.scheduler_info(n_workers=-1)["workers"]:
+            if self._client.nthreads():
                 alone_since = None
                 continue
             alone_since = alone_since or time.monotonic()
