@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms
+from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms, TermsError
 from blindlabel.engines.packed import diagonals, linear, noise, parameters, parcels
 from blindlabel.engines.packed.layout import QuestionLayout, RecordLayout
 from blindlabel.engines.packed.parameters import ParameterSet
@@ -47,11 +47,11 @@ def setting_of(terms: Terms) -> Setting:
         ring = open_ring(chosen.evaluation)
         tables = tables_of(terms, ring.modulus)
         if not tables.tables:
-            raise EngineError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
+            raise TermsError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
         layout = RecordLayout.of(terms, tables, chosen.evaluation)
         if max(noise.left(terms, chosen, tables, layout).values()) <= -noise.HIDDEN:
             return Setting(terms, chosen, ring, tables, layout)
-    raise EngineError("This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter texts.")
+    raise TermsError("This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter texts.")
 
 
 @dataclass(frozen=True, eq=False)

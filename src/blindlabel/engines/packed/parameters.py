@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from blindlabel.engines.interface import EngineError, Terms
+from blindlabel.engines.interface import Terms, TermsError
 from blindlabel.language import families, words
 from blindlabel.language.functions import PREDICATES
 
@@ -100,13 +100,13 @@ def check_terms(terms: Terms) -> None:
     """Refuse terms that make no sense for this engine, with a sentence."""
     for name, (low, high) in _RANGES.items():
         if not low <= getattr(terms, name) <= high:
-            raise EngineError(f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}.")
+            raise TermsError(f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}.")
     if not 1 <= terms.limits.total_weight <= 255:
-        raise EngineError(f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255.")
+        raise TermsError(f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255.")
     if terms.case not in ("both", "lower"):
-        raise EngineError(f"The agreement says case = {terms.case}; the packed engine takes both or lower.")
+        raise TermsError(f"The agreement says case = {terms.case}; the packed engine takes both or lower.")
     if len(terms.agreement_hash) != 32:
-        raise EngineError("An agreement's hash has 32 bytes.")
+        raise TermsError("An agreement's hash has 32 bytes.")
 
 
 def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
@@ -118,7 +118,7 @@ def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
     needed = (alternatives(terms) - 1).bit_length()
     found = tuple(candidate for candidate in _TABLE[1:] if needed <= candidate.depth)
     if not found:
-        raise EngineError(
+        raise TermsError(
             f"The packed engine multiplies out at most {1 << _TABLE[-1].depth} alternatives without the assist, and this agreement wants "
             f"{alternatives(terms)}. Agree on fewer, or allow counting or negation."
         )
