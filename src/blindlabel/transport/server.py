@@ -146,6 +146,7 @@ def create_app(coordinator: Coordinator, limits: ServerLimits | None = None) -> 
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(coordinator.store.remove_orphans)
         working = asyncio.create_task(_work_for_ever(server))
         yield
         working.cancel()
@@ -225,8 +226,10 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         authorization: Authorization = None,
     ) -> Arrived:
         await server.caller(request, study, authorization)
-        received = await run_in_threadpool(coordinator.store.bodies(study).received, Blob(hash=hash, length=length))
-        return Arrived(received=received, complete=received == length)
+        bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
+        received = await run_in_threadpool(bodies.received, blob)
+        complete = await run_in_threadpool(bodies.has, blob)  # all bytes may be there and not checked yet, where a process died over it
+        return Arrived(received=received, complete=complete)
 
     @app.put("/v1/studies/{study}/bodies/{hash}", responses=refusals, openapi_extra=_BINARY)
     async def put_body(
