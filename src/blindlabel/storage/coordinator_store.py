@@ -68,9 +68,13 @@ class CoordinatorStore:
     def __init__(self, home: Path, address: str | None = None) -> None:
         self.home = home
         self.database = Database(address or home / "coordinator.sqlite", "coordinator")
-        self._check_folder()
-        url = self.setting(_BODIES)
-        self._outside = None if url is None else Outside(url)
+        try:
+            self._check_folder()
+            url = self.setting(_BODIES)
+            self._outside = None if url is None else Outside(url)
+        except BaseException:
+            self.database.close()
+            raise
 
     def _check_folder(self) -> None:
         """Refuse a folder that is not the one with this database's keys and bodies."""
@@ -121,7 +125,8 @@ class CoordinatorStore:
         row = {"study": state.study, "name": name, "agreement": agreement, "state": state.model_dump_json(), "version": 1}
         more = {"created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
         with self.database.write() as connection:
-            if connection.execute(self._insert(tables.study).values(**row, **more).on_conflict_do_nothing()).rowcount != 1:
+            insert = self._insert(tables.study).values(**row, **more).on_conflict_do_nothing().returning(tables.study.c.study)
+            if connection.execute(insert).one_or_none() is None:
                 return False
             before_commit()
         return True

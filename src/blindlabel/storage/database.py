@@ -40,7 +40,11 @@ class Database:
             self._reading = self.engine.execution_options(reading=True)
         else:
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        upgrade(self, history)
+        try:
+            upgrade(self, history)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:

@@ -132,20 +132,23 @@ class Bodies:
 
     def received(self, blob: Blob) -> int:
         """How many bytes of the body have arrived."""
-        if self.has(blob):
-            return blob.length
+        if here := self._in_part(blob):
+            return here
+        return blob.length if self.has(blob) else 0
+
+    def _in_part(self, blob: Blob) -> int:
         part = self._part(blob)
         return min(part.stat().st_size, blob.length) if part.exists() else 0
 
     def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
         """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused."""
-        if self.has(blob):
+        if not self._in_part(blob) and self.has(blob):
             return _continued(offset, blob.length)
         with _locked(self._part(blob)) as file:
-            if self.has(blob):  # another process completed it a moment ago, and this part is a new, empty one
+            if not self._in_part(blob) and self.has(blob):  # another process completed it a moment ago, and this part is a new one
                 self._part(blob).unlink()
                 return _continued(offset, blob.length)
-            here = _continued(offset, self.received(blob))
+            here = _continued(offset, self._in_part(blob))
             for piece in pieces:
                 if here + len(piece) > blob.length:
                     raise BodyDamaged("The body is longer than announced.")
