@@ -96,7 +96,8 @@ def verify(
     """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
     workspace = _opened(at)
     owner = _party(workspace, via, ca)
-    owner.turn()
+    owner.send()
+    owner.fetch(0.0)
     state = workspace.state()
     if state.keys is None:
         raise InputError("The other owners have not all joined yet, so there is nothing to compare. Try again later.")
@@ -110,9 +111,8 @@ def verify(
         return
     for peer, said in words.items():
         result(f"{peer}: {' '.join(said)}")
-        say(
-            f"  {'confirmed' if peer in confirmed else f'when {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}'}"
-        )
+        same = f"When {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}"
+        say("  Confirmed." if peer in confirmed else f"  {same}")
 
 
 @app.command("status")
@@ -185,7 +185,7 @@ def run(
     workspace = _opened(at)
     if hand_in:
         workspace.hand_in()
-    with progress_bar() as bar:
+    with workspace.alone("owner run"), progress_bar() as bar:
         tasks: dict[str, Any] = {}
 
         def report(phase: str, share: float) -> None:

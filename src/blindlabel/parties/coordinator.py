@@ -9,8 +9,10 @@ file of its own, named after the public key that it belongs to, and is used here
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import shutil
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -39,7 +41,7 @@ from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded, Moved
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret, write_secret
 
 LEASE = 30.0
-"""Seconds after which another process takes over the work of one that died. A living one renews its lease three times as often."""
+"""Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its lease in time."""
 
 
 class Coordinator:
@@ -49,13 +51,17 @@ class Coordinator:
         self.home = home
         self.passphrase = passphrase
         self.store = CoordinatorStore(home, database)
-        self.worker = secrets.token_hex(16)
+        self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
         self._lease = lease
         self._engine_turn = threading.Lock()
         """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
         self.agreement = lru_cache(maxsize=256)(self._agreement)
         self._identities = SecretsInMemory(passphrase, most=256)
         self._engine_secrets = SecretsInMemory(passphrase, most=4)
+
+    def disconnect(self) -> None:
+        """Give back all connections to the database."""
+        self.store.database.close()
 
     # Studies
 
@@ -220,6 +226,7 @@ class Coordinator:
         except EngineError as error:
             raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
         blob = self.store.bodies(study).write([keys.public])
+        # Named after the public key, so that of two processes that make keys at once the saved state says whose are valid.
         write_secret(self._engine_key(study, blob), keys.secret, self.passphrase)
         self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob))
         used = self.load(study).state.public_key

@@ -255,11 +255,14 @@ class CoordinatorStore:
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
         """Take on a study's work for some time, or for longer, so that no other process does the same. It lapses by itself when the process
-        dies. By the database's clock, whatever the clocks of the machines say."""
-        now = self.database.now()
-        free = sa.or_(tables.study.c.worker == worker, tables.study.c.worker_until < now)
-        taken = tables.study.update().where(tables.study.c.study == study, free).values(worker=worker, worker_until=now + seconds)
+        dies, on this machine at once. By the database's clock, whatever the clocks of the machines say."""
+        now, known = self.database.now(), tables.study.c
         with self.database.write() as connection:
+            holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
+            free = [known.worker == worker, known.worker_until < now]
+            if holder is not None and _is_dead(holder, worker):
+                free.append(known.worker == holder)
+            taken = tables.study.update().where(known.study == study, sa.or_(*free)).values(worker=worker, worker_until=now + seconds)
             return connection.execute(taken).rowcount == 1
 
     def release(self, study: str, worker: str) -> None:
@@ -311,3 +314,20 @@ def _write_once(path: Path, text: str) -> None:
     with suppress(FileExistsError):
         os.link(name, path)
     Path(name).unlink()
+
+
+def _is_dead(worker: str, mine: str) -> bool:
+    """Whether a worker (`pid:chance:host`) was a process of this machine that is no more."""
+    pid, _, where = worker.partition(":")
+    own_pid, _, own_where = mine.partition(":")
+    if where.partition(":")[2] != own_where.partition(":")[2] or not pid.isdigit():
+        return False
+    if pid == own_pid:
+        return False  # another coordinator object of this very process
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

@@ -137,8 +137,10 @@ class Bodies:
         return blob.length if self.has(blob) else 0
 
     def _in_part(self, blob: Blob) -> int:
-        part = self._part(blob)
-        return min(part.stat().st_size, blob.length) if part.exists() else 0
+        try:
+            return min(self._part(blob).stat().st_size, blob.length)
+        except FileNotFoundError:
+            return 0
 
     def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
         """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused."""
