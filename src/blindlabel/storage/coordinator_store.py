@@ -236,7 +236,7 @@ class CoordinatorStore:
             tables.traffic.c.study == study
         )
         with self.database.read() as connection:
-            return [(row.owner, row.kind, row.times, row.bytes) for row in connection.execute(query.order_by(tables.traffic.c.owner))]
+            return [(row.owner, row.kind, row.times, row.bytes) for row in connection.execute(query.order_by(tables.traffic.c.owner, tables.traffic.c.kind))]
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""
