@@ -68,13 +68,9 @@ class CoordinatorStore:
     def __init__(self, home: Path, address: str | None = None) -> None:
         self.home = home
         self.database = Database(address or home / "coordinator.sqlite", "coordinator")
-        try:
-            self._check_folder()
-            url = self.setting(_BODIES)
-            self._outside = None if url is None else Outside(url)
-        except BaseException:
-            self.database.close()
-            raise
+        self._check_folder()
+        url = self.setting(_BODIES)
+        self._outside = None if url is None else Outside(url)
 
     def _check_folder(self) -> None:
         """Refuse a folder that is not the one with this database's keys and bodies."""
@@ -236,7 +232,10 @@ class CoordinatorStore:
             tables.traffic.c.study == study
         )
         with self.database.read() as connection:
-            return [(row.owner, row.kind, row.times, row.bytes) for row in connection.execute(query.order_by(tables.traffic.c.owner, tables.traffic.c.kind))]
+            return [
+                (row.owner, row.kind, row.times, row.bytes)
+                for row in connection.execute(query.order_by(tables.traffic.c.owner, tables.traffic.c.kind))
+            ]
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""

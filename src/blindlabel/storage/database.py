@@ -9,6 +9,7 @@ Both bring the tables up to date when they are opened.
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ class Database:
             address.touch(mode=0o600, exist_ok=True)
             address = f"sqlite:///{address}"
         self.engine = _engine(address)
+        weakref.finalize(self, self.engine.dispose)  # a database that nobody holds any more gives back its connections by itself
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
             sa.event.listen(self.engine, "connect", _set_up_sqlite)
@@ -40,11 +42,7 @@ class Database:
             self._reading = self.engine.execution_options(reading=True)
         else:
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        try:
-            upgrade(self, history)
-        except BaseException:
-            self.close()
-            raise
+        upgrade(self, history)
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
