@@ -7,6 +7,7 @@ the others wait and find it done; a failure leaves the database as it was. There
 
 from __future__ import annotations
 
+import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -24,6 +25,9 @@ NEWEST: dict[History, str] = {"coordinator": "0002", "workspace": "0001"}
 _VERSION_TABLE = "alembic_version"
 _LOCK = 0x626C696E646C6162
 """The advisory lock's number: `blindlab` in ASCII."""
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Alembic keeps the upgrade that runs in variables of its modules, so the threads of a process take turns, whatever the database."""
 
 
 class Upgradable(Protocol):
@@ -81,7 +85,8 @@ def _run(connection: sa.Connection, history: History, found: str | None, wanted:
         )
     config = _config(history)
     config.attributes["connection"] = connection
-    command.upgrade(config, wanted)
+    with _ONE_AT_A_TIME:
+        command.upgrade(config, wanted)
 
 
 def _config(history: History) -> Config:
