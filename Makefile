@@ -19,9 +19,9 @@ demo: $(STAMP)
 test: lint
 	@VENV="$(VENV)" sh scripts/test
 
-# The tests of storage, transport and whole studies with every coordinator on PostgreSQL instead of SQLite.
+# The tests of storage, transport and whole studies with every coordinator in the tests' own process on PostgreSQL instead of SQLite.
 test-postgres: $(STAMP)
-	@BLINDLABEL_TEST_DATABASE=postgresql $(BIN)/pytest -n auto --dist worksteal tests/storage tests/transport tests/study
+	@BLINDLABEL_TEST_DATABASE=postgresql $(BIN)/pytest -n auto --dist worksteal -m "not slow" tests/storage tests/transport tests/study
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check src tests
