@@ -1,0 +1,80 @@
+"""The app's way to the suggestion oracle: one suggester over the owner's own table, made once, in the background."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from blindlabel.errors import InputError
+from blindlabel.language import Record
+from blindlabel.language.formula import Formula
+from blindlabel.parties.suggesting import Suggestions
+from blindlabel.storage.workspace import OwnRecord, Task, Workspace
+from blindlabel.web.what_if import MOST_ROWS, Matches, OwnRecords, prepared_table
+
+
+@dataclass(frozen=True)
+class Suggested:
+    """A question for a record, and in a sentence why this one."""
+
+    record: int
+    question: str
+    why: str
+
+
+class Background:
+    """What is made from the whole table and therefore not at once: records to try questions on, and the suggester."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._lock = threading.Lock()
+        """Threads of several tabs share what is made here."""
+
+    @cached_property
+    def _table(self) -> tuple[list[Record], bool]:
+        return prepared_table(self._workspace)
+
+    @cached_property
+    def own(self) -> OwnRecords:
+        """The table's records, at most `MOST_ROWS` of them."""
+        records, partial = self._table
+        step = max(1, -(-len(records) // MOST_ROWS))
+        return OwnRecords(records[::step], sampled=partial or step > 1)
+
+    @cached_property
+    def _suggest(self) -> Callable[[Record, int, str | None], tuple[str, str]]:
+        agreement, (records, _) = self._workspace.agreement, self._table
+        suggestions = Suggestions(records, agreement.limits.needle_length, counting=agreement.encoding.counting)
+        return lambda record, round, _previous: (suggestions.suggest(record, round), "Its rarest words, weighted by how rare they are.")
+
+    @property
+    def ready(self) -> bool:
+        """Whether the table has been read."""
+        return "own" in self.__dict__
+
+    def matches(self, formula: Formula, own: Record) -> Matches:
+        """How a question fits the own records."""
+        with self._lock:
+            return self.own.matches(formula, own)
+
+    def warm_up(self) -> None:
+        """Make everything now."""
+        with self._lock:
+            _ = self.own, self._suggest
+
+    def suggest(self, own: OwnRecord, task: Task) -> Suggested:
+        """A question for one record that can be used as it is."""
+        previous = task.previous[-1][1] if task.previous else None
+        with self._lock:
+            question, why = self._suggest(own.prepared, task.round, previous)
+        checked = self._workspace.check(question)
+        if not checked.ok:
+            raise InputError(f"The suggestion for {own.id} cannot be used: {checked.diagnostics[0].message}")
+        return Suggested(task.record, question, why)
+
+    def suggest_all(self, tasks: Iterable[tuple[OwnRecord, Task]]) -> Iterator[Suggested]:
+        """Questions for many records."""
+        for own, task in tasks:
+            yield self.suggest(own, task)
