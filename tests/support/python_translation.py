@@ -1,6 +1,7 @@
 """A second, independent evaluation of questions: each is translated into Python source and compiled.
 
-It shares no code with the interpreter: word splitting, case, phonetic codes, numbers and distances are written anew, the slow and obvious way.
+It shares no code with the interpreter: word splitting, case, phonetic codes, numbers and distances are written anew, the slow
+and obvious way.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _one_word(text: str) -> bool:
 
 def _sound(word: str) -> str:
     letters = re.sub("[^A-Z]", "", anyascii(word).upper())
-    return jellyfish.nysiis(letters) if letters else ""
+    return jellyfish.metaphone(letters) if letters else ""
 
 
 def _distance(a: str, b: str) -> int:

@@ -18,8 +18,9 @@ from blindlabel.language.words import words
 ATTRIBUTES = ("title", "date of birth", "année")
 
 _PIECES = (
-    "canon", "Canon", "EOS", "24-70", "f/2.8", "l", "  ", " ", "|", " | ", "\"", "\\", "\n", "\t", "\0", "é", "e\u0301", "É", "ß", "ẞ", "İ", "ı",
-    "Σ", "ς", "σ", "日本", "🎉", "👩‍👩‍👧", "-5", "+3.25", "1999", "2.005", "smith", "Smyth", "jonson", "johnson", "'", "_", "a", "A", "K", "\uffff",
+    "canon", "Canon", "EOS", "24-70", "f/2.8", "l", "  ", " ", "|", " | ", '"', "\\", "\n", "\t", "\0", "é", "e\u0301", "É", "ß", "ẞ", "İ",
+    "ı", "Σ", "ς", "σ", "日本", "🎉", "👩‍👩‍👧", "-5", "+3.25", "1999", "2.005", "smith", "Smyth", "jonson", "johnson", "'", "_", "a", "A",
+    "K", "\uffff",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import traceback
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import check, coordinator, demo, export, generate, language, owner
+from blindlabel.cli import check, coordinator, demo, export, generate, language, owner, try_
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("check")(check.check)
+app.command("try")(try_.try_)
 app.command("language")(language.language)
 app.command("generate")(generate.generate)
 app.command("export")(export.export)

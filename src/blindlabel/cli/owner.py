@@ -96,7 +96,8 @@ def verify(
     """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
     workspace = _opened(at)
     owner = _party(workspace, via, ca)
-    owner.turn()
+    owner.send()
+    owner.fetch(0.0)
     state = workspace.state()
     if state.keys is None:
         raise InputError("The other owners have not all joined yet, so there is nothing to compare. Try again later.")
@@ -192,7 +193,7 @@ def run(
     workspace = _opened(at)
     if hand_in:
         workspace.hand_in()
-    with progress_bar() as bar:
+    with workspace.alone("owner run"), progress_bar() as bar:
         tasks: dict[str, Any] = {}
 
         def report(phase: str, share: float) -> None:

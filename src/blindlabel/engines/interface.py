@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
@@ -40,19 +41,19 @@ class EngineError(Exception):
     """The engine cannot go on. The message is a sentence for a person."""
 
 
-class ParcelError(EngineError):
+class ParcelError(EngineError, OutsideError):
     """Bytes from outside are not what they should be: damaged, of another study, of other keys or parameters."""
 
 
-class RecordError(EngineError):
+class RecordError(EngineError, InputError):
     """A record does not fit what the agreement encodes."""
 
 
-class QuestionError(EngineError):
+class QuestionError(EngineError, InputError):
     """A question needs something the agreement does not encode or allow."""
 
 
-class EngineUnavailable(EngineError):
+class EngineUnavailable(EngineError, OutsideError):
     """The library behind this engine cannot be used on this machine."""
 
 

@@ -227,8 +227,8 @@ _PREDICATES: tuple[Predicate, ...] = (
         (_clear("word"), _TEXT),
         Type.BOOLEAN,
         "Whether some word of the text sounds like the word.",
-        "Two words sound alike when their NYSIIS codes are equal, after folding to the letters A to Z; case does not matter. "
-        "A word without any letter sounds like nothing. " + _WORD_EDGE,
+        "Two words sound alike when their Metaphone codes are equal, after folding to the letters A to Z; case does not matter. "
+        "A word whose code is empty (123, w) sounds like nothing. " + _WORD_EDGE,
         'ret sounds_like("catherine", $r.given_name)',
         meaning=_sounds_like,
         family_of=lambda _arguments, _limits: families.SOUNDS,

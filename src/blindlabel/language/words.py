@@ -53,9 +53,9 @@ def is_word(text: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def phonetic_code(word: str) -> str:
-    """The NYSIIS code of a word, folded to ASCII letters first; empty when no letter is left."""
+    """The Metaphone code of a word, folded to ASCII letters first; empty where nothing is left to pronounce."""
     letters = "".join(c for c in anyascii(word).upper() if "A" <= c <= "Z")
-    return jellyfish.nysiis(letters) if letters else ""
+    return jellyfish.metaphone(letters) if letters else ""
 
 
 @lru_cache(maxsize=65536)

@@ -7,8 +7,11 @@ interrupted is done again from what is saved. The secret key of a study lies in 
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import shutil
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -34,8 +37,9 @@ from blindlabel.protocol.shape import COORDINATOR, Blob
 from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded
 from blindlabel.storage.secret_files import read_secret, write_secret
 
-LEASE = 600.0
-"""Seconds after which another process takes over the work of one that died."""
+LEASE = 120.0
+"""Seconds after which a process on another machine takes over the work of one that does not answer; on this machine at once when it
+died."""
 
 
 class Coordinator:
@@ -45,7 +49,9 @@ class Coordinator:
         self.home = home
         self.passphrase = passphrase
         self.store = CoordinatorStore(home, database)
-        self.worker = secrets.token_hex(16)
+        self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
+        self._engine_turn = threading.Lock()
+        """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
         self.agreement = lru_cache(maxsize=256)(self._agreement)
         self._identity = lru_cache(maxsize=256)(self._read_identity)
         self._secret = lru_cache(maxsize=4)(self._read_engine_secret)
@@ -133,7 +139,8 @@ class Coordinator:
         self._apply(message.study, lambda agreement, state: Step(rules.count_assist(agreement, state, signed)))
         agreement = self.agreement(message.study)
         try:
-            reply = self._engine(agreement).assist(agreement.terms(), self._secret(message.study), body)
+            with self._engine_turn:
+                reply = self._engine(agreement).assist(agreement.terms(), self._secret(message.study), body)
         except ParcelError as error:
             raise NotFitting(f"The assist call cannot be served: {error}") from error
         answer = messages.Assisted(number=assist.number, blob=blob_of(reply))
@@ -196,11 +203,13 @@ class Coordinator:
 
     def _make_keys(self, study: str, agreement: Agreement) -> None:
         try:
-            keys = self._engine(agreement).make_keys(agreement.terms())
+            with self._engine_turn:
+                keys = self._engine(agreement).make_keys(agreement.terms())
         except EngineError as error:
             raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
-        write_secret(self._keys(study) / "engine.key", keys.secret, self.passphrase)
         blob = self.store.bodies(study).write([keys.public])
+        # The file is named after the public key, so that of two processes that make keys at once the saved state says whose are valid.
+        write_secret(self._keys(study) / f"engine-{blob.hash[:16]}.key", keys.secret, self.passphrase)
         self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob))
 
     def _read_answers(self, study: str, agreement: Agreement, todo: Work) -> None:
@@ -209,7 +218,8 @@ class Coordinator:
         questions, records = len(state.rounds[-1].asked[todo.asker]), len(state.samples[todo.peer])
         try:
             parcels = framing.unframe(bodies.read(blob))
-            answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
+            with self._engine_turn:
+                answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
         except (EngineError, MalformedMessage):
             self._apply(study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob))
             return
@@ -260,7 +270,10 @@ class Coordinator:
         return Identity.from_bytes(read_secret(self._keys(study) / "signing.key", self.passphrase))
 
     def _read_engine_secret(self, study: str) -> bytes:
-        return read_secret(self._keys(study) / "engine.key", self.passphrase)
+        public = self.load(study).state.public_key
+        if public is None:
+            raise TooEarly("The study's keys have not been made yet.")
+        return read_secret(self._keys(study) / f"engine-{public.hash[:16]}.key", self.passphrase)
 
     def _engine(self, agreement: Agreement) -> Engine:
         return engine_named(agreement.encoding.engine)

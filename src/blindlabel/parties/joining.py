@@ -18,6 +18,7 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table, read_table
 from blindlabel.storage.secret_files import read_secret, write_secret
 from blindlabel.storage.workspace import Workspace
@@ -52,6 +53,7 @@ def join(folder: Path, invitation: Invitation, options: TableOptions, *, via: st
     if (folder / "workspace.sqlite").exists():
         raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
     table = read_own_table(agreement, options)
+    prepare_table(table, range(len(table)), agreement.attributes, agreement.preparation.steps, agreement.lengths())  # says what is too long
     identity, token = new_identity(), secrets.token_urlsafe(32)
     try:
         write_secret(folder / "identity.key", identity.to_bytes(), passphrase)

@@ -10,7 +10,9 @@ from blindlabel.parties.questions import QuestionSource, open_tasks
 from blindlabel.transport.interface import Unreachable
 
 WAIT = 2.0
-"""Seconds that one turn waits for a message; after that it looks whether a person has handed in a round meanwhile."""
+"""Seconds that one turn waits for a message."""
+LOOK = 0.3
+"""The same where a person at this side is waited for: after that it looks whether a round was handed in or words were confirmed."""
 
 
 def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callable[[str], None]) -> bool:
@@ -21,7 +23,7 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
     told = ""
     while True:
         try:
-            happened = owner.turn(0.0 if once else WAIT)
+            happened = owner.turn(0.0 if once else LOOK if _waits_for_person(owner) else WAIT)
             missing = source.provide(owner.workspace) if source is not None and open_tasks(owner.workspace) else None
             happened |= source is not None and missing is None and owner.work()
         except Unreachable as error:
@@ -45,6 +47,12 @@ def is_over(owner: Owner) -> bool:
     """Whether the truth has come, with its labels."""
     truth = owner.workspace.state().truth
     return truth is not None and all(owner.workspace.bodies.has(pairing.labels) for pairing in truth.pairings)
+
+
+def _waits_for_person(owner: Owner) -> bool:
+    state = owner.workspace.state()
+    unconfirmed = state.keys is not None and len(state.confirmed) < len(state.keys.peers)
+    return unconfirmed or (bool(state.rounds) and not state.rounds[-1].handed_in)
 
 
 def _waiting(owner: Owner) -> str:

@@ -7,6 +7,7 @@ one that comes second reads the new state and tries again. Bodies are files besi
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -216,14 +217,26 @@ class CoordinatorStore:
         with self.database.read() as connection:
             return [(row.owner, row.kind, row.times, row.bytes) for row in connection.execute(query.order_by(_traffic.c.owner))]
 
+    def milestones(self, study: str) -> list[tuple[str, float]]:
+        """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""
+        sent = sa.select(_outgoing.c.kind, _outgoing.c.made).where(_outgoing.c.study == study).order_by(_outgoing.c.made)
+        with self.database.read() as connection:
+            rows = [(row.kind, row.made) for row in connection.execute(sent)]
+        last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample", "relay")}
+        names = {"keys": "joining and keys", "sample": "verification and sample", "relay": "encryption and exchange"}
+        found = [(names[kind], at) for kind, at in last.items() if at is not None]
+        settled = sorted({made for kind, made in rows if kind in ("round", "truth")})[1:]
+        return found + [(f"round {number}", at) for number, at in enumerate(settled, start=1)]
+
     def claim(self, study: str, worker: str, seconds: float) -> bool:
         """Take on a study's work for some time, so that no other process does the same. It lapses by itself when the process dies."""
         now = time.time()
-        free = sa.or_(_study.c.worker == worker, _study.c.worker_until < now)
         with self.database.write() as connection:
-            taken = connection.execute(
-                _study.update().where(_study.c.study == study, free).values(worker=worker, worker_until=now + seconds)
-            )
+            row = connection.execute(sa.select(_study.c.worker, _study.c.worker_until).where(_study.c.study == study)).one_or_none()
+            if row is None or (row.worker_until >= now and row.worker != worker and not _is_dead(row.worker, worker)):
+                return False
+            unchanged = (_study.c.study == study, _study.c.worker == row.worker, _study.c.worker_until == row.worker_until)
+            taken = connection.execute(_study.update().where(*unchanged).values(worker=worker, worker_until=now + seconds))
             return taken.rowcount == 1
 
     def release(self, study: str, worker: str) -> None:
@@ -238,3 +251,20 @@ class CoordinatorStore:
                 connection.execute(table.delete().where(table.c.study == study))
         self.bodies(study).remove_all()
         self.database.scrub()
+
+
+def _is_dead(worker: str, mine: str) -> bool:
+    """Whether a worker (`pid:chance:host`) was a process of this machine that is no more."""
+    pid, _, where = worker.partition(":")
+    own_pid, _, own_where = mine.partition(":")
+    if where.partition(":")[2] != own_where.partition(":")[2] or not pid.isdigit():
+        return False
+    if pid == own_pid:
+        return False  # another coordinator object of this very process
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

@@ -24,9 +24,11 @@ transaction, and nothing is cached between calls but the agreement, which never 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -136,6 +138,16 @@ class Workspace:
         if "agreement" not in workspace.settings:
             raise InputError(f"{folder} is a workspace whose making was interrupted. Remove the folder and join again.")
         return workspace
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[None]:
+        """Keep a second process from doing the same here; a process that dies gives way by itself."""
+        with (self.folder / "alone.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise InputError(f"Another `blindlabel {what}` is at work in {self.folder}.") from error
+            yield
 
     @property
     def settings(self) -> dict[str, str]:

@@ -131,7 +131,7 @@ def _check(response: httpx.Response) -> None:
     """Turn a refusal into its error."""
     if response.status_code == 200:
         return
-    if response.status_code in (429, 502, 503, 504):
+    if response.status_code in (429, 500, 502, 503, 504):
         raise _Passing(f"it answers with status {response.status_code}")
     try:
         refusal = response.json()

@@ -1,0 +1,36 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both set up what is missing first; a second run starts at once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-stamp
+
+.PHONY: setup demo test lint format bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt scripts/setup
+	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup
+	@touch $@
+
+demo: $(STAMP)
+	@$(BIN)/blindlabel demo
+
+test: lint
+	@VENV="$(VENV)" sh scripts/test
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests
+
+bench: $(STAMP)
+	@$(BIN)/blindlabel bench language
+	@$(BIN)/blindlabel bench packed
+
+clean:
+	rm -rf $(VENV) .venv-gates .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results

@@ -1,0 +1,1 @@
+"""Measurements that the documentation quotes; each can be run again with `blindlabel bench`."""

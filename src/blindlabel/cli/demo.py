@@ -1,0 +1,70 @@
+"""`blindlabel demo`: a whole study on this machine, from generated tables to ground truth."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
+from blindlabel.errors import InputError
+
+
+def demo(
+    *,
+    records: Annotated[int, typer.Option("--records", min=2, max=5000, help="Rows of each of the two generated tables.")] = 50,
+    engine: Annotated[str, typer.Option("--engine", help="packed, or plain for a rehearsal without encryption.")] = "packed",
+    rounds: Annotated[int, typer.Option("--rounds", min=1, max=10, help="Rounds at most.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")] = 1,
+    keep: Annotated[Path | None, typer.Option("--keep", help="Folder to keep all files of all parties in.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Run a whole study: two generated person tables, a coordinator and two owners as processes over HTTP, suggested questions."""
+    from blindlabel.experiments.demonstration import Plan, demonstrate
+
+    with ExitStack() as stack:
+        if keep is not None and keep.exists() and any(keep.iterdir()):
+            raise InputError(f"{keep} is not empty; choose a new folder for --keep.")
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
+        bar = stack.enter_context(progress_bar())
+        task = bar.add_task("starting", total=1.0)
+
+        def show(phase: str, share: float) -> None:
+            bar.update(task, description=phase, completed=share)
+
+        document = demonstrate(Plan(records, engine, rounds, seed, workers), folder.resolve(), say, show)
+        if keep is None:
+            document["labels_path"] = str(_moved_out(Path(document["labels_path"])))
+    if json:
+        result_json(document)
+    else:
+        _print(document)
+
+
+def _moved_out(labels: Path) -> Path:
+    """The labels outlive the temporary folder, in a file of their own."""
+    kept = Path(tempfile.mkdtemp(prefix="blindlabel-labels-")) / labels.name
+    kept.write_bytes(labels.read_bytes())
+    return kept
+
+
+def _print(document: dict[str, Any]) -> None:
+    result(
+        f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision {document['precision']:.3f}, "
+        f"recall {document['recall']:.3f} ({document['recall_of_agreed']:.3f} of agreed pairs), F {document['f']:.3f}."
+    )
+    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in document["phases"].items())
+    result(f"Time: {document['seconds']:.1f} s ({phases}).")
+    moved = ", ".join(f"{kind} {_size(size)}" for kind, size in sorted(document["bytes"].items(), key=lambda one: -one[1]))
+    result(f"Moved: {moved}.")
+    result(f"Labels: {document['labels_path']}")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"

@@ -1,0 +1,62 @@
+"""`blindlabel try`: one question on some records, with any engine, all on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
+from blindlabel.cli.question_files import attribute_list, question_source
+from blindlabel.errors import InputError
+
+
+def try_(
+    question: Annotated[str, typer.Argument(help="A question file, - for standard input, or the question itself in quotes.")],
+    records: Annotated[str, typer.Argument(help="A table: CSV, JSON lines or Parquet.")],
+    engine: Annotated[str, typer.Option(help="plain, packed or gates. All but plain encrypt and decrypt on this machine.")] = "plain",
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="The column that identifies a record; else `id`, else the row position.")
+    ] = None,
+    attributes: Annotated[
+        str | None, typer.Option(help="The columns a question may use, separated by commas; else all but the id.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a text table that is not UTF-8.")] = None,
+    prepare: Annotated[str, typer.Option(help="Text preparation, separated by commas, for example nfkc,lower.")] = "",
+    workers: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 1,
+    json: JsonFlag = False,
+) -> None:
+    """Try a question on records: one answer a record."""
+    from blindlabel.cli.dry_run import answers_of
+    from blindlabel.engines import engine as engine_named
+    from blindlabel.language import read_question, render
+    from blindlabel.records.preparation import check_steps, gives_lower_case
+    from blindlabel.records.preparation import prepare as prepare_row
+    from blindlabel.records.tables import read_table
+
+    chosen = engine_named(engine)
+    steps = check_steps(step.strip() for step in prepare.split(",") if step.strip())
+    name, source = question_source(question)
+    table = read_table(records, id_column=id_column, attributes=attribute_list(attributes), encoding=encoding)
+    lowered = gives_lower_case(steps)
+    checked = read_question(source, attributes=table.attributes, lowered=lowered)
+    for one in checked.diagnostics:
+        say(render(one, source, name))
+    if checked.formula is None:
+        raise InputError("The question cannot be used yet; see above.")
+    prepared = [prepare_row(table.row(position), table.attributes, steps) for position in range(len(table))]
+    with progress_bar() as bar:
+        answers = answers_of(chosen, [checked.formula], prepared, table.attributes, lowered=lowered, workers=workers, bar=bar)[0]
+    if json:
+        pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]
+        result_json({"engine": engine, "answers": pairs})
+        return
+    width = max(len(own) for own in table.ids)
+    for own, answer, record in zip(table.ids, answers, prepared, strict=True):
+        result(f"{'yes' if answer else 'no ':<3}  {own:<{width}}  {_brief(record.whole)}")
+    say(f"{int(answers.sum())} of {len(table)} records: yes ({engine} engine).")
+
+
+def _brief(text: str) -> str:
+    shown = "".join(character if character.isprintable() else " " for character in text[:81])
+    return shown if len(shown) <= 80 else shown[:79] + "…"

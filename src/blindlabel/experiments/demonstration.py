@@ -1,0 +1,236 @@
+"""A whole study on one machine: generated tables, a coordinator and two owners as real processes over HTTP, suggested questions.
+
+What a person does between the owners, comparing the verification words, is done here automatically, and the report says so.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blindlabel.errors import OutsideError
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.results import standing, truths_of_owner
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.records.generator import PERSON_ATTRIBUTES, Generated, Size, generate, write
+from blindlabel.records.preparation import prepare
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.interface import Transport
+
+NAMES = ("anna", "berta")
+STEPS = ("nfkc", "collapse_space", "lower")
+PATIENCE = 900.0
+"""Seconds after which a demonstration is given up."""
+
+Tell = Callable[[str], None]
+Show = Callable[[str, float], None]
+"""Called with what is going on and the share of the whole that is done."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is demonstrated."""
+
+    records: int = 50
+    engine: str = "packed"
+    rounds: int = 3
+    seed: int = 1
+    workers: int = 1
+
+
+def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, Any]:
+    """Run the study in this folder; what came out, as the document of `demo --json`."""
+    began = time.time()
+    made = generate("persons", Size(plan.records, plan.records // 2), plan.seed)
+    tables = write(made, folder / "tables")
+    agreement = _agreement(plan, made)
+    address, port = _free_address()
+    coordinator = Coordinator(folder / "coordinator")
+    invitations = coordinator.create(to_text(agreement), address)
+    workspaces = [join(folder / one.owner, one, TableOptions(table)) for one, table in zip(invitations, tables)]
+    commands = {"coordinator": ["coordinator", "serve", "--at", str(folder / "coordinator"), "--port", str(port)]}
+    for workspace in workspaces:
+        commands[workspace.name] = ["owner", "run", "--auto", "--at", str(workspace.folder), "--workers", str(plan.workers)]
+    tell(f"Two generated tables of {plan.records} persons; a coordinator and two owners as processes on {address}, {plan.engine} engine.")
+    with processes(commands, folder) as running:
+        _confirm(workspaces, running, tell)
+        _watch(coordinator, agreement, workspaces, running, tell, show)
+    return _report(coordinator, agreement, workspaces, made, folder, began)
+
+
+def _agreement(plan: Plan, made: Generated) -> Agreement:
+    longest = max(len(prepare(table.row(row), PERSON_ATTRIBUTES, STEPS).whole) for table in (made.a, made.b) for row in range(len(table)))
+    return agreements.new(
+        "demonstration",
+        NAMES,
+        PERSON_ATTRIBUTES,
+        rounds=plan.rounds,
+        criteria="Two records match when they are about the same person, in spite of typing errors and missing values.",
+        preparation={"steps": list(STEPS)},
+        sampling={"records": plan.records},
+        encoding={"engine": plan.engine, "record_length": 8 * (longest // 8 + 1), "attributes": False, "functions": ["is_in", "is_empty"]},
+    )
+
+
+def _free_address() -> tuple[str, int]:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return f"http://127.0.0.1:{port}", port
+
+
+@contextmanager
+def processes(commands: dict[str, list[str]], folder: Path) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """The commands as processes of their own, with their words in `<name>.log`; stopped in the end."""
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name, command in commands.items():
+            running[name] = start(name, command, folder)
+        yield running
+    finally:
+        for process in running.values():
+            process.send_signal(signal.SIGTERM)
+        for process in running.values():
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def start(name: str, command: list[str], folder: Path) -> subprocess.Popen[bytes]:
+    """One process of the `blindlabel` command."""
+    with (folder / f"{name}.log").open("ab") as log:
+        return subprocess.Popen(  # noqa: S603 (our own command)
+            [sys.executable, "-m", "blindlabel.cli.main", *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ.copy()
+        )
+
+
+class _NoTransport:
+    """The demonstration itself sends nothing: the owners' own processes do."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise OutsideError(f"The demonstration does not {name}.")
+
+
+def _confirm(workspaces: list[Workspace], running: dict[str, subprocess.Popen[bytes]], tell: Tell) -> None:
+    """Compare the verification words as the owners' people would by telephone, and confirm on both sides."""
+    transport: Transport = _NoTransport()
+    until = time.monotonic() + PATIENCE
+    while any(workspace.state().keys is None for workspace in workspaces):
+        _check_alive(running, until)
+        time.sleep(0.1)
+    first, second = (Owner(workspace, transport) for workspace in workspaces)
+    words = first.words(NAMES[1])
+    if words != second.words(NAMES[0]):
+        raise OutsideError("The verification words differ: somebody exchanged a key.")
+    tell(f"Verification words compared automatically (people do this by telephone): {' '.join(words)}")
+    first.confirm(NAMES[1])
+    second.confirm(NAMES[0])
+
+
+def _watch(
+    coordinator: Coordinator,
+    agreement: Agreement,
+    workspaces: list[Workspace],
+    running: dict[str, subprocess.Popen[bytes]],
+    tell: Tell,
+    show: Show,
+) -> None:
+    """Show what happens until both owners have the truth."""
+    until, told = time.monotonic() + PATIENCE, 0
+    while any(workspace.state().truth is None or running[workspace.name].poll() is None for workspace in workspaces):
+        state = coordinator.load(agreement.hash).state
+        while told < state.round and state.rounds[told].tallies:
+            told += 1
+            tell(_told(standing(coordinator, agreement.hash)["history"][told - 1]))
+        activity = next((one for workspace in workspaces if (one := workspace.activity()) and one.phase not in ("waiting", "over")), None)
+        show(activity.phase if activity else "waiting", _share(agreement, state.round, activity.share if activity else 0.0))
+        _check_alive(running, until, finished=[w.name for w in workspaces if w.state().truth is not None])
+        time.sleep(0.2)
+    for done in standing(coordinator, agreement.hash)["history"][told:]:
+        tell(_told(done))
+
+
+def _share(agreement: Agreement, round: int, within: float) -> float:
+    """A rough share of the whole: a tenth for the beginning, the rest in equal parts for the rounds."""
+    return 0.1 if round == 0 else min(0.99, 0.1 + 0.9 * (round - 1 + min(within, 1.0)) / agreement.rounds)
+
+
+def _told(round: dict[str, Any]) -> str:
+    figures = round["figures"]
+    again = ", ".join(f"{owner} {count}" for owner, count in round["ask_again"].items()) or "none"
+    kappa = "undefined" if figures["kappa"] is None else f"{figures['kappa']:.3f}"
+    return (
+        f"Round {round['round']}: {figures['pairs']} pairs asked, {figures['agreed']} agreed ({figures['percent']:.1f} %, kappa {kappa}, "
+        f"AC1 {figures['ac1']:.3f}), {figures['matches']} matches, {figures['disagreed']} disagreed; records to ask again: {again}."
+    )
+
+
+def _check_alive(running: dict[str, subprocess.Popen[bytes]], until: float, finished: list[str] | None = None) -> None:
+    for name, process in running.items():
+        if process.poll() is not None and name not in (finished or []):
+            raise OutsideError(f"The process of {name} ended too early; its words are in {name}.log (keep them with --keep).")
+    if time.monotonic() > until:
+        raise OutsideError(f"The demonstration did not end within {PATIENCE:.0f} seconds.")
+
+
+def _report(
+    coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace], made: Generated, folder: Path, began: float
+) -> dict[str, Any]:
+    from blindlabel.export import write as write_truth  # noqa: PLC0415 (not needed before the end)
+
+    truth = truths_of_owner(workspaces[0])[NAMES[1]]
+    labels_path = write_truth(truth, "csv", folder / "labels.csv")[0]
+    known = {(made.a.position(a), made.b.position(b)) for a, b in made.matches}
+    found = {(pair.i, pair.j) for pair in truth.matches()}
+    agreed = {(pair.i, pair.j) for pair in truth.pairs}
+    stands = standing(coordinator, agreement.hash)
+    traffic: dict[str, int] = {}
+    for row in stands["traffic"]:
+        traffic[row["kind"]] = traffic.get(row["kind"], 0) + row["bytes"]
+    precision = len(found & known) / len(found) if found else 1.0
+    recall = len(found & known) / len(known) if known else 1.0
+    reachable = len(known & agreed)
+    return {
+        "records": agreement.sampling.records,
+        "pairs": len(truth.pairs) + len(truth.discarded),
+        "rounds": [
+            {"round": one["round"], **one["figures"], "asked": one["asked"], "ask_again": one["ask_again"]} for one in stands["history"]
+        ],
+        "precision": precision,
+        "recall": recall,
+        "f": 2 * precision * recall / (precision + recall) if precision + recall else 0.0,
+        "recall_of_agreed": len(found & known) / reachable if reachable else 1.0,
+        "discarded": len(truth.discarded),
+        "ended": stands["ended"],
+        "engine": agreement.encoding.engine,
+        "seconds": round(time.time() - began, 3),
+        "phases": _phases(coordinator, agreement.hash, began),
+        "bytes": traffic,
+        "assist_calls": {owner: known_["assist_calls"] for owner, known_ in stands["owners"].items()},
+        "labels_path": str(labels_path),
+    }
+
+
+def _phases(coordinator: Coordinator, study: str, began: float) -> dict[str, float]:
+    """Seconds by phase, from the times at which the coordinator's messages were made and the owners' came."""
+    phases: dict[str, float] = {}
+    last = began
+    for name, at in coordinator.store.milestones(study):
+        phases[name] = round(at - last, 3)
+        last = at
+    return phases

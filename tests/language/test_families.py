@@ -1,0 +1,81 @@
+"""Asking a set family gives the plain meaning, and its size never passes its public bound."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.language import families
+from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.limits import Limits
+from blindlabel.language.words import hundredths, words
+from support.random_questions import random_text
+
+LIMITS = Limits()
+
+
+def clear_arguments(random: Random, name: str, text: str) -> tuple[Clear, ...]:
+    if name == "is_empty":
+        return ()
+    if name == "between":
+        low = Fraction(random.choice([random.randint(-1000, 1000), random.randint(-(10**12), 10**12), 199900, 500]), 100)
+        return low, low + Fraction(random.choice([0, 1, 99, 100, 12345, 10**9, -1]), 100)
+    start = random.randint(0, len(text))
+    needle = text[start : start + random.randint(0, 8)] or random_text(random, 8)
+    if name in ("has_word", "sounds_like", "similar") and words(text):
+        needle = random.choice(sorted(words(text)))[:18]
+        place = random.randint(0, len(needle))
+        needle = random.choice(
+            [
+                needle,
+                needle[:place] + needle[place + 1 :],
+                needle[:place] + "x" + needle[place:],
+                needle[:place] + "y" + needle[place + 1 :],
+            ]
+        )
+    if name == "equals":
+        needle = random.choice([needle, text])
+    return (needle, Fraction(random.randint(1, 2))) if name == "similar" else (needle,)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(sorted(PREDICATES)))
+def test_asking_the_family_is_the_plain_meaning(random: Random, name: str) -> None:
+    predicate = PREDICATES[name]
+    text = random_text(random, 60) + random.choice(["", "", f" {random.randint(-5000, 5000) / 100}"])
+    arguments = clear_arguments(random, name, text)
+    meaning = predicate.meaning(text, arguments)
+    decided = predicate.always(arguments)
+    if decided is not None:
+        assert meaning is decided
+        return
+    family = predicate.family_of(arguments, LIMITS)
+    elements = family.elements(text)
+    assert meaning is any(element in elements for element in predicate.asked(arguments))
+    assert len(elements) <= family.bound(len(text))
+    assert family.name in {one.name for one in predicate.all_families(LIMITS)}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(1, 20), max_size=12))
+def test_the_bound_of_edits_holds_for_the_fullest_texts(lengths: list[int]) -> None:
+    letters = iter(chr(0x4E00 + i) for i in range(400))
+    text = " ".join("".join(next(letters) for _ in range(length)) for length in lengths)
+    for distance in (1, 2):
+        family = families.edited(distance)
+        assert len(family.elements(text)) <= family.bound(len(text))
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.integers(-(2**40), 2**40), st.integers(0, 10**7), st.integers(-3, 10**7 + 3))
+def test_ranges_are_few_disjoint_intervals_that_hold_exactly_the_range(low: int, width: int, offset: int) -> None:
+    low, high = hundredths(Fraction(low, 100)), hundredths(Fraction(low + width, 100))
+    value = hundredths(Fraction(low + offset, 100))
+    asked = families.intervals_within(low, high)
+    assert len(asked) <= families.MOST_INTERVALS
+    sign = "-" if value < 0 else ""
+    elements = families.INTERVALS.elements(f"{sign}{abs(value) // 100}.{abs(value) % 100:02d}")
+    assert sum(element in elements for element in asked) == (low <= value <= high)

@@ -1,0 +1,136 @@
+"""The meaning of every function at its edges, as docs/language.md states it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from blindlabel.language import FUNCTIONS, Record, interpret, read_question
+from blindlabel.language.formatter import quote
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.words import first_number, hundredths, words
+
+CASES = [
+    ('is_in("", $r)', "", True),
+    ('is_in("a", $r)', "", False),
+    ('is_in("an", $r)', "Canon", True),
+    ('is_in("AN", $r)', "Canon", False),
+    ('is_in("é", $r)', "cafe\u0301", False),  # a letter with a combining accent is two characters
+    ('is_in("e", $r)', "cafe\u0301", True),
+    ('starts_with("", $r)', "", True),
+    ('starts_with("ca", $r)', "canon", True),
+    ('starts_with("canon", $r)', "can", False),
+    ('ends_with("", $r)', "x", True),
+    ('ends_with("on", $r)', "canon", True),
+    ('equals("", $r)', "", True),
+    ('equals("a", $r)', "a ", False),
+    ('has_word("24", $r)', "24-70mm", True),
+    ('has_word("70", $r)', "24-70mm", False),
+    ('has_word("70mm", $r)', "24-70mm", True),
+    ('has_word("", $r)', "a b", False),
+    ('has_word("a b", $r)', "a b", False),
+    ('has_word("cafe\u0301", $r)', "le cafe\u0301.", True),
+    ('has_word("a_b", $r)', "a_b", False),  # the underscore separates words
+    ("is_empty($r)", "", True),
+    ("is_empty($r)", " \t\u00a0", True),
+    ("is_empty($r)", " |  | ", True),
+    ("is_empty($r)", "-", False),
+    ('sounds_like("catherine", $r)', "KATHRYN smith", True),
+    ('sounds_like("smith", $r)', "Smyth", True),
+    ('sounds_like("müller", $r)', "MULLER", True),
+    ('sounds_like("123", $r)', "123", False),
+    ('similar("smith", $r, 1)', "j. smit", True),
+    ('similar("smith", $r, 1)', "smth", True),
+    ('similar("smith", $r, 1)', "smithh", True),
+    ('similar("smith", $r, 1)', "smihtt", False),
+    ('similar("smith", $r, 2)', "smiht", True),
+    ('similar("smith", $r, 1)', "Smith", True),
+    ('similar("a", $r, 1)', "b", True),
+    ('similar("a", $r, 1)', "", False),
+    ('similar("abcdefghijklmnopq", $r, 1)', "abcdefghijklmnopx", False),  # 17 characters: only when equal
+    ('similar("abcdefghijklmnopq", $r, 1)', "abcdefghijklmnopq", True),
+    ("between($r, 24, 24)", "lens 24-70", True),
+    ("between($r, -70, -1)", "24-70", False),
+    ("between($r, -5, -5)", "at -5 degrees", True),
+    ("between($r, 5, 5)", "abc-5", True),
+    ("between($r, 3.25, 3.25)", "+3.2599 l", True),
+    ("between($r, -3.26, -3.26)", "-3.2501", True),
+    ("between($r, 0, 9)", "none", False),
+    ("between($r, 0, 9)", "", False),
+    ("between($r, 0, 9)", "٣", False),  # digits are 0 to 9
+    ("between($r, 4294967295, 99999999999)", "9" * 500, True),
+    ('common_words("a b a c", $r) == 2', "b a x a", True),
+    ('common_words("", $r) == 0', "a", True),
+    ('choose(is_empty($r), true, is_in("x", $r))', "", True),
+    ('choose(is_in("x", $r), 2, 1) >= 2', "x", True),
+    ('is_in(choose(is_in("x", $r), "a", "b"), $r)', "xa", True),
+    ('is_in("A", upper($r))', "a", True),
+    ('is_in("ß", lower($r))', "ẞ", False),
+    ('is_in("SS", upper($r))', "ß", False),
+    ('is_in("é", lower($r))', "É", True),
+    ('2*is_in("a", $r) + is_in("b", $r) >= 2', "b", False),
+    ('2*is_in("a", $r) + is_in("b", $r) >= 2', "a", True),
+    ('0.5*is_in("a", $r) + 0.5*is_in("b", $r) == 1', "ab", True),
+    ('1 >= is_in("a", $r) + is_in("b", $r)', "ab", False),
+    ('!is_in("a", $r) + is_in("b", $r) >= 2', "b", True),
+    ('is_in("a", $r) | is_in("b", $r) & is_in("c", $r)', "a", True),
+    ('is_in("a", $r) == true', "a", True),
+]
+
+
+@pytest.mark.parametrize(("condition", "text", "answer"), CASES)
+def test_meaning(condition: str, text: str, answer: bool) -> None:
+    checked = read_question("ret " + condition)
+    assert checked.ok, checked.diagnostics
+    assert interpret(checked.question, Record.of({"only": text})) is answer
+
+
+def test_attributes_are_read_by_either_spelling_and_missing_ones_are_empty() -> None:
+    record = Record.of({"title": "Honey", "date of birth": "1999"})
+    for source, answer in {
+        'ret equals("Honey", $r.title)': True,
+        'ret equals("1999", $r["date of birth"])': True,
+        "ret is_empty($r.nothing)": True,
+        'ret equals("Honey | 1999", $r)': True,
+        '$r = lower($r)\nret equals("honey", $r.title)': True,
+        'ret equals("honey", lower($r).title)': True,
+        'ret equals("HONEY", upper(lower($r)).title)': True,
+    }.items():
+        assert interpret(read_question(source).question, record) is answer
+
+
+def test_every_function_is_documented_with_an_example_that_reads() -> None:
+    for function in FUNCTIONS.values():
+        assert function.summary.endswith(".")
+        assert function.details
+        checked = read_question(function.example + ("" if "ret " in function.example else '\nret is_in("a", $r)'))
+        assert checked.ok, function.name
+
+
+@pytest.mark.parametrize("text", ['a"b\\c\nd\te', "\0\x1f\x7f", "é🎉", "\u2028", "\ufeff", "\U000e0001"])
+def test_any_text_can_be_quoted_and_read_back(text: str) -> None:
+    checked = read_question(f"ret equals({quote(text)}, $r)")
+    assert interpret(checked.question, Record.of({"only": text}))
+
+
+def test_words_are_runs_of_letters_digits_and_marks() -> None:
+    assert words("Canon 24-70mm, f/2.8") == {"Canon", "24", "70mm", "f", "2", "8"}
+    assert words("naïve 日本語 e\u0301té") == {"naïve", "日本語", "e\u0301té"}
+    assert words("🎉 - _") == frozenset()
+
+
+def test_numbers_are_cut_to_hundredths_towards_minus_infinity_and_clamped() -> None:
+    assert first_number("1.999") == 199
+    assert first_number("-1.991") == -200
+    assert first_number("-0.0000000000001") == -1
+    assert first_number("x 10.5.7") == 1050
+    assert hundredths(Fraction(10**20)) == 2**32 * 100 - 1
+    assert hundredths(Fraction(-(10**20))) == -(2**32) * 100
+
+
+def test_predicates_name_families_for_all_they_can_be_asked() -> None:
+    from blindlabel.language.limits import Limits
+
+    for predicate in PREDICATES.values():
+        assert predicate.all_families(Limits())
