@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class Annotation:
     """The window of one tab; it is built once and filled for each record."""
 
-    def __init__(self, app: OwnerApp, *, on_leave: Callable[[], Any], on_shown: Callable[[int], Any], on_list_key: Callable[[str], Any]):
+    def __init__(self, app: OwnerApp, *, on_leave: Callable[[], Any], on_shown: Callable[[int], Any], on_changed: Callable[[], Any], on_list_key: Callable[[str], Any]) -> None:
         self._app = app
         self._desk = app.desk
-        self._on_leave, self._on_shown, self._on_list_key = on_leave, on_shown, on_list_key
+        self._on_leave, self._on_shown, self._on_changed, self._on_list_key = on_leave, on_shown, on_changed, on_list_key
         self._record: int | None = None
         self._round = 0
         self._last = Written("", "", 0)
@@ -38,6 +38,11 @@ class Annotation:
 
     def _build(self) -> None:
         with ui.element("section").classes("annotation").props('aria-label="Annotation"') as self._root:
+            with ui.element("div").classes("annotation-nav").props('role=group aria-label="Records"'):
+                key_button("Back to the list", "Esc", lambda: self.editor.run_method("act", "leave"))
+                key_button("Previous", "Alt+P", lambda: self.editor.run_method("act", "previous"))
+                key_button("Next", "Alt+N", lambda: self.editor.run_method("act", "next"))
+                self._place = text("span", "", "quiet")
             with ui.element("div").classes("pane own"):
                 with ui.element("div").classes("pane-head"):
                     self._title = text("h2", "")
@@ -51,7 +56,7 @@ class Annotation:
                     text("h3", "Your question of the round before")
                     self._previous_text = text("pre", "")
                     self._previous_text.props("tabindex=0")
-                    ui.button("Start from it", on_click=self._start_from_previous).props("no-caps outline").classes("button")
+                    ui.button("Start from it", color=None, on_click=self._start_from_previous).props("no-caps outline").classes("button")
             with ui.element("div").classes("pane question"):
                 self.editor = QuestionEditor(self._app.workspace, self._typed, self._acted)
                 with ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as self._findings:
@@ -71,10 +76,6 @@ class Annotation:
                 key_button("Suggest", "Alt+G", lambda: self.editor.run_method("act", "suggest")),
                 key_button("Discard", "", lambda: self.editor.run_method("act", "discard")),
             ]
-            ui.element("div").classes("gap")
-            key_button("Previous", "Alt+P", lambda: self.editor.run_method("act", "previous"))
-            key_button("Next", "Alt+N", lambda: self.editor.run_method("act", "next"))
-            key_button("Back to the list", "Esc", lambda: self.editor.run_method("act", "leave"))
 
     # Opening and leaving
 
@@ -87,6 +88,8 @@ class Annotation:
         self._record, self._round = record, task.round
         agreement = self._app.workspace.agreement
         self._title.text = own.id
+        place, of = self._desk.place(record)
+        self._place.text = f"Record {place:,} of {of:,}"
         self._words.show(own, agreement.preparation.steps, fixed=fixed)
         self._show_state(task)
         self._show_reason(task)
@@ -158,6 +161,7 @@ class Annotation:
         task = self._desk.task(self._record) if self._record is not None else None
         if task is not None:
             self._show_state(task)
+            self._on_changed()
 
     async def _acted(self, written: Written) -> None:
         name = written.action
@@ -262,7 +266,7 @@ class Annotation:
         with self._findings:
             for one in checked.diagnostics[:5]:
                 place = f"Line {one.span.line}, column {one.span.column}"
-                finding = ui.button(on_click=lambda start=one.span.start: self.editor.go(start)).props("no-caps flat dense align=left")
+                finding = ui.button(color=None, on_click=lambda start=one.span.start: self.editor.go(start)).props("no-caps flat dense align=left")
                 with finding.classes(f"finding finding-{one.severity}"):
                     text("span", place, "place")
                     text("span", one.message + (f" {one.hint}" if one.hint else ""))

@@ -46,8 +46,8 @@ class Review:
                 "body-selection", """<q-checkbox v-model="props.selected" dense :aria-label="'Record ' + props.row.id" />"""
             )
             with ui.element("div").classes("actions"):
-                self._accept = ui.button("Accept", on_click=self._save).props("no-caps unelevated").classes("button main")
-                ui.button("Cancel", on_click=self.dialog.close).props("no-caps outline").classes("button")
+                self._accept = ui.button("Accept", color=None, on_click=self._save).props("no-caps unelevated").classes("button main")
+                ui.button("Cancel", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
 
     def show(self, texts: dict[int, str], note: str) -> None:
         """Show these questions, all chosen."""
@@ -130,7 +130,7 @@ class ApplyPattern(Review):
             self._field = ui.textarea(label="Pattern", value=f"ret is_in({first}, lower($r))").props("outlined autogrow").classes("code")
             with ui.row():
                 self._all = ui.checkbox("Also records that have a question or draft already")
-                ui.button("Preview", on_click=self._preview).props("no-caps outline").classes("button")
+                ui.button("Preview", color=None, on_click=self._preview).props("no-caps outline").classes("button")
 
     def open(self) -> None:
         """Show the dialog."""
@@ -169,7 +169,7 @@ class ImportQuestions:
             self._note = text("p", "", "quiet")
             self._note.props("role=status")
             with ui.element("div").classes("actions"):
-                ui.button("Close", on_click=self.dialog.close).props("no-caps outline").classes("button")
+                ui.button("Close", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
 
     async def _uploaded(self, event: events.MultiUploadEventArguments) -> None:
         desk = self._app.desk

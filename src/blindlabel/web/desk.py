@@ -142,6 +142,10 @@ class Desk:
         place = order.index(record) + step if record in self._tasks else 0
         return order[place] if 0 <= place < len(order) else None
 
+    def place(self, record: int) -> tuple[int, int]:
+        """Which task of how many this is, counted from 1."""
+        return list(self._tasks).index(record) + 1, len(self._tasks)
+
     # Writing
 
     def check(self, text: str) -> Checked:

@@ -30,7 +30,7 @@ class OwnerPage:
         with ui.element("main").classes("page"):
             self._standing = Standing(app)
             self._list = RecordList(app, self._open, self._next_open)
-            self._annotation = Annotation(app, on_leave=self._left, on_shown=self._shown, on_list_key=self._list_key)
+            self._annotation = Annotation(app, on_leave=self._left, on_shown=self._shown, on_changed=self.refresh, on_list_key=self._list_key)
         self._build_dialogs()
         self.refresh()
         ui.timer(1.0, self.tick)
@@ -44,7 +44,7 @@ class OwnerPage:
         with ui.element("header").classes("head"):
             with ui.element("div").classes("title"):
                 text("h1", workspace.agreement.name)
-                text("span", f"as {workspace.name} · {workspace.table_name}", "quiet")
+                text("span", f"{workspace.name} · {workspace.table_name}", "quiet")
             with ui.element("div").classes("progress"):
                 self._progress_text = text("span", "")
                 self._progress_text.props("role=status")
@@ -56,15 +56,15 @@ class OwnerPage:
                     ("Keys", lambda: self._keys.open()),
                     ("Guide", lambda: self._guide.open()),
                 ):
-                    ui.button(label, on_click=opener).props("no-caps flat dense").classes("button")
+                    ui.button(label, color=None, on_click=opener).props("no-caps flat dense").classes("button")
             with ui.element("div").classes("round-actions"):
-                self._bulk = ui.button("Many at once").props("no-caps outline dense icon-right=expand_more").classes("button")
+                self._bulk = ui.button("Many at once", color=None).props("no-caps outline dense icon-right=expand_more").classes("button")
                 with self._bulk, ui.menu().props("auto-close"):
                     ui.menu_item("Suggest for all open records…", lambda: self._suggest_all.open())
                     ui.menu_item("Apply a pattern…", lambda: self._pattern.open())
                     ui.menu_item("Import questions…", lambda: self._import.dialog.open())
                     ui.menu_item("Export questions", self._export_questions)
-                self._hand_in = ui.button("Hand in the round", on_click=self._ask_hand_in).props("no-caps unelevated dense")
+                self._hand_in = ui.button("Hand in the round", color=None, on_click=self._ask_hand_in).props("no-caps unelevated dense")
                 self._hand_in.classes("button main")
 
     def _build_dialogs(self) -> None:
@@ -80,8 +80,8 @@ class OwnerPage:
             text("h2", "Hand in the round?")
             text("p", "The questions of this round are then fixed and will be asked. Records that disagree come back in the next round.")
             with ui.element("div").classes("actions"):
-                ui.button("Hand in", on_click=self._do_hand_in).props("no-caps unelevated autofocus").classes("button main")
-                ui.button("Not yet", on_click=self._confirm.close).props("no-caps outline").classes("button")
+                ui.button("Hand in", color=None, on_click=self._do_hand_in).props("no-caps unelevated autofocus").classes("button main")
+                ui.button("Not yet", color=None, on_click=self._confirm.close).props("no-caps outline").classes("button")
 
     # What changes
 
@@ -119,7 +119,8 @@ class OwnerPage:
         counted = f"Round {progress.round} of {progress.rounds}: {progress.saved:,} of {progress.asked:,} saved"
         if progress.handed_in:
             return f"{counted}, handed in"
-        return f"{counted}, {progress.drafts:,} drafts, {progress.open:,} open"
+        drafts = "1 draft" if progress.drafts == 1 else f"{progress.drafts:,} drafts"
+        return f"{counted}, {drafts}, {progress.open:,} open"
 
     # What the person does
 

@@ -147,9 +147,9 @@ def guide_dialog(on_done: Callable[[], None]) -> ui.dialog:
         title = text("h2", "")
         body = text("p", "")
         with ui.element("div").classes("actions"):
-            back = ui.button("Back", on_click=lambda: go(-1)).props("no-caps outline").classes("button")
-            forward = ui.button("Next", on_click=lambda: go(1)).props("no-caps unelevated autofocus").classes("button main")
-            ui.button("Skip the guide", on_click=dialog.close).props("no-caps flat").classes("button")
+            back = ui.button("Back", color=None, on_click=lambda: go(-1)).props("no-caps outline").classes("button")
+            forward = ui.button("Next", color=None, on_click=lambda: go(1)).props("no-caps unelevated autofocus").classes("button main")
+            ui.button("Skip the guide", color=None, on_click=dialog.close).props("no-caps flat").classes("button")
     dialog.on("hide", lambda: on_done())
 
     def go(step: int) -> None:
@@ -172,4 +172,4 @@ def guide_dialog(on_done: Callable[[], None]) -> ui.dialog:
 
 def _close_button(dialog: ui.dialog) -> None:
     with ui.element("div").classes("actions"):
-        ui.button("Close", on_click=dialog.close).props("no-caps outline autofocus").classes("button")
+        ui.button("Close", color=None, on_click=dialog.close).props("no-caps outline autofocus").classes("button")

@@ -66,7 +66,7 @@ class OwnerApp:
                 except InputError as error:
                     ui.notify(str(error), type="warning")
 
-            ui.button("Undo", on_click=undone).props("no-caps flat dense").classes("button")
+            ui.button("Undo", color=None, on_click=undone).props("no-caps flat dense").classes("button")
             ui.timer(UNDO_SECONDS, toast.delete, once=True)
 
 

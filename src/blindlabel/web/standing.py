@@ -32,8 +32,6 @@ class Standing:
     def __init__(self, app: OwnerApp) -> None:
         self._app = app
         self._shown: object = None
-        self._bar: ui.linear_progress | None = None
-        self._left = None
         with ui.element("section").classes("standing").props('aria-label="The study"') as self.root:
             pass
 
@@ -85,8 +83,9 @@ class Standing:
                     ("no match", len(one.pairs) - matches),
                     ("discarded", len(one.discarded)),
                 ):
-                    text("dt", name)
-                    text("dd", f"{value:,}")
+                    with ui.element("div"):
+                        text("dt", name)
+                        text("dd", f"{value:,}")
             with ui.element("div").classes("exports").props(f'role=group aria-label="Exports with {peer}"'):
                 text("span", "Export:")
                 for name, format in FORMATS.items():

@@ -95,6 +95,7 @@ export default {
     this.words = [];
     this.mode = "list";
     this.dirty = false;
+    this.data = [languageData((context) => completions(context, this))]; // one object: CodeMirror knows a source by its identity
     this.view = new CM.EditorView({ state: this.fresh(""), parent: this.$el });
     this.onKey = (event) => this.pageKey(event);
     this.onLeave = () => this.flush();
@@ -130,7 +131,7 @@ export default {
           CM.EditorView.lineWrapping,
           CM.EditorView.contentAttributes.of({ "aria-label": this.label, spellcheck: "false", autocapitalize: "off" }),
           CM.EditorState.readOnly.of(!!this.fixed),
-          CM.EditorState.languageData.of(() => [languageData((context) => completions(context, this))]),
+          CM.EditorState.languageData.of(() => this.data),
           highlighting,
           hover(() => this.functions),
           findings,
