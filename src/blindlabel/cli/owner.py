@@ -111,9 +111,8 @@ def verify(
         return
     for peer, said in words.items():
         result(f"{peer}: {' '.join(said)}")
-        say(
-            f"  {'confirmed' if peer in confirmed else f'when {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}'}"
-        )
+        same = f"When {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}"
+        say("  Confirmed." if peer in confirmed else f"  {same}")
 
 
 @app.command("status")
