@@ -48,7 +48,7 @@ class OwnerPage:
             with ui.element("div").classes("progress"):
                 self._progress_text = text("span", "")
                 self._progress_text.props("role=status")
-                self._bar = ui.linear_progress(0, show_value=False).props('rounded instant-feedback aria-label="Saved questions"')
+                self._bar = ui.linear_progress(0, show_value=False, color=None).props('rounded instant-feedback aria-label="Saved questions"')
             with ui.element("nav").classes("help").props('aria-label="Help"'):
                 for label, opener in (
                     ("Criteria", lambda: self._criteria.open()),

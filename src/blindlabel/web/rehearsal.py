@@ -7,6 +7,7 @@ themselves are the real ones. Messages go through a folder.
 from __future__ import annotations
 
 import csv
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
+from blindlabel.web.suggesting import Background
 
 CRITERIA = (
     "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of date; "
@@ -94,3 +96,25 @@ class Rehearsal:
 def _attributes(table: Path) -> list[str]:
     with table.open(encoding="utf-8", newline="") as file:
         return [name for name in next(csv.reader(file)) if name != "id"]
+
+
+def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:
+    """A study in its first round, half of each owner's questions suggested and saved. Its owners will reach the coordinator at the address."""
+    wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=address)
+    made = Rehearsal(folder, wanted)
+    made.begin()
+    for workspace in made.workspaces:
+        background = Background(workspace)
+        own = workspace.records()
+        tasks = workspace.tasks()
+        texts = {task.record: background.suggest(own[task.record], task).question for task in tasks[: len(tasks) // 2]}
+        workspace.save_questions(texts, "suggested")
+    return made
+
+
+def free_port() -> int:
+    """A port of this machine that is free now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
 import socket
-import tempfile
 import threading
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,12 +17,13 @@ from fastapi import FastAPI, HTTPException, Response
 from nicegui import ui
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.export import FORMATS, GroundTruth, write
+from blindlabel.export import FORMATS, GroundTruth
 from blindlabel.parties.results import truths_of_owner
 from blindlabel.storage.secret_files import read_secret, write_secret
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.components import text
 from blindlabel.web.desk import Desk
+from blindlabel.web.exporting import archive_of
 from blindlabel.web.guard import TOKEN, Guard
 from blindlabel.web.owner_page import OwnerPage
 from blindlabel.web.plots import agreement_plot, rounds_of_owner
@@ -84,7 +82,7 @@ def create_app(app: OwnerApp) -> FastAPI:
         if truth is None or format not in FORMATS:
             raise HTTPException(404, "There is no such export.")
         headers = {"Content-Disposition": f'attachment; filename="ground-truth-{peer}-{format}.zip"'}
-        return Response(exported(truth, format), media_type="application/zip", headers=headers)
+        return Response(archive_of(truth, format), media_type="application/zip", headers=headers)
 
     @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
     def page(record: int | None = None) -> None:
@@ -112,15 +110,6 @@ _FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5f66"/>'
     '<path d="M8 10h10M8 16h16M8 22h7" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>'
 )
-
-
-def exported(truth: GroundTruth, format: str) -> bytes:
-    """A ground truth in one format, with the discarded pairs beside it, as an archive."""
-    buffer = io.BytesIO()
-    with tempfile.TemporaryDirectory(prefix="blindlabel-") as folder, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in write(truth, format, Path(folder)):
-            archive.write(path, path.name)
-    return buffer.getvalue()
 
 
 def serve(workspace: Workspace, *, port: int | None = None, on_ready: Callable[[str], None]) -> None:

@@ -67,7 +67,7 @@ class Standing:
             with ui.element("div").classes("doing"):
                 text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
                 label = f"aria-label={_quoted(activity.sentence)}"
-                ui.linear_progress(activity.share, show_value=False).props(f"instant-feedback rounded {label}")
+                ui.linear_progress(activity.share, show_value=False, color=None).props(f"instant-feedback rounded {label}")
 
     def _build_end(self) -> None:
         truth, labels = self._app.desk.state.truth, self._app.truths()

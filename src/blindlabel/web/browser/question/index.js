@@ -80,10 +80,11 @@ export function completions(context, { functions, keywords, attributes, words })
   }
   const word = before.match(/[\p{L}_][\p{L}\p{N}_]*$/u);
   if (!word && !context.explicit) return null;
-  const calls = functions.map((one) => ({
+  const calls = functions.map((one, place) => ({
     label: one.name,
     type: "function",
     detail: one.signature.slice(one.name.length),
+    boost: functions.length - place,
     info: () => helpOf(one),
     apply: insertCall(one),
   }));
