@@ -6,19 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nicegui import events, run, ui
+from nicegui import run, ui
 
 from blindlabel.errors import InputError
 from blindlabel.storage.workspace import Task
 from blindlabel.web import patterns, question_files
-from blindlabel.web.components import text
+from blindlabel.web.components import FilePicker, text
 from blindlabel.web.desk import brief
 
 if TYPE_CHECKING:
     from blindlabel.web.server import OwnerApp
 
 _QUESTION_CELL = '<q-td :props="props" class="code"><span>{{ props.value }}</span></q-td>'
-_LARGEST_FILE = 16 * 2**20
 
 
 class Review:
@@ -164,17 +163,19 @@ class ImportQuestions:
         with ui.dialog().props('aria-label="Import questions"') as self.dialog, ui.card().classes("sheet"):
             text("h2", "Import questions")
             text("p", "Files named by record id, such as 1234.question, or a ZIP archive of them as it is exported here.")
-            upload = ui.upload(multiple=True, auto_upload=True, max_file_size=_LARGEST_FILE, on_multi_upload=self._uploaded)
-            upload.props('accept=".question,.zip" flat bordered label="Choose files"').classes("upload")
+            FilePicker("Choose files", ".question,.zip", self._chosen)
             self._note = text("p", "", "quiet")
             self._note.props("role=status")
             with ui.element("div").classes("actions"):
                 ui.button("Close", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
 
-    async def _uploaded(self, event: events.MultiUploadEventArguments) -> None:
+    def _chosen(self, tickets: list[str], problem: str) -> None:
         desk = self._app.desk
+        if problem:
+            self._note.text = problem
+            return
         try:
-            texts = question_files.unpacked([(file.name, await file.read()) for file in event.files])
+            texts = question_files.unpacked(self._app.uploads.take(tickets))
             before = [task for row in desk.rows() if (task := desk.task(row.record)) is not None]
             done = question_files.take_in(desk, texts)
         except InputError as error:

@@ -132,6 +132,16 @@ class RecordWords(Element, component="browser/record_words.js"):
         self.update()
 
 
+class FilePicker(Element, component="browser/file_picker.js"):
+    """Lets files be chosen; the handler gets tickets for what was uploaded, or a sentence about what went wrong."""
+
+    def __init__(self, label: str, accept: str, on_chosen: Callable[[list[str], str], Any]) -> None:
+        super().__init__()
+        self._props["label"] = label
+        self._props["accept"] = accept
+        self.on("chosen", lambda event: on_chosen([str(one) for one in event.args["tickets"]], str(event.args["problem"])))
+
+
 def _tokens(value: str) -> list[str]:
     """Runs of white space and of everything else, in order."""
     tokens: list[str] = []

@@ -27,7 +27,7 @@ class OwnerPage:
         self._desk = app.desk
         self._edition = -1
         self._build_head()
-        with ui.element("main").classes("page"):
+        with ui.element("div").classes("page"):
             self._standing = Standing(app)
             self._list = RecordList(app, self._open, self._next_open)
             self._annotation = Annotation(app, on_leave=self._left, on_shown=self._shown, on_changed=self.refresh, on_list_key=self._list_key)

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
-from fastapi import FastAPI, HTTPException, Response
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.responses import PlainTextResponse
 from nicegui import ui
 
 from blindlabel.errors import InputError, OutsideError
@@ -28,6 +29,7 @@ from blindlabel.web.guard import TOKEN, Guard
 from blindlabel.web.owner_page import OwnerPage
 from blindlabel.web.plots import agreement_plot, rounds_of_owner
 from blindlabel.web.suggesting import Background
+from blindlabel.web.uploads import Uploads
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
@@ -44,6 +46,7 @@ class OwnerApp:
         self.workspace = workspace
         self.desk = Desk(workspace)
         self.background = Background(workspace)
+        self.uploads = Uploads()
 
     def truths(self) -> dict[str, GroundTruth]:
         """After the end: the ground truth with every other owner; empty while its labels are still on their way."""
@@ -83,6 +86,13 @@ def create_app(app: OwnerApp) -> FastAPI:
             raise HTTPException(404, "There is no such export.")
         headers = {"Content-Disposition": f'attachment; filename="ground-truth-{peer}-{format}.zip"'}
         return Response(archive_of(truth, format), media_type="application/zip", headers=headers)
+
+    @api.post("/upload")
+    async def upload(name: str, request: Request) -> Response:
+        try:
+            return PlainTextResponse(await app.uploads.receive(name, request))
+        except InputError as error:
+            return PlainTextResponse(str(error), 413)
 
     @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
     def page(record: int | None = None) -> None:

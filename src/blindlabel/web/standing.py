@@ -24,6 +24,11 @@ _REASONS = {
     "budget": "The agreed number of questions is used up; pairs that still disagree are discarded.",
     "closed": "The coordinator has closed the study; pairs that still disagree are discarded.",
 }
+_WORK = {
+    "blocking": "This machine has to make its blocking hashes now.",
+    "encrypt": "This machine has to encrypt your records now.",
+    "evaluate": "This machine has to ask your questions of the other side's encrypted records now.",
+}
 
 
 class Standing:
@@ -56,14 +61,13 @@ class Standing:
     def _build_waiting(self, activity: Activity | None) -> None:
         desk, progress = self._app.desk, self._app.desk.progress()
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
-        for sentence in rules.awaits(self._app.workspace.agreement, desk.state):
+        agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
+        todo = rules.work(agreement, desk.state)
+        for sentence in [_WORK[todo[0].kind]] if todo else rules.awaits(agreement, desk.state):
             text("p", sentence)
-        if progress.handed_in and self._app.workspace.unsent():
-            text("p", "Your answers wait to be sent.")
-        if activity is None:
-            command = f"blindlabel owner run --at {self._app.workspace.folder}"
-            text("p", f"Nothing moves by itself: start `{command}`, or open this app with --run.", "quiet")
-        elif 0 < activity.share < 1:
+        if (todo or self._app.workspace.unsent()) and not busy:
+            text("p", "`blindlabel owner run` does that. Start it beside this app, or open the app with --run.", "quiet")
+        if activity is not None and busy:
             with ui.element("div").classes("doing"):
                 text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
                 label = f"aria-label={_quoted(activity.sentence)}"

@@ -81,6 +81,11 @@ function utf16Offsets(text) {
   return (index) => units[Math.min(index, units.length - 1)];
 }
 
+// The framework puts every open dialog into an element of its own behind the page.
+function dialogIsOpen() {
+  return document.querySelector('[id^="q-portal--dialog"]') !== null;
+}
+
 const QUIET = 120; // milliseconds without a key before a text is sent
 const LONGEST = 400; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
@@ -101,8 +106,14 @@ export default {
     this.onLeave = () => this.flush();
     document.addEventListener("keydown", this.onKey);
     document.addEventListener("visibilitychange", this.onLeave);
+    // While a dialog is open, nothing behind it can be reached, by keyboard or by reading aloud.
+    this.dialogs = new MutationObserver(() => {
+      document.getElementById("app").inert = dialogIsOpen();
+    });
+    this.dialogs.observe(document.body, { childList: true });
   },
   beforeUnmount() {
+    this.dialogs.disconnect();
     document.removeEventListener("keydown", this.onKey);
     document.removeEventListener("visibilitychange", this.onLeave);
     this.view.destroy();
@@ -234,7 +245,7 @@ export default {
       this.$emit("action", { name, ...this.now() });
     },
     pageKey(event) {
-      if (event.defaultPrevented || event.repeat || document.body.classList.contains("q-body--dialog")) return;
+      if (event.defaultPrevented || event.repeat || dialogIsOpen()) return;
       const writing = event.target.closest?.("input, textarea, select, [contenteditable=true]");
       const mod = event.ctrlKey || event.metaKey;
       const name =
