@@ -107,7 +107,9 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
         assert "httponly" in cookie and "samesite=strict" in cookie
         page = client.get("/studies")
         assert page.status_code == 200
-        assert "unsafe" not in page.headers["content-security-policy"] and "frame-ancestors 'none'" in page.headers["content-security-policy"]
+        assert (
+            "unsafe" not in page.headers["content-security-policy"] and "frame-ancestors 'none'" in page.headers["content-security-policy"]
+        )
 
 
 def test_guessing_the_code_is_slowed_down(coordinated: Coordinated, context: BrowserContext) -> None:

@@ -106,7 +106,11 @@ def test_websocket_needs_host_origin_and_cookie(app: App) -> None:
 
 def test_every_answer_carries_the_security_headers(app: App) -> None:
     cookie = signed_in(app)
-    for answer in (httpx.get(app.address, headers=cookie), httpx.get(app.address + "static/app.css", headers=cookie), httpx.get(app.address)):
+    for answer in (
+        httpx.get(app.address, headers=cookie),
+        httpx.get(app.address + "static/app.css", headers=cookie),
+        httpx.get(app.address),
+    ):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "http://" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"

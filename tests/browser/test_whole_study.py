@@ -101,8 +101,8 @@ def test_questions_go_out_as_files_and_come_in_again(played: Played, context: Br
         assert archive.read(f"{ids[1]}.question").decode() == anna.tasks()[1].draft
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for id in ids:
-            archive.writestr(f"{id}.question", "ret false")
+        for name in ids:
+            archive.writestr(f"{name}.question", "ret false")
         archive.writestr("nobody.question", "ret true")
     menu(page, "Import questions…")
     page.locator("input[type=file]").set_input_files({"name": "all.zip", "mimeType": "application/zip", "buffer": buffer.getvalue()})

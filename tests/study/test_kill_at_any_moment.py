@@ -86,6 +86,8 @@ def one_study(folder: Path, chance: random.Random) -> int:
                 time.sleep(0.1)
     finally:
         processes.stop()
+        for owner in owners:
+            owner.transport.close()
     expected = clear_labels(*workspaces)
     assert np.array_equal(workspaces[0].labels()["berta"], expected)
     assert np.array_equal(workspaces[1].labels()["anna"], expected.T)

@@ -73,6 +73,10 @@ def run(arguments: list[str]) -> int:
         say("Stopped.")
         return 130
     except Exception as error:
+        from blindlabel.engines.interface import EngineError, QuestionError, RecordError
+
+        if isinstance(error, EngineError):
+            return _failed(error, 1 if isinstance(error, (RecordError, QuestionError)) else 3, debug)
         if debug:
             traceback.print_exc()
         say(f"A defect in blindlabel: {type(error).__name__}: {error}")

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 class Annotation:
     """The window of one tab; it is built once and filled for each record."""
 
-    def __init__(self, app: OwnerApp, *, on_leave: Callable[[], Any], on_shown: Callable[[int], Any], on_changed: Callable[[], Any], on_list_key: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        app: OwnerApp,
+        *,
+        on_leave: Callable[[], Any],
+        on_shown: Callable[[int], Any],
+        on_changed: Callable[[], Any],
+        on_list_key: Callable[[str], Any],
+    ) -> None:
         self._app = app
         self._desk = app.desk
         self._on_leave, self._on_shown, self._on_changed, self._on_list_key = on_leave, on_shown, on_changed, on_list_key
@@ -266,7 +274,9 @@ class Annotation:
         with self._findings:
             for one in checked.diagnostics[:5]:
                 place = f"Line {one.span.line}, column {one.span.column}"
-                finding = ui.button(color=None, on_click=lambda start=one.span.start: self.editor.go(start)).props("no-caps flat dense align=left")
+                finding = ui.button(color=None, on_click=lambda start=one.span.start: self.editor.go(start)).props(
+                    "no-caps flat dense align=left"
+                )
                 with finding.classes(f"finding finding-{one.severity}"):
                     text("span", place, "place")
                     text("span", one.message + (f" {one.hint}" if one.hint else ""))

@@ -41,9 +41,7 @@ class Review:
             table.add_slot("body-cell-question", _QUESTION_CELL)
             table.add_slot("body-cell-brief", '<q-td :props="props" class="brief"><span>{{ props.value }}</span></q-td>')
             table.add_slot("header-selection", '<q-checkbox v-model="props.selected" dense aria-label="All records" />')
-            table.add_slot(
-                "body-selection", """<q-checkbox v-model="props.selected" dense :aria-label="'Record ' + props.row.id" />"""
-            )
+            table.add_slot("body-selection", """<q-checkbox v-model="props.selected" dense :aria-label="'Record ' + props.row.id" />""")
             with ui.element("div").classes("actions"):
                 self._accept = ui.button("Accept", color=None, on_click=self._save).props("no-caps unelevated").classes("button main")
                 ui.button("Cancel", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
@@ -144,9 +142,7 @@ class ApplyPattern(Review):
         except InputError as error:
             self.show({}, str(error))
             return
-        filled = await run.io_bound(
-            lambda: [patterns.fill(pattern, record, desk.record(record).prepared, desk.check) for record in chosen]
-        )
+        filled = await run.io_bound(lambda: [patterns.fill(pattern, record, desk.record(record).prepared, desk.check) for record in chosen])
         good = {one.record: one.question for one in filled or [] if not one.problem}
         bad = [one for one in filled or [] if one.problem]
         note = f"It fits {len(good):,} of {len(chosen):,} records."

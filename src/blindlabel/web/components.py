@@ -195,7 +195,11 @@ def text(tag: str, content: str, classes: str = "") -> TextElement:
 
 def key_button(label: str, key: str, handler: Callable[[], Any], *, kind: str = "") -> ui.button:
     """A button with the key that does the same."""
-    button = ui.button(color=None, on_click=handler).props("no-caps unelevated" if kind == "main" else "no-caps outline").classes(f"button {kind}")
+    button = (
+        ui.button(color=None, on_click=handler)
+        .props("no-caps unelevated" if kind == "main" else "no-caps outline")
+        .classes(f"button {kind}")
+    )
     with button:
         text("span", label)
         if key:

@@ -1,4 +1,5 @@
-"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone, as there is none here.
+"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone: there is none
+here.
 
 Plain pages made on the server, with a strict content policy: no inline script, nothing from elsewhere, no frame. Signing in takes the code
 that lies in the coordinator's folder (`blindlabel coordinator code` prints it); a session is a random cookie, HttpOnly and SameSite=Strict,
@@ -209,7 +210,7 @@ def _study_values(coordinator: Coordinator, study: str) -> dict[str, Any]:
         "plot_words": plot_in_words(rounds),
         "settled": [one for one in stand["history"] if one["settled"]],
         "pairings": agreement.pairings if sampled else [],
-        "formats": {name: format.description for name, format in FORMATS.items()},
+        "formats": {name: one.description for name, one in FORMATS.items()},
         "moved": _moved(stand["traffic"]),
     }
 

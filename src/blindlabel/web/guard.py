@@ -58,7 +58,7 @@ class Guard:
         elif refusal:
             await _answer(send, 403, refusal, self._headers)
         elif scope["type"] == "http" and self._has_token(scope):
-            await self._exchange(scope, send)
+            await self._exchange(send)
         elif not self._has_cookie(scope):
             if scope["type"] == "websocket":
                 await receive()
@@ -97,7 +97,7 @@ class Guard:
                 return True
         return False
 
-    async def _exchange(self, scope: Scope, send: Send) -> None:
+    async def _exchange(self, send: Send) -> None:
         """Give the browser its cookie and take the token out of its address bar."""
         cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
         await _answer(send, 303, "", self._headers | {"location": "/", "set-cookie": cookie, "cache-control": "no-store"})
@@ -135,5 +135,3 @@ async def _answer(send: Send, status: int, text: str, headers: dict[str, str]) -
     fields = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), **headers}
     await send({"type": "http.response.start", "status": status, "headers": _encoded(fields)})
     await send({"type": "http.response.body", "body": body})
-
-

@@ -26,12 +26,14 @@ class OwnerPage:
         self._app = app
         self._desk = app.desk
         self._edition = -1
+        self._build_dialogs()
         self._build_head()
         with ui.element("div").classes("page"):
             self._standing = Standing(app)
             self._list = RecordList(app, self._open, self._next_open)
-            self._annotation = Annotation(app, on_leave=self._left, on_shown=self._shown, on_changed=self.refresh, on_list_key=self._list_key)
-        self._build_dialogs()
+            self._annotation = Annotation(
+                app, on_leave=self._left, on_shown=self._shown, on_changed=self.refresh, on_list_key=self._list_key
+            )
         self.refresh()
         ui.timer(1.0, self.tick)
         if record is not None and self._desk.task(record) is not None:
@@ -48,21 +50,23 @@ class OwnerPage:
             with ui.element("div").classes("progress"):
                 self._progress_text = text("span", "")
                 self._progress_text.props("role=status")
-                self._bar = ui.linear_progress(0, show_value=False, color=None).props('rounded instant-feedback aria-label="Saved questions"')
+                self._bar = ui.linear_progress(0, show_value=False, color=None).props(
+                    'rounded instant-feedback aria-label="Saved questions"'
+                )
             with ui.element("nav").classes("help").props('aria-label="Help"'):
                 for label, opener in (
-                    ("Criteria", lambda: self._criteria.open()),
-                    ("Language", lambda: self._language.open()),
-                    ("Keys", lambda: self._keys.open()),
-                    ("Guide", lambda: self._guide.open()),
+                    ("Criteria", self._criteria.open),
+                    ("Language", self._language.open),
+                    ("Keys", self._keys.open),
+                    ("Guide", self._guide.open),
                 ):
                     ui.button(label, color=None, on_click=opener).props("no-caps flat dense").classes("button")
             with ui.element("div").classes("round-actions"):
                 self._bulk = ui.button("Many at once", color=None).props("no-caps outline dense icon-right=expand_more").classes("button")
                 with self._bulk, ui.menu().props("auto-close"):
-                    ui.menu_item("Suggest for all open records…", lambda: self._suggest_all.open())
-                    ui.menu_item("Apply a pattern…", lambda: self._pattern.open())
-                    ui.menu_item("Import questions…", lambda: self._import.dialog.open())
+                    ui.menu_item("Suggest for all open records…", self._suggest_all.open)
+                    ui.menu_item("Apply a pattern…", self._pattern.open)
+                    ui.menu_item("Import questions…", self._import.dialog.open)
                     ui.menu_item("Export questions", self._export_questions)
                 self._hand_in = ui.button("Hand in the round", color=None, on_click=self._ask_hand_in).props("no-caps unelevated dense")
                 self._hand_in.classes("button main")

@@ -36,10 +36,10 @@ def _bar(number: int, tally: Tally) -> str:
     room = _WIDTH - _LEFT - _RIGHT
     shares = [("match", tally.both), ("none", tally.neither), ("open", tally.disagreed)]
     least = 6.0
-    shown = [(kind, count, max(least, room * count / tally.pairs) if count else 0.0) for kind, count in shares if tally.pairs]
-    scale = room / sum(width for *_, width in shown) if shown else 1.0
+    shown = [(kind, max(least, room * count / tally.pairs) if count else 0.0) for kind, count in shares if tally.pairs]
+    scale = room / sum(width for _, width in shown) if shown else 1.0
     x, drawn = float(_LEFT), [f'<text x="0" y="{y + 20}">Round {number}</text>']
-    for kind, count, width in shown:
+    for kind, width in shown:
         if width:
             drawn.append(f'<rect class="{kind}" x="{x:.1f}" y="{y + 4}" width="{width * scale:.1f}" height="24"/>')
             x += width * scale

@@ -52,7 +52,7 @@ class RecordList:
             self._count.props("role=status")
 
     def _build_table(self, table_name: str) -> None:
-        columns = [
+        columns: list[dict[str, Any]] = [
             {"name": "state", "label": "State", "field": "state", "align": "left", "sortable": True},
             {"name": "id", "label": "Record", "field": "id", "align": "left", "sortable": True},
             {"name": "brief", "label": f"Content ({table_name})", "field": "brief", "align": "left", "sortable": True},
@@ -110,5 +110,7 @@ class RecordList:
         self._table._props["pagination"] = self._shape | {"rowsNumber": len(found)}
         self._table._props["rows"] = rows
         self._table.update()
-        self._count.text = f"{len(found):,} of {progress.asked:,} records" if len(found) != progress.asked else f"{progress.asked:,} records"
+        self._count.text = (
+            f"{len(found):,} of {progress.asked:,} records" if len(found) != progress.asked else f"{progress.asked:,} records"
+        )
         self._next.set_enabled(self._desk.writable and progress.saved < progress.asked)

@@ -29,7 +29,8 @@ _STEPS = (
     ),
     (
         "Records come back",
-        "Where the two sides' answers differ, both records come back in the next round, with your question of before. Change it or keep it.",
+        "Where the answers of the two sides differ, both records come back in the next round, with your question of before. Change it "
+        "or keep it.",
     ),
 )
 _SYNTAX = (
@@ -43,7 +44,7 @@ _SYNTAX = (
 )
 _EXAMPLES = (
     ('ret is_in("canon", lower($r)) & is_in("24-70", $r)', "both must be there"),
-    ('ret similar("jonson", lower($r.surname), 1) & between($r.year, 1979, 1981)', "a name with one typing error, a year give or take one"),
+    ('ret similar("jonson", lower($r.surname), 1) & between($r.year, 1979, 1981)', "a name with a typing error, a year give or take one"),
     (
         'ret 3*is_in("x350", lower($r)) + is_in("sony", lower($r)) + is_in("turntable", lower($r)) >= 3',
         "the model number suffices, or the others together with it",
@@ -150,7 +151,7 @@ def guide_dialog(on_done: Callable[[], None]) -> ui.dialog:
             back = ui.button("Back", color=None, on_click=lambda: go(-1)).props("no-caps outline").classes("button")
             forward = ui.button("Next", color=None, on_click=lambda: go(1)).props("no-caps unelevated autofocus").classes("button main")
             ui.button("Skip the guide", color=None, on_click=dialog.close).props("no-caps flat").classes("button")
-    dialog.on("hide", lambda: on_done())
+    dialog.on("hide", on_done)
 
     def go(step: int) -> None:
         nonlocal place

@@ -89,8 +89,8 @@ class Rehearsal:
         """Everything that needs no person now."""
         happened = True
         while happened:
-            happened = any([owner.turn() for owner in self._owners])
-            happened |= self._server.turn()
+            turns = [owner.turn() for owner in self._owners]
+            happened = self._server.turn() or any(turns)
 
 
 def _attributes(table: Path) -> list[str]:
@@ -99,7 +99,7 @@ def _attributes(table: Path) -> list[str]:
 
 
 def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:
-    """A study in its first round, half of each owner's questions suggested and saved. Its owners will reach the coordinator at the address."""
+    """A study in its first round, half of each owner's questions suggested and saved. Owners will reach the coordinator at the address."""
     wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=address)
     made = Rehearsal(folder, wanted)
     made.begin()

@@ -92,8 +92,8 @@ class Standing:
                         text("dd", f"{value:,}")
             with ui.element("div").classes("exports").props(f'role=group aria-label="Exports with {peer}"'):
                 text("span", "Export:")
-                for name, format in FORMATS.items():
-                    link = ui.link(name, f"/export/{peer}/{name}").props(f"download title={_quoted(format.description)}")
+                for name, known in FORMATS.items():
+                    link = ui.link(name, f"/export/{peer}/{name}").props(f"download title={_quoted(known.description)}")
                     link.classes("button export")
 
     def _build_rounds(self) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import Formula
-from blindlabel.parties.suggesting import Suggestions
+from blindlabel.language.suggestions import Suggester
+from blindlabel.parties.suggesting import suggester_for
 from blindlabel.storage.workspace import OwnRecord, Task, Workspace
 from blindlabel.web.what_if import MOST_ROWS, Matches, OwnRecords, prepared_table
 
@@ -44,10 +44,8 @@ class Background:
         return OwnRecords(records[::step], sampled=partial or step > 1)
 
     @cached_property
-    def _suggest(self) -> Callable[[Record, int, str | None], tuple[str, str]]:
-        agreement, (records, _) = self._workspace.agreement, self._table
-        suggestions = Suggestions(records, agreement.limits.needle_length, counting=agreement.encoding.counting)
-        return lambda record, round, _previous: (suggestions.suggest(record, round), "Its rarest words, weighted by how rare they are.")
+    def _suggester(self) -> Suggester:
+        return suggester_for(self._workspace, self._table[0])
 
     @property
     def ready(self) -> bool:
@@ -62,19 +60,13 @@ class Background:
     def warm_up(self) -> None:
         """Make everything now."""
         with self._lock:
-            _ = self.own, self._suggest
+            _ = self.own, self._suggester
 
     def suggest(self, own: OwnRecord, task: Task) -> Suggested:
         """A question for one record that can be used as it is."""
-        previous = task.previous[-1][1] if task.previous else None
         with self._lock:
-            question, why = self._suggest(own.prepared, task.round, previous)
-        checked = self._workspace.check(question)
+            made = self._suggester.suggest(own.prepared, task.round, [text for _, text in task.previous])
+        checked = self._workspace.check(made.question)
         if not checked.ok:
             raise InputError(f"The suggestion for {own.id} cannot be used: {checked.diagnostics[0].message}")
-        return Suggested(task.record, question, why)
-
-    def suggest_all(self, tasks: Iterable[tuple[OwnRecord, Task]]) -> Iterator[Suggested]:
-        """Questions for many records."""
-        for own, task in tasks:
-            yield self.suggest(own, task)
+        return Suggested(task.record, made.question, made.why)

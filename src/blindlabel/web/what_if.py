@@ -18,8 +18,7 @@ from blindlabel.language import Record
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, evaluate, in_order
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import View
-from blindlabel.parties.joining import own_table
-from blindlabel.records.preparation import prepare
+from blindlabel.parties.suggesting import prepared_rows
 from blindlabel.storage.workspace import Workspace
 
 MOST_ROWS = 5000
@@ -69,9 +68,11 @@ class OwnRecords:
         if isinstance(node, Negation):
             return ~parts[0]
         if isinstance(node, Conjunction):
-            return np.logical_and.reduce(parts)
+            both: Bits = np.all(parts, axis=0)
+            return both
         if isinstance(node, Disjunction):
-            return np.logical_or.reduce(parts)
+            either: Bits = np.any(parts, axis=0)
+            return either
         total = np.zeros(len(self.records), dtype=np.int64)
         for weight, part in zip(node.weights, parts):
             total += weight * part
@@ -103,17 +104,13 @@ def _parts(node: Formula) -> tuple[Formula, ...]:
     return node.parts if isinstance(node, (Conjunction, Disjunction, Count)) else ()
 
 
-def prepared_table(workspace: Workspace, most: int | None = None) -> tuple[list[Record], bool]:
-    """The owner's table as questions see it, or a part of it, and whether it is a part. Falls back to the sampled records alone where the
-    table cannot be read any more."""
-    agreement = workspace.agreement
+def prepared_table(workspace: Workspace) -> tuple[list[Record], bool]:
+    """The owner's table as questions see it, and whether it is only a part: where the table cannot be read any more, the sampled records
+    have to do."""
     try:
-        table = own_table(workspace)
+        return prepared_rows(workspace), False
     except InputError:
         return [record.prepared for record in workspace.records()], True
-    step = 1 if most is None else max(1, -(-len(table) // most))
-    positions = range(0, len(table), step)
-    return [prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in positions], step > 1
 
 
 def cost_sentence(formula: Formula) -> str:
