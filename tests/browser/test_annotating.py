@@ -40,7 +40,7 @@ def open_record(page: Page, number: int) -> None:
 
 
 def test_guide_greets_the_first_visit_and_only_that(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app, guide=True)
+    page = open_app(context, desk.app)
     expect(page.get_by_text("Step 1 of 5")).to_be_visible()
     for _ in range(4):
         page.get_by_role("button", name="Next", exact=True).click()

@@ -13,6 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.web_app import App, open_app, running, write
 
@@ -38,6 +39,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
             writer.writerows([f"{name}{row}{attack}", attack, f"{attack} plain"] for row, attack in enumerate(ATTACKS))
     study = Rehearsal(folder / "study", Wanted(records=6), tables, criteria="<img src=x onerror=window.hit=1> " + ATTACKS[2])
     study.begin()
+    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "study" / "anna") as started:
         yield started
 
@@ -131,6 +133,7 @@ def test_attacks_in_records_stay_text_and_no_request_leaves_the_machine(app: App
         page.locator(".row-open").nth(number).click()
         expect(page.locator(".record")).to_contain_text(ATTACKS[number].split()[0])
         page.locator(".record-word").first.click()
+        expect(page.locator(".cm-content")).to_contain_text("is_in(")
         page.keyboard.type(" & is_inn(")
         expect(page.locator(".finding-error").first).to_be_visible()
         page.keyboard.press("Alt+g")
@@ -162,14 +165,15 @@ def test_no_accessibility_violation_on_any_page(app: App, browser: Browser, sche
     page = open_app(context, app)
     expect(page.locator(".row-open").first).to_be_visible()
     no_violations(page, "list")
-    for name, close in (("Criteria", "Close"), ("Language", "Close"), ("Keys", "Close"), ("Guide", "Skip the guide")):
+    dialogs = (("Criteria", "Close"), ("Language", "Close"), ("Keys", "Close"), ("Guide", "Skip the guide"))
+    for name, close in dialogs if scheme == "light" else dialogs[1:2]:
         page.get_by_role("button", name=name, exact=True).click()
         expect(page.locator(".q-dialog .sheet")).to_be_visible()
         expect(page.locator("#app[inert]")).to_be_attached()
         no_violations(page, name)
         page.get_by_role("button", name=close).click()
         expect(page.locator(".q-dialog")).to_have_count(0)
-    for item in ("Suggest for all open records…", "Apply a pattern…", "Import questions…"):
+    for item in ("Suggest for all open records…", "Apply a pattern…", "Import questions…") if scheme == "light" else ():
         page.get_by_role("button", name="Many at once").click()
         page.get_by_text(item).click()
         expect(page.locator(".q-dialog .sheet")).to_be_visible()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.web_app import App, expect_question, open_app, running
 
@@ -27,6 +28,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     folder: Path = tmp_path_factory.mktemp("study")
     study = Rehearsal(folder, Wanted(records=6, rounds=2))
     study.begin()
+    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "anna") as app:
         yield Played(study, app)
 

@@ -82,18 +82,11 @@ def running(workspace: Path) -> Iterator[App]:
             app.stop()
 
 
-def open_app(context: BrowserContext, app: App, *, guide: bool = False) -> Page:
-    """A tab with the app, the guide put away unless wanted."""
+def open_app(context: BrowserContext, app: App) -> Page:
+    """A tab with the app."""
     page = context.new_page()
     page.goto(app.link)
     expect(page.locator(".head")).to_be_visible(timeout=20_000)
-    if not guide:
-        expect(page.locator(".page")).to_be_visible()
-        skip = page.get_by_role("button", name="Skip the guide")
-        with contextlib.suppress(AssertionError):
-            expect(skip).to_be_visible(timeout=600)
-            skip.click()
-        expect(page.locator(".q-dialog")).to_have_count(0)
     return page
 
 
