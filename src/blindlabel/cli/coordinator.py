@@ -187,6 +187,14 @@ def bodies(
         result(store.bodies_url or str(at / "bodies"))
 
 
+@app.command("code")
+def code(*, at: Home, database: DatabaseAddress = None) -> None:
+    """Print the code that the coordinator's page asks for. Keep it private: the page shows how every study stands."""
+    from blindlabel.web.coordinator_page import sign_in_code
+
+    result(sign_in_code(opened(at, database)))
+
+
 @app.command("status")
 def status(
     study: Annotated[str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")] = None,
