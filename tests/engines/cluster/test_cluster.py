@@ -13,6 +13,7 @@ import pytest
 
 from blindlabel.engines.cluster import ClusterEngine, connecting
 from blindlabel.engines.interface import EngineUnavailable, Keys, Terms
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import read_question
 from blindlabel.language.formula import Formula
@@ -96,7 +97,8 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
     assert any("left" in phase for phase in told)
     assert assist.calls > ENGINE.assist_calls(TERMS, len(asked), len(RECORDS))  # the killed worker's tile was begun again
     # What the journal has is not made again: no cluster is needed for it, nor the assist.
-    elsewhere = ENGINE.evaluate(TERMS, keys.public, parcels, asked, Assist(TERMS, keys, fails=True), journal=tmp_path / "journal")
+    alone = PackedEngine(journal=tmp_path / "journal")
+    elsewhere = alone.evaluate(TERMS, keys.public, parcels, asked, Assist(TERMS, keys, fails=True))
     assert sorted(elsewhere) == sorted(answers)
 
 

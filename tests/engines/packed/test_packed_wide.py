@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import alone, modular, noise, wide
+from blindlabel.engines.packed import PackedEngine, alone, modular, noise, wide
 from blindlabel.engines.packed.clauses import compile_question
 from blindlabel.engines.packed.encrypting import encrypt_batch, read_batches
 from blindlabel.engines.packed.material import open_public, open_secret, setting_of
@@ -97,7 +97,7 @@ def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     asked = ASKED * 12
 
     def evaluate(questions: list[Formula]) -> Iterator[bytes]:
-        return ENGINE.evaluate(TERMS, keys.public, parcels, questions, lambda _: b"", journal=folder)
+        return PackedEngine(journal=folder).evaluate(TERMS, keys.public, parcels, questions, lambda _: b"")
 
     stopped = evaluate(asked)
     first = [next(stopped), next(stopped)]
