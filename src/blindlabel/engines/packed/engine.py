@@ -69,6 +69,10 @@ class PackedEngine:
         """The coordinator's side of one assist call."""
         return assisting.serve(terms, secret, request)
 
+    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
+        """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
+        return evaluating.assist_calls(material.setting_of(terms), questions, records)
+
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, one row a question and one column a record."""
         return evaluating.decrypt(material.open_secret(terms, secret), parcels, questions, records)

@@ -49,6 +49,16 @@ def group_size(setting: Setting, questions: int) -> int:
     return diagonals.group_size(setting.layout, questions)
 
 
+def assist_calls(setting: Setting, questions: int, records: int) -> int:
+    """How often a round calls the assist: public, and what a coordinator may hold an owner to."""
+    if setting.chosen.bits is None:
+        return 0
+    room = gates.Room.of(setting.terms)
+    layout = QuestionLayout.of(setting.layout, questions, room.probes)
+    each = 2 * layout.units(room.probes) + room.inner_gates * room.inner_levels + 1
+    return setting.layout.batches(records) * len(groups(questions, layout.questions)) * each
+
+
 class Session:
     """One batch, opened, and the questions of a round: makes units one by one and joins those of a group."""
 

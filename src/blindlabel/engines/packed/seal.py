@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -35,18 +36,20 @@ _MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 
 
 class _Scratch:
-    """The one file through which objects of this process pass."""
+    """The private folder through which objects of this process pass, each thread having its own file."""
 
     def __init__(self) -> None:
         self._owner = -1
-        self._path = Path()
+        self._folder = Path()
+        self._making = threading.Lock()
 
     def path(self) -> Path:
-        if self._owner != os.getpid():  # also after a fork
-            folder = tempfile.mkdtemp(prefix="blindlabel-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
-            self._owner, self._path = os.getpid(), Path(folder) / "object"
-            atexit.register(self._remove, os.getpid(), folder)
-        return self._path
+        with self._making:
+            if self._owner != os.getpid():  # also after a fork
+                folder = tempfile.mkdtemp(prefix="blindlabel-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
+                self._owner, self._folder = os.getpid(), Path(folder)
+                atexit.register(self._remove, os.getpid(), folder)
+        return self._folder / f"object-{threading.get_ident()}"
 
     @staticmethod
     def _remove(owner: int, folder: str) -> None:
