@@ -187,6 +187,14 @@ def bodies(
         result(store.bodies_url or str(at / "bodies"))
 
 
+@app.command("code")
+def code(*, at: Home, database: DatabaseAddress = None) -> None:
+    """Print the code that the coordinator's page asks for. Keep it private: the page shows how every study stands."""
+    from blindlabel.web.coordinator_page import sign_in_code
+
+    result(sign_in_code(opened(at, database)))
+
+
 @app.command("status")
 def status(
     study: Annotated[str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")] = None,
@@ -211,6 +219,8 @@ def status(
 def _print_standing(one: dict[str, Any]) -> None:
     ended = f"over ({one['ended']})" if one["ended"] else f"in round {one['round']} of {one['rounds']}"
     result(f"{one['name']} ({one['study'][:12]}, {one['engine']}): {ended}")
+    if one["deadline"] and not one["ended"]:
+        result(f"  to be done by {one['deadline']}")
     for round_ in one["history"]:
         figures = round_["figures"]
         if round_["settled"]:
