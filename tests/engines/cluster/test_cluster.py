@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.cluster import ClusterEngine
-from blindlabel.engines.cluster.tasks import Study
-from blindlabel.engines.interface import EngineUnavailable, Keys, QuestionError, Terms
+from blindlabel.engines.interface import Keys, Terms
 from blindlabel.engines.packed import PackedEngine
-from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import read_question
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.limits import Limits
