@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 
-.PHONY: setup demo test lint format bench gates clean
+.PHONY: setup demo test test-postgres lint format bench gates clean
 
 setup: $(STAMP)
 
@@ -18,6 +18,10 @@ demo: $(STAMP)
 
 test: lint
 	@VENV="$(VENV)" scripts/test
+
+# The tests of storage, transport and whole studies with every coordinator in the tests' own process on PostgreSQL instead of SQLite.
+test-postgres: $(STAMP)
+	@BLINDLABEL_TEST_DATABASE=postgresql $(BIN)/pytest -n auto --dist worksteal -m "not slow" tests/storage tests/transport tests/study
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check src tests

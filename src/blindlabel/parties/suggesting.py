@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.joining import own_table
 from blindlabel.records.preparation import prepare
 from blindlabel.storage.workspace import Workspace
 
 
-def suggester_for(workspace: Workspace) -> Suggester:
-    """The oracle for this owner: it knows the owner's own table and the agreement, nothing else."""
+def prepared_rows(workspace: Workspace) -> list[Record]:
+    """The owner's whole table, prepared as the agreement says."""
     agreement, table = workspace.agreement, own_table(workspace)
+    return [prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table))]
+
+
+def suggester_for(workspace: Workspace, rows: Sequence[Record] | None = None) -> Suggester:
+    """The oracle for this owner: it knows the owner's own table (read here unless given) and the agreement, nothing else."""
+    agreement = workspace.agreement
     terms = agreement.terms()
-    rows = [prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table))]
+    rows = prepared_rows(workspace) if rows is None else rows
     return Suggester(
         rows,
         agreement.attributes,

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms
+from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError
 from blindlabel.language import Limits, Record, interpret, read_question
 from blindlabel.language.formula import Formula
 from blindlabel.language.rewriting import formula_of
@@ -188,7 +188,7 @@ def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
     ],
 )  # fmt: skip
 def test_terms_that_cannot_be_served_are_refused_with_a_sentence(terms: Terms) -> None:
-    with pytest.raises(EngineError, match=r"[a-z].*\."):
+    with pytest.raises(TermsError, match=r"[a-z].*\."):
         ENGINE.make_keys(terms)
 
 
