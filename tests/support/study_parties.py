@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,8 @@ def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **
     """An agreement about persons."""
     names = ["anna", "berta", "clara", "dora", "emma"][:owners]
     settings: dict[str, object] = {"sampling": {"records": records}, "encoding": {"engine": engine, "record_length": 200}}
-    return agreements.new("persons", names, list(PERSON_ATTRIBUTES), **(settings | other))
+    name = str(other.pop("name", "persons"))
+    return agreements.new(name, names, list(PERSON_ATTRIBUTES), **(settings | other))
 
 
 def write_person_tables(folder: Path, owners: int = 2, rows: int = 8, seed: int = 5) -> list[Path]:
@@ -102,14 +104,19 @@ def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource |
 
 def confirm_all(owners: list[Owner]) -> None:
     """Compare the words of every two owners, as their people would by telephone, and confirm."""
-    for owner in owners:
-        state = owner.workspace.state()
-        for peer in owner.agreement.peers(owner.workspace.name):
-            if state.keys is not None and peer not in state.confirmed:
-                other = next(one for one in owners if one.workspace.name == peer)
-                if other.workspace.state().keys is not None:
-                    assert owner.words(peer) == other.words(owner.workspace.name)
-                    owner.confirm(peer)
+    for first, second in combinations(owners, 2):
+        states = {owner: owner.workspace.state() for owner in (first, second)}
+        if any(state.keys is None for state in states.values()):
+            continue
+        waiting = [
+            (owner, other.workspace.name)
+            for owner, other in ((first, second), (second, first))
+            if other.workspace.name not in states[owner].confirmed
+        ]
+        if waiting:
+            assert first.words(second.workspace.name) == second.words(first.workspace.name)
+        for owner, peer in waiting:
+            owner.confirm(peer)
 
 
 def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:

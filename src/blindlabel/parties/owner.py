@@ -45,11 +45,12 @@ class Owner:
         self.engine = engine_named(self.agreement.encoding.engine)
 
     def turn(self, wait: float = 0.0) -> bool:
-        """Send, fetch, work: once each. True where anything happened; `wait` is how long to wait for the coordinator's next message."""
+        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where anything happened."""
         happened = self.send()
-        happened |= self.fetch(0.0 if happened else wait)
+        happened |= self.fetch(0.0)
         happened |= self.work()
-        return self.send() or happened
+        happened |= self.send()
+        return happened or (wait > 0 and self.fetch(wait))
 
     # Messages
 
@@ -174,6 +175,8 @@ class Owner:
         """The questions of a round over another owner's records."""
         state, bodies = self.workspace.state(), self.workspace.bodies
         formulas = list(self._formulas(round))
+        if not formulas:  # nothing is asked of this owner any more; the others' rounds still need its (empty) answers
+            return bodies.write(framing.frame([]))
         parcels = open_(self.identity, _public(state.peer(peer)), self._context("records"), bodies.read(state.records[peer].blob))
         phase = f"round {round}: ask {peer}"
         self.report(phase, 0.0)

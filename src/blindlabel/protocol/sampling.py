@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from blindlabel.language.record import Record
@@ -25,6 +26,8 @@ Draw = Callable[[int], int]
 KEYS_PER_ROW = 8
 """Hashes of every row, whatever it holds: shorter lists are filled with random ones, so their number says nothing."""
 HASH_BYTES = 8
+MOST_COMMON = 64
+"""Pairs of rows that a hash may connect; a hash that connects more is left out."""
 _ROW_BYTES = KEYS_PER_ROW * HASH_BYTES
 
 
@@ -45,26 +48,21 @@ def uniform(size: int, wanted: int, draw: Draw = secrets.randbelow) -> tuple[int
 
 
 def blocking_keys(record: Record, attributes: Sequence[str]) -> list[str]:
-    """A row's blocking keys in clear: per attribute its sound-robust beginning of each word, and the pairs of attributes' first words."""
-    keys: list[str] = []
-    firsts = []
-    for number, attribute in enumerate(attributes):
-        words = record.attributes.get(attribute, "").lower().split()
-        keys.extend(f"{number}:{word[:5]}" for word in words[:3])
-        if words:
-            firsts.append(f"{number}:{words[0][:3]}")
-    keys.extend(f"{one}&{other}" for index, one in enumerate(firsts) for other in firsts[index + 1 :])
-    return list(dict.fromkeys(keys))
+    """A row's blocking keys in clear, the most telling first: each attribute's first word; the beginnings of two attributes' first words
+    (which outlast an error further on); further words. What is common in both tables is left out by the coordinator, not here."""
+    words = {number: record.attributes.get(attribute, "").lower().split() for number, attribute in enumerate(attributes)}
+    firsts = [(number, found[0]) for number, found in words.items() if found]
+    keys = [f"{number}:{word}" for number, word in firsts]
+    keys += [f"{a}:{one[:4]}&{b}:{two[:4]}" for index, (a, one) in enumerate(firsts) for b, two in firsts[index + 1 :]]
+    keys += [f"{number}:{word}" for number, found in words.items() for word in found[1:]]
+    return list(dict.fromkeys(keys))[:KEYS_PER_ROW]
 
 
 def keyed_hashes(records: Iterable[Record], attributes: Sequence[str], secret: bytes) -> bytes:
-    """The body of a blocking message: `KEYS_PER_ROW` hashes for each row of the table, keyed with the two owners' secret.
-
-    Keys of an attribute alone repeat often and say little; pairs of attributes are rarer. Where a row has too many, the rarer ones stay.
-    """
+    """The body of a blocking message: `KEYS_PER_ROW` hashes for each row of the table, keyed with the two owners' secret."""
     body = bytearray()
     for record in records:
-        keys = sorted(blocking_keys(record, attributes), key=lambda key: "&" not in key)[:KEYS_PER_ROW]
+        keys = blocking_keys(record, attributes)
         hashes = [hashlib.blake2b(key.encode(), key=secret, digest_size=HASH_BYTES, person=b"bl-blocking").digest() for key in keys]
         hashes += [secrets.token_bytes(HASH_BYTES) for _ in range(KEYS_PER_ROW - len(hashes))]
         body += b"".join(sorted(hashes))
@@ -77,8 +75,7 @@ def enriched(
     """Samples of all owners; `hashes[(owner, peer)]` is what `owner` sent for its pairing with `peer`."""
     picked: dict[str, set[int]] = {owner: set() for owner in sizes}
     quota = {owner: round(share * min(wanted, size)) for owner, size in sizes.items()}
-    candidates = _shuffled(_partners(sizes, hashes), draw)
-    for first, row, second, partner in candidates:
+    for first, row, second, partner in _partners(sizes, hashes, draw):
         room = all(place in picked[owner] or len(picked[owner]) < quota[owner] for owner, place in ((first, row), (second, partner)))
         if room:
             picked[first].add(row)
@@ -89,18 +86,27 @@ def enriched(
     return {owner: tuple(sorted(rows)) for owner, rows in picked.items()}
 
 
-def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes]) -> list[tuple[str, int, str, int]]:
-    """Likely partners: rows that share the rarest hashes first count; very common hashes are left out, they say nothing."""
-    found: dict[tuple[str, int, str, int], None] = {}
+_Pair = tuple[str, int, str, int]
+
+
+def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes], draw: Draw) -> list[_Pair]:
+    """Likely partners: first those with several hashes in common, then those with one, each in an order of chance.
+
+    A hash that many rows have says nothing and is left out. Among pairs with several hashes in common there is no ranking by their number:
+    that would prefer partners that are easy to recognise even more than blocking does anyway.
+    """
+    shared: Counter[_Pair] = Counter()
     owners = sorted(sizes)
     for index, first in enumerate(owners):
         for second in owners[index + 1 :]:
             left = _rows_by_hash(hashes[(first, second)], sizes[first])
             right = _rows_by_hash(hashes[(second, first)], sizes[second])
             for key in left.keys() & right.keys():
-                if len(left[key]) * len(right[key]) <= 16:
-                    found.update(((first, row, second, partner), None) for row in left[key] for partner in right[key])
-    return sorted(found)
+                if len(left[key]) * len(right[key]) <= MOST_COMMON:
+                    shared.update((first, row, second, partner) for row in left[key] for partner in right[key])
+    several = sorted(pair for pair, count in shared.items() if count > 1)
+    single = sorted(pair for pair, count in shared.items() if count == 1)
+    return [part[place] for part in (several, single) for place in choose(range(len(part)), len(part), draw)]
 
 
 def _rows_by_hash(body: bytes, size: int) -> dict[bytes, list[int]]:
@@ -110,8 +116,3 @@ def _rows_by_hash(body: bytes, size: int) -> dict[bytes, list[int]]:
     for number, (key,) in enumerate(struct.iter_unpack(f"{HASH_BYTES}s", body)):
         rows.setdefault(key, []).append(number // KEYS_PER_ROW)
     return rows
-
-
-def _shuffled(items: list[tuple[str, int, str, int]], draw: Draw) -> list[tuple[str, int, str, int]]:
-    order = choose(range(len(items)), len(items), draw)
-    return [items[index] for index in order]
