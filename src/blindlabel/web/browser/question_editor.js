@@ -140,6 +140,7 @@ export default {
           CM.basicSetup,
           CM.keymap.of([{ key: "Escape", run: act("leave") }]),
           CM.EditorView.lineWrapping,
+          CM.placeholder('What must the other record say? Click words of your record, or type:  ret is_in("…", $r)'),
           CM.EditorView.contentAttributes.of({ "aria-label": this.label, spellcheck: "false", autocapitalize: "off" }),
           CM.EditorState.readOnly.of(!!this.fixed),
           CM.EditorState.languageData.of(() => this.data),
