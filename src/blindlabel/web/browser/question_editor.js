@@ -86,8 +86,8 @@ function dialogIsOpen() {
   return document.querySelector('[id^="q-portal--dialog"]') !== null;
 }
 
-const QUIET = 120; // milliseconds without a key before a text is sent
-const LONGEST = 400; // and at most so long while keys keep coming
+const QUIET = 30; // milliseconds without a key before a text is sent
+const LONGEST = 200; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
 
 export default {
