@@ -175,6 +175,8 @@ class Owner:
         """The questions of a round over another owner's records."""
         state, bodies = self.workspace.state(), self.workspace.bodies
         formulas = list(self._formulas(round))
+        if not formulas:  # nothing is asked of this owner any more; the others' rounds still need its (empty) answers
+            return bodies.write(framing.frame([]))
         parcels = open_(self.identity, _public(state.peer(peer)), self._context("records"), bodies.read(state.records[peer].blob))
         phase = f"round {round}: ask {peer}"
         self.report(phase, 0.0)

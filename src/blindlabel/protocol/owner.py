@@ -6,7 +6,7 @@
    inside a relay and carries that owner's signature, under the key that stands in the keys message.
 3. Nothing is encrypted for another owner before this owner has confirmed, out of band, the verification words of the two envelope keys.
 4. The questions of a round are fixed when the round is handed in; after that they do not change, so all other owners' records are asked
-   the same.
+   the same. A round that asks nothing of this owner is handed in from the start.
 5. Each thing is sent once: records for each other owner, answers for each round and other owner. What has been made is stored before it
    is sent, and sent again as it is after a crash.
 6. Assist calls are numbered without gaps or repeats that the coordinator could confuse; a number is saved as used before the call is made.
@@ -170,7 +170,7 @@ def _round(agreement: Agreement, state: State, message: Message) -> State:
     asked = sum(len(one.ask) for one in state.rounds) + len(places)
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
-    return state.model_copy(update={"rounds": (*state.rounds, OwnRound(ask=body.ask, tallies=body.tallies))})
+    return state.model_copy(update={"rounds": (*state.rounds, OwnRound(ask=body.ask, tallies=body.tallies, handed_in=not body.ask))})
 
 
 def _again(_agreement: Agreement, state: State, message: Message) -> State:

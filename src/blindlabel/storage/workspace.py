@@ -114,7 +114,7 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.database = Database(folder / "workspace.sqlite", tables.metadata)
+        self.database = Database(folder / "workspace.sqlite", "workspace")
         self.bodies = Bodies(folder / "bodies")
         self._writable: _Writable | None = None
 

@@ -14,7 +14,7 @@ hand.
 
 from __future__ import annotations
 
-import shutil
+import secrets
 import time
 from pathlib import Path
 
@@ -196,8 +196,9 @@ class _Place:
         if path.exists() and path.stat().st_size == blob.length:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".new-{blob.hash}")
-        shutil.copyfile(bodies.path(blob), part)
+        part = path.with_name(f".new-{secrets.token_hex(8)}-{blob.hash}")  # two processes may put the same body at once
+        with part.open("wb") as file:
+            file.writelines(bodies.read(blob))
         part.replace(path)
 
     def get_body(self, blob: Blob, bodies: Bodies) -> bool:
