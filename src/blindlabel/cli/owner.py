@@ -70,6 +70,7 @@ def join(
     ca: Authority = None,
 ) -> None:
     """Join a study: read the agreement, check the table against it, make keys and a workspace, and tell the coordinator."""
+    from blindlabel.parties.connecting import checked_via
     from blindlabel.parties.invitation import Invitation
     from blindlabel.parties.joining import TableOptions
     from blindlabel.parties.joining import join as make
@@ -79,7 +80,9 @@ def join(
     if any(not sign for _, sign, _ in pairs):
         raise InputError("--column takes attribute=column.")
     options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
-    workspace = make(at, Invitation.read(invitation), options, via=via, passphrase=_passphrase())
+    invited = Invitation.read(invitation)
+    checked_via(via or invited.address)
+    workspace = make(at, invited, options, via=via, passphrase=_passphrase())
     agreement = workspace.agreement
     say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
     say(f"The agreement's hash is {agreement.hash}.")
