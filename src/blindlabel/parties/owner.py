@@ -43,6 +43,8 @@ class Owner:
         self.agreement = workspace.agreement
         self.terms = self.agreement.terms()
         self.engine = engine_named(self.agreement.encoding.engine)
+        self._handed_over_again = False
+        self._compared = False
 
     def turn(self, wait: float = 0.0) -> bool:
         """Send, fetch, work: once each. True where anything happened; `wait` is how long to wait for the coordinator's next message."""
@@ -56,26 +58,47 @@ class Owner:
     def send(self) -> bool:
         """Hand over what waits in the outbox, in order."""
         waiting = self.workspace.unsent()
+        if not self._handed_over_again:
+            waiting = self._to_hand_over_again() + waiting
         for number, wire in waiting:
+            message = messages.parse(wire).message
             try:
-                kind = messages.parse(wire).message.kind
-                self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {kind}"))
+                self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {message.kind}"))
             except TooEarly:
                 return False  # it stays in the outbox; what it needs is on its way
+            except Replayed:
+                if not rules.is_superseded(message):
+                    raise
             self.workspace.mark_sent(number)
+        self._handed_over_again = True
         return bool(waiting)
+
+    def _to_hand_over_again(self) -> list[tuple[int, bytes]]:
+        """After a start: messages that were handed over and that a coordinator restored from a backup would miss."""
+        state = self.workspace.state()
+        return [(number, wire) for number, wire in self.workspace.sent() if rules.matters_still(state, messages.parse(wire).message)]
 
     def fetch(self, wait: float) -> bool:
         """Take in the coordinator's next messages and the bodies that they name."""
         state = self.workspace.state()
         if state.truth is not None:
             return self._fetch_bodies()
+        if not self._compared:
+            self._compare(state)
         came = self.transport.fetch(state.received, wait)
         for wire in came:
             self._take_in(messages.parse(wire))
         if came:
             self._store_sample()
         return self._fetch_bodies() or bool(came)
+
+    def _compare(self, state: rules.State) -> None:
+        """After a start: what the coordinator says it sent must be what came, or it was restored from an old backup."""
+        for wire in self.transport.fetch(0, 0.0) if state.received else ():
+            signed = messages.parse(wire)
+            if signed.message.sequence <= state.received:
+                rules.handle(self.agreement, state, signed)
+        self._compared = True
 
     def _take_in(self, signed: Signed) -> None:
         self.workspace.change(lambda now: rules.Step(rules.handle(self.agreement, now, signed)))
@@ -193,8 +216,15 @@ class Owner:
     def _assist(self, request: bytes) -> bytes:
         """One assist call: numbered and saved, carried, and the reply checked."""
         blob = blob_of(request)
-        step = self._change_unsent(lambda state: rules.asks_assist(state, blob))
-        wire, reply = self.transport.assist(signed_by(self.identity, step.messages[0]).wire, request)
+        for skip in rules.ASSIST_SKIPS:
+            step = self._change_unsent(lambda state, skip=skip: rules.asks_assist(state, blob, skip))  # type: ignore[misc]
+            try:
+                wire, reply = self.transport.assist(signed_by(self.identity, step.messages[0]).wire, request)
+                break
+            except Replayed:  # an earlier life of this workspace used the number
+                continue
+        else:
+            raise Replayed("The coordinator says that every number of an assist call has been used.")
         named = rules.check_assisted(step.state, messages.parse(wire), step.state.assist_number)
         if blob_of(reply) != named:
             raise Replayed("The body of the coordinator's reply is not the one that its message names.")
