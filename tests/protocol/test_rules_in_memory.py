@@ -15,7 +15,7 @@ import pytest
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import coordinator, facts, labels, messages, owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import Forked, NotFitting, OverBudget, Replayed, TooEarly, WrongRound, WrongSender, WrongStudy
+from blindlabel.protocol.errors import Forked, NotFitting, OverBudget, Replayed, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.messages import Signed
 
 
@@ -195,7 +195,7 @@ def test_answers_of_another_round_and_changed_answers_are_refused() -> None:
     other = body.model_copy(update={"blob": facts.blob_of(b"other")})
     with pytest.raises(Replayed):
         study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 1, 99, other)))
-    with pytest.raises(WrongRound):
+    with pytest.raises(TooEarly):
         study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 3, 99, other)))
 
 

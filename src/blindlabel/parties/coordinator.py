@@ -218,8 +218,10 @@ class Coordinator:
         questions, records = len(state.rounds[-1].asked[todo.asker]), len(state.samples[todo.peer])
         try:
             parcels = framing.unframe(bodies.read(blob))
-            with self._engine_turn:
-                answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
+            answers = np.zeros((0, records), dtype=np.bool_)
+            if questions:
+                with self._engine_turn:
+                    answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
         except (EngineError, MalformedMessage):
             self._apply(study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob))
             return

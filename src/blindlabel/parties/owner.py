@@ -17,7 +17,7 @@ from blindlabel.language.formula import Formula
 from blindlabel.parties.joining import own_identity, own_table, signed_by
 from blindlabel.protocol import framing, messages, sampling
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import Replayed, TooEarly
+from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import Blob
@@ -44,7 +44,6 @@ class Owner:
         self.terms = self.agreement.terms()
         self.engine = engine_named(self.agreement.encoding.engine)
         self._handed_over_again = False
-        self._compared = False
 
     def turn(self, wait: float = 0.0) -> bool:
         """Send, fetch, work: once each. True where anything happened; `wait` is how long to wait for the coordinator's next message."""
@@ -66,8 +65,8 @@ class Owner:
                 self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {message.kind}"))
             except TooEarly:
                 return False  # it stays in the outbox; what it needs is on its way
-            except Replayed:
-                if not rules.is_superseded(message):
+            except ProtocolError as refusal:
+                if not rules.is_superseded(message, refusal):
                     raise
             self.workspace.mark_sent(number)
         self._handed_over_again = True
@@ -75,30 +74,38 @@ class Owner:
 
     def _to_hand_over_again(self) -> list[tuple[int, bytes]]:
         """After a start: messages that were handed over and that a coordinator restored from a backup would miss."""
-        state = self.workspace.state()
-        return [(number, wire) for number, wire in self.workspace.sent() if rules.matters_still(state, messages.parse(wire).message)]
+        state, sent = self.workspace.state(), [(number, wire, messages.parse(wire).message) for number, wire in self.workspace.sent()]
+        forgotten = bool(sent) and self._is_forgotten(state)
+        return [(number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)]
+
+    def _is_forgotten(self, state: rules.State) -> bool:
+        """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked` otherwise."""
+        after = max(0, state.received - 1)
+        if not state.received or self._agrees(state, self.transport.fetch(after, 0.0)):
+            return False
+        after = 0
+        while came := self._agrees(state, self.transport.fetch(after, 0.0)):
+            after += came
+        return True
+
+    def _agrees(self, state: rules.State, wires: list[bytes]) -> int:
+        """How many of these messages are ones that came before."""
+        known = [signed for wire in wires if (signed := messages.parse(wire)).message.sequence <= state.received]
+        for signed in known:
+            rules.handle(self.agreement, state, signed)
+        return len(known)
 
     def fetch(self, wait: float) -> bool:
         """Take in the coordinator's next messages and the bodies that they name."""
         state = self.workspace.state()
         if state.truth is not None:
             return self._fetch_bodies()
-        if not self._compared:
-            self._compare(state)
         came = self.transport.fetch(state.received, wait)
         for wire in came:
             self._take_in(messages.parse(wire))
         if came:
             self._store_sample()
         return self._fetch_bodies() or bool(came)
-
-    def _compare(self, state: rules.State) -> None:
-        """After a start: what the coordinator says it sent must be what came, or it was restored from an old backup."""
-        for wire in self.transport.fetch(0, 0.0) if state.received else ():
-            signed = messages.parse(wire)
-            if signed.message.sequence <= state.received:
-                rules.handle(self.agreement, state, signed)
-        self._compared = True
 
     def _take_in(self, signed: Signed) -> None:
         self.workspace.change(lambda now: rules.Step(rules.handle(self.agreement, now, signed)))
@@ -197,6 +204,8 @@ class Owner:
         """The questions of a round over another owner's records."""
         state, bodies = self.workspace.state(), self.workspace.bodies
         formulas = list(self._formulas(round))
+        if not formulas:  # nothing is asked of this owner any more; the others' rounds still need its (empty) answers
+            return bodies.write(framing.frame([]))
         parcels = open_(self.identity, _public(state.peer(peer)), self._context("records"), bodies.read(state.records[peer].blob))
         phase = f"round {round}: ask {peer}"
         self.report(phase, 0.0)

@@ -161,6 +161,8 @@ def _records(_agreement: Agreement, state: State, signed: Signed) -> _Handled:
 def _answers(_agreement: Agreement, state: State, signed: Signed) -> _Handled:
     message, answers = signed.message, signed.message.body
     assert isinstance(answers, messages.Answers)
+    if message.round > state.round:
+        raise TooEarly(f"Answers for round {message.round}, and the study is in round {state.round}.")
     if message.round != state.round or not state.rounds:
         raise WrongRound(f"Answers for round {message.round}, and the study is in round {state.round}.")
     peer_facts(state, message.sender, answers.peer)

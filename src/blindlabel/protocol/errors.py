@@ -48,7 +48,7 @@ class WrongReceiver(ProtocolError):
 
 
 class WrongRound(ProtocolError):
-    """A message for a round that is over or has not begun."""
+    """A message for a round that is over, or of a kind that belongs to no round."""
 
     code = "round"
 

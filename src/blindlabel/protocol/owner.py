@@ -7,7 +7,7 @@
    inside a relay and carries that owner's signature, under the key that stands in the keys message.
 3. Nothing is encrypted for another owner before this owner has confirmed, out of band, the verification words of the two envelope keys.
 4. The questions of a round are fixed when the round is handed in; after that they do not change, so all other owners' records are asked
-   the same.
+   the same. A round that asks nothing of this owner is handed in from the start.
 5. Each thing is sent once: records for each other owner, answers for each round and other owner. What has been made is stored before it
    is sent, and sent again as it is after a crash.
 6. Assist calls are numbered upwards; a number is saved as used before the call is made. An owner that was restored from a backup skips the
@@ -28,7 +28,7 @@ from pydantic import Field
 from blindlabel.errors import InputError
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import Forked, MalformedMessage, NotFitting, Replayed, TooEarly, WrongSender
+from blindlabel.protocol.errors import Forked, MalformedMessage, NotFitting, ProtocolError, Replayed, TooEarly, WrongRound, WrongSender
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Shape
@@ -181,7 +181,7 @@ def _round(agreement: Agreement, state: State, message: Message) -> State:
     asked = sum(len(one.ask) for one in state.rounds) + len(places)
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
-    return state.model_copy(update={"rounds": (*state.rounds, OwnRound(ask=body.ask, tallies=body.tallies))})
+    return state.model_copy(update={"rounds": (*state.rounds, OwnRound(ask=body.ask, tallies=body.tallies, handed_in=not body.ask))})
 
 
 def _again(_agreement: Agreement, state: State, message: Message) -> State:
@@ -285,15 +285,16 @@ def asks_assist(state: State, blob: Blob, skip: int = 1) -> Step:
     return Step(state, (message,))
 
 
-def matters_still(state: State, message: Message) -> bool:
-    """Whether a message that was handed over is handed over again after a start: the coordinator may have been restored meanwhile."""
-    return state.truth is None and message.round in (0, state.round)
+def matters_still(state: State, message: Message, *, forgotten: bool) -> bool:
+    """Whether a message that was handed over is handed over again after a start, since the coordinator may have been restored meanwhile:
+    everything where it has forgotten own messages (`forgotten`), otherwise what belongs to the current round."""
+    return forgotten or (state.truth is None and message.round in (0, state.round))
 
 
-def is_superseded(message: Message) -> bool:
-    """Whether a message may be dropped when the coordinator says that it has a different one in its place: then this owner was restored
-    from a backup, and what its earlier life sent counts. A different join is another's."""
-    return message.kind != "join"
+def is_superseded(message: Message, refusal: ProtocolError) -> bool:
+    """Whether a refused message may be dropped. The coordinator has another in its place: this owner was restored from a backup, and what
+    its earlier life sent counts (a different join is another's). Or its round is over: the study was ended meanwhile."""
+    return message.kind != "join" and isinstance(refusal, (Replayed, WrongRound))
 
 
 def check_assisted(state: State, signed: Signed, number: int) -> Blob:

@@ -15,7 +15,7 @@ import numpy as np
 from blindlabel.errors import OutsideError
 from blindlabel.protocol import coordinator, facts, labels, messages, owner, sampling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import MalformedMessage, Replayed, TooEarly, WrongStudy
+from blindlabel.protocol.errors import MalformedMessage, ProtocolError, Replayed, TooEarly, WrongStudy
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import COORDINATOR, Blob
 from blindlabel.simulation.disk import Disk
@@ -142,7 +142,6 @@ class CoreOwner:
         self._key = key
         self._network = network
         self._says = says
-        self._compared = False
         self._again: set[int] | None = None
         """Numbers of messages to hand over once more; None right after a start."""
 
@@ -163,8 +162,11 @@ class CoreOwner:
         contents = self.disk.contents
         made = contents.messages
         if self._again is None:
+            forgotten = self._is_forgotten()
             numbered = [messages.parse(wire).message for _, wire in made]
-            self._again = {number for number, message in enumerate(numbered) if owner.matters_still(contents.state, message)}
+            self._again = {
+                number for number, message in enumerate(numbered) if owner.matters_still(contents.state, message, forgotten=forgotten)
+            }
         waiting = [number for number in range(len(made)) if number not in contents.sent or number in self._again]
         for number in waiting:
             if not self._deliver(messages.parse(made[number][1])):
@@ -182,15 +184,13 @@ class CoreOwner:
             self._network.post(signed.wire)
         except TooEarly:
             return False
-        except Replayed:
-            if not owner.is_superseded(signed.message):
+        except ProtocolError as refusal:
+            if not owner.is_superseded(signed.message, refusal):
                 raise
         return True
 
     def fetch(self) -> bool:
         """Take in the coordinator's messages and fetch bodies."""
-        if not self._compared:
-            self._compare()
         came = self._network.fetch(self.name, self.disk.state.received)
         for wire in came:
             state = owner.handle(self.agreement, self.disk.state, messages.parse(wire))
@@ -204,11 +204,13 @@ class CoreOwner:
                 self.disk.put(self._network.get_body(self.name, blob), blob)
         return bool(came)
 
-    def _compare(self) -> None:
-        """After a start: what the coordinator says it has sent must be what came."""
-        for wire in self._network.fetch(self.name, 0)[: self.disk.state.received]:
-            owner.handle(self.agreement, self.disk.state, messages.parse(wire))
-        self._compared = True
+    def _is_forgotten(self) -> bool:
+        """Whether the coordinator has forgotten messages that came here; what it has must be what came."""
+        found = [messages.parse(wire) for wire in self._network.fetch(self.name, 0)]
+        known = [signed for signed in found if signed.message.sequence <= self.disk.state.received]
+        for signed in known:
+            owner.handle(self.agreement, self.disk.state, signed)
+        return len(known) < self.disk.state.received
 
     def work(self) -> bool:
         """Confirm, hand in, and one piece of what the rules name."""

@@ -97,6 +97,9 @@ def _chance(seed: int, what: object) -> int:
 class Study:
     """The parties of one schedule."""
 
+    longest_storm = 60
+    """Steps for each owner."""
+
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.weather = Weather(plan.random, plan.rates or {}, plan.crash_at)
@@ -118,7 +121,7 @@ class Study:
         self.left: str | None = None
         self.forked: set[str] = set()
 
-    def restart(self, name: str) -> None:
+    def restart(self, name: str, *, crashed: bool = False) -> None:  # noqa: ARG002 (for the parties with files)
         """Start an owner again from its disk."""
         old = self.owners[name]
         self.owners[name] = CoreOwner(self.plan.agreement, old.disk, self.keys[name], self.network, self.plan.says)
@@ -126,7 +129,7 @@ class Study:
     def storm(self) -> None:
         """Turns in any order while faults happen."""
         chance = self.plan.random
-        for _ in range(chance.randrange(10, 60 * len(self.owners))):
+        for _ in range(chance.randrange(10, self.longest_storm * len(self.owners))):
             self.network.stir()
             self.disasters()
             if chance.random() < 0.3:
@@ -145,7 +148,7 @@ class Study:
         try:
             return deed()
         except Crash:
-            self.restart(name)
+            self.restart(name, crashed=True)
         except Forked:
             self.forked.add(name)
         except OutsideError:
@@ -190,13 +193,17 @@ class Study:
             if not self.present() or self.forked:
                 return True
             if not any(happened):
-                if self.left is not None and not self.coordinator.disk.state.ended:
+                if self.left is not None and not self.coordinator.known().ended:
                     self.coordinator.close()
                 elif turn > 6:
                     return False
-                for name in self.owners:
-                    self.restart(name)
+                self.rest()
         return False
+
+    def rest(self) -> None:
+        """Nobody can do anything: time passes, and everybody is started again."""
+        for name in self.owners:
+            self.restart(name)
 
 
 def run(seed: int, *, rates: dict[str, float] | None = None, crash_at: int = 0, owners: int | None = None) -> Verdict:

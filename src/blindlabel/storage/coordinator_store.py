@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,6 +106,7 @@ class CoordinatorStore:
 
     def __init__(self, home: Path, address: str | None = None) -> None:
         self.home = home
+        self.clock: Callable[[], float] = time.time
         self.database = Database(address or home / "coordinator.sqlite", tables)
 
     def bodies(self, study: str) -> Bodies:
@@ -116,7 +117,7 @@ class CoordinatorStore:
         """A new study."""
         row = {"study": state.study, "name": name, "agreement": agreement, "state": state.model_dump_json(), "version": 1}
         with self.database.write() as connection:
-            connection.execute(_study.insert().values(**row, created=time.time(), ended=False, worker="", worker_until=0.0))
+            connection.execute(_study.insert().values(**row, created=self.clock(), ended=False, worker="", worker_until=0.0))
 
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
@@ -145,7 +146,7 @@ class CoordinatorStore:
         fetchable: Iterable[tuple[str, Blob]] = (),
     ) -> bool:
         """Save the new state with everything that goes with it; False (and nothing saved) where another process was faster."""
-        now = time.time()
+        now = self.clock()
         with self.database.write() as connection:
             changed = connection.execute(
                 _study.update()
@@ -230,10 +231,11 @@ class CoordinatorStore:
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
         """Take on a study's work for some time, so that no other process does the same. It lapses by itself when the process dies."""
-        now = time.time()
+        now = self.clock()
         with self.database.write() as connection:
             row = connection.execute(sa.select(_study.c.worker, _study.c.worker_until).where(_study.c.study == study)).one_or_none()
-            if row is None or (row.worker_until >= now and row.worker != worker and not _is_dead(row.worker, worker)):
+            held = row is not None and now <= row.worker_until <= now + seconds  # later: the clock was set back, nobody holds so long
+            if row is None or (held and row.worker != worker and not _is_dead(row.worker, worker)):
                 return False
             unchanged = (_study.c.study == study, _study.c.worker == row.worker, _study.c.worker_until == row.worker_until)
             taken = connection.execute(_study.update().where(*unchanged).values(worker=worker, worker_until=now + seconds))

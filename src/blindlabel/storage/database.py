@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.storage import journal
 
 
 class Database:
@@ -42,6 +43,8 @@ class Database:
         """A transaction that may write: all of it is kept, or nothing."""
         with self.failing_with_a_sentence(), self.engine.begin() as connection:
             yield connection
+            journal.reached("before commit")
+        journal.reached("after commit")
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:

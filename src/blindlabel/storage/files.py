@@ -12,11 +12,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from blindlabel.errors import OutsideError
 from blindlabel.protocol.shape import Blob
+from blindlabel.storage import journal
 
 PIECE = 1 << 20
 """Bytes that are held in memory at once."""
@@ -51,17 +53,29 @@ def sync_folder(path: Path) -> None:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """The whole content under this name, or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # mkstemp makes files 0600
+    with failing_with_a_sentence(path.parent):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # mkstemp makes files 0600
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            journal.reached("before rename")
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+        journal.reached("after rename")
+
+
+@contextmanager
+def failing_with_a_sentence(where: Path) -> Iterator[None]:
+    """A full disk, a lost share or missing rights become a sentence."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+        yield
+    except OSError as error:
+        raise OutsideError(f"{where} cannot be written: {error.strerror or type(error).__name__}.") from error
 
 
 class Bodies:
@@ -82,21 +96,24 @@ class Bodies:
     def write(self, pieces: Iterable[bytes]) -> Blob:
         """Store a body; its name follows from its content."""
         digest, length = hashlib.blake2b(digest_size=32), 0
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for piece in pieces:
-                    digest.update(piece)
-                    length += len(piece)
-                    file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-            blob = Blob(hash=digest.hexdigest(), length=length)
-            Path(name).replace(self.path(blob))
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        sync_folder(self.folder)
+        with failing_with_a_sentence(self.folder):
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    for piece in pieces:
+                        digest.update(piece)
+                        length += len(piece)
+                        file.write(piece)
+                    file.flush()
+                    os.fsync(file.fileno())
+                blob = Blob(hash=digest.hexdigest(), length=length)
+                journal.reached("before rename")
+                Path(name).replace(self.path(blob))
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            sync_folder(self.folder)
+        journal.reached("after rename")
         return blob
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
@@ -142,15 +159,17 @@ class Bodies:
         if self.has(blob):
             return blob.length
         part = self._part(blob)
-        part.touch(mode=0o600)
-        with part.open("ab") as file:
-            for piece in pieces:
-                if here + len(piece) > blob.length:
-                    raise BodyDamaged("The body is longer than announced.")
-                file.write(piece)
-                here += len(piece)
-        if here == blob.length:
-            self._complete(blob)
+        with failing_with_a_sentence(self.folder):
+            part.touch(mode=0o600)
+            with part.open("ab") as file:
+                for piece in pieces:
+                    if here + len(piece) > blob.length:
+                        raise BodyDamaged("The body is longer than announced.")
+                    file.write(piece)
+                    here += len(piece)
+            journal.reached("after a part of a body")
+            if here == blob.length:
+                self._complete(blob)
         return here
 
     def _complete(self, blob: Blob) -> None:
@@ -161,6 +180,7 @@ class Bodies:
         if found != blob.hash:
             part.unlink()
             raise BodyDamaged("The body is not the one that was announced: its hash differs. Send it again.")
+        journal.reached("before rename")
         part.replace(self.path(blob))
         sync_folder(self.folder)
 

@@ -352,7 +352,7 @@ async def _work_for_ever(server: _Server) -> None:
         news = server.news
         try:
             done = await run_in_threadpool(_work_once, server.coordinator)
-        except OutsideError as error:
+        except Exception as error:
             log.error(json.dumps({"event": "work failed", "kind": type(error).__name__}))
             await asyncio.sleep(2)
             continue
@@ -373,4 +373,6 @@ def _work_once(coordinator: Coordinator) -> bool:
                 done |= coordinator.work(row.study)
             except WrongStudy:  # deleted meanwhile
                 continue
+            except Exception as error:  # one study's failure (a full disk, a lost key) must not stop the others; it is tried again
+                log.error(json.dumps({"event": "work failed", "study": row.study[:12], "kind": type(error).__name__}))
     return done
