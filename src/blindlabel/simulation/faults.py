@@ -42,6 +42,10 @@ class Weather:
     """Journal points passed so far."""
     calm: bool = False
 
+    def begin(self, crash_at: int = 0) -> None:
+        """The study is founded; from here on things go wrong."""
+        self.calm, self.points, self.crash_at = False, 0, crash_at
+
     def strikes(self, kind: str) -> bool:
         """Whether this kind of fault happens here and now."""
         rate = self.rates.get(kind, 0.0)

@@ -78,7 +78,7 @@ class RealStudy(Study):
         self.coordinator = self.real  # type: ignore[assignment]
         self.backups = {name: Backup(folder / name) for name in (*agreement.owners, "coordinator")}
         self.unexpected: list[str] = []
-        weather.calm = False
+        weather.begin(plan.crash_at)
 
     def restart(self, name: str, *, crashed: bool = False) -> None:
         """Start an owner again from its files."""
@@ -163,10 +163,9 @@ def run_real(
 ) -> Verdict:
     """Play and judge one schedule with real parties."""
     plan = RealPlan(seed, rates, crash_at, owners)
-    weather = Weather(plan.random, plan.rates or {}, crash_at)
+    weather = Weather(plan.random, plan.rates or {})
     with mortal(weather) as mortality:
         study = RealStudy(plan, folder, mortality, weather)
-        weather.points = 0
         if storm:
             study.storm()
         finished = study.calm()

@@ -102,7 +102,7 @@ class Study:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.weather = Weather(plan.random, plan.rates or {}, plan.crash_at)
+        self.weather = Weather(plan.random, plan.rates or {})
         self.weather.calm = True  # founding a study is not what is tested
         agreement = plan.agreement
         keys = {name: _key(plan.random) for name in (*agreement.owners, "coordinator")}
@@ -117,7 +117,7 @@ class Study:
             state = new_owner_state(agreement, name, keys["coordinator"])
             self.owners[name] = CoreOwner(agreement, Disk(state, self.weather), keys[name], self.network, plan.says)
             self.owners[name]._keep(join_step(state, keys[name], invitations[name], plan.rows[name]))
-        self.weather.calm = False
+        self.weather.begin(plan.crash_at)
         self.left: str | None = None
         self.forked: set[str] = set()
 
