@@ -195,6 +195,15 @@ def test_parquet_gives_the_same_text(tmp_path: Path) -> None:
     assert table.row(1) == {"born": "", "seen": "", "age": "", "paid": "", "member": "false", "kind": "y"}
 
 
+def test_the_kind_of_file_is_told_by_its_content_where_the_name_says_nothing(tmp_path: Path) -> None:
+    expected = Table("rows", ("7",), ("a",), (("x",),))
+    pq.write_table(pa.table({"id": [7], "a": ["x"]}), tmp_path / "rows")
+    assert read_table(tmp_path / "rows") == expected
+    assert read_table(written(tmp_path, '{"id": 7, "a": "x"}\n', "rows.txt")) == expected
+    assert read_table(written(tmp_path, "id,a\n7,x\n", "rows.txt")) == expected
+    assert read_table(written(tmp_path, "id\ta\n7\tx\n", "rows.tsv")) == expected
+
+
 def test_damaged_or_nested_parquet_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         read_table(written(tmp_path, b"PAR1 nothing else", "bad.parquet"))

@@ -36,7 +36,8 @@ def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **
     """An agreement about persons."""
     names = ["anna", "berta", "clara", "dora", "emma"][:owners]
     settings: dict[str, object] = {"sampling": {"records": records}, "encoding": {"engine": engine, "record_length": 200}}
-    return agreements.new("persons", names, list(PERSON_ATTRIBUTES), **(settings | other))
+    name = str(other.pop("name", "persons"))
+    return agreements.new(name, names, list(PERSON_ATTRIBUTES), **(settings | other))
 
 
 def write_person_tables(folder: Path, owners: int = 2, rows: int = 8, seed: int = 5) -> list[Path]:

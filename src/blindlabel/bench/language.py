@@ -48,6 +48,4 @@ def measure(size: int = 50, length: int = 148, predicates: int = 10, seed: int =
     formulas = [one.formula for one in checked if one.formula is not None]
     again = [[evaluate(formula, record) for record in records] for formula in formulas]
     last = time.perf_counter()
-    return LanguageFigures(
-        size, size, length, predicates, middle - start, end - middle, last - end, end - start, agree=answers == again
-    )
+    return LanguageFigures(size, size, length, predicates, middle - start, end - middle, last - end, end - start, agree=answers == again)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,14 +37,16 @@ def _opened(at: Path) -> Workspace:
     return Workspace.open(at)
 
 
+@contextmanager
 def _party(
     workspace: Workspace, via: str, ca: Path | None, workers: int = 1, report: Report | None = None, patience: float = 30.0
-) -> Owner:
+) -> Iterator[Owner]:
     from blindlabel.parties.connecting import connect
     from blindlabel.parties.owner import Owner
 
     transport = connect(workspace, via, authority=ca, patience=patience)
-    return Owner(workspace, transport, workers=workers, report=report, passphrase=_passphrase())
+    with closing(transport):
+        yield Owner(workspace, transport, workers=workers, report=report, passphrase=_passphrase())
 
 
 @app.command("join")
@@ -76,7 +80,8 @@ def join(
     if agreement.encoding.engine == "plain":
         say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
     try:
-        _party(workspace, via, ca, patience=3.0).send()
+        with _party(workspace, via, ca, patience=3.0) as owner:
+            owner.send()
     except Unreachable as error:
         say(f"{error} The workspace is made; `blindlabel owner run` will tell the coordinator.")
     result(str(at))
@@ -95,25 +100,24 @@ def verify(
 ) -> None:
     """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
     workspace = _opened(at)
-    owner = _party(workspace, via, ca)
-    owner.send()
-    owner.fetch(0.0)
-    state = workspace.state()
-    if state.keys is None:
-        raise InputError("The other owners have not all joined yet, so there is nothing to compare. Try again later.")
-    for peer in confirm or []:
-        owner.confirm(peer)
-    owner.send()
+    with _party(workspace, via, ca) as owner:
+        owner.send()
+        owner.fetch(0.0)
+        state = workspace.state()
+        if state.keys is None:
+            raise InputError("The other owners have not all joined yet, so there is nothing to compare. Try again later.")
+        for peer in confirm or []:
+            owner.confirm(peer)
+        owner.send()
+        words = {peer.name: owner.words(peer.name) for peer in state.keys.peers}
     confirmed = workspace.state().confirmed
-    words = {peer.name: owner.words(peer.name) for peer in state.keys.peers}
     if json:
         result_json({peer: {"words": list(said), "confirmed": peer in confirmed} for peer, said in words.items()})
         return
     for peer, said in words.items():
         result(f"{peer}: {' '.join(said)}")
-        say(
-            f"  {'confirmed' if peer in confirmed else f'when {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}'}"
-        )
+        same = f"When {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}"
+        say("  Confirmed." if peer in confirmed else f"  {same}")
 
 
 @app.command("status")
@@ -197,8 +201,8 @@ def run(
             bar.update(tasks[phase], completed=share, visible=share < 1.0)
             workspace.say(phase, share, phase)
 
-        owner = _party(workspace, via, ca, workers, report)
-        over = take_turns(owner, source, once=once, tell=say)
+        with _party(workspace, via, ca, workers, report) as owner:
+            over = take_turns(owner, source, once=once, tell=say)
     if over:
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
 

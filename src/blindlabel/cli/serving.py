@@ -35,7 +35,9 @@ def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path
         if file is not None and not file.exists():
             raise InputError(f"There is no file {file}.")
     if certificate is None and host not in ("127.0.0.1", "::1", "localhost"):
-        say("NOTE: serving without TLS beyond this machine. Tokens travel in clear; put a TLS proxy in front, or give --certificate and --key.")
+        say(
+            "NOTE: serving without TLS beyond this machine. Tokens travel in clear; put a TLS proxy in front, or give --certificate and --key."
+        )
     _log_to_stderr()
     say(f"Serving {len(coordinator.store.studies())} studies on {'https' if certificate else 'http'}://{host}:{port}. Stop with Ctrl-C.")
     config = uvicorn.Config(

@@ -28,7 +28,7 @@ def try_(
 ) -> None:
     """Try a question on records: one answer a record."""
     from blindlabel.cli.dry_run import answers_of
-    from blindlabel.engines import engine as engine_named
+    from blindlabel.engines.registry import engine_named
     from blindlabel.language import read_question, render
     from blindlabel.records.preparation import check_steps, gives_lower_case
     from blindlabel.records.preparation import prepare as prepare_row

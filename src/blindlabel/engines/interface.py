@@ -85,7 +85,9 @@ class Terms:
     records: int = 50
     """Records per owner in the sample, at most."""
     probes: int = 0
-    """Packed engine: set elements that one question may ask about (a needle is one); 0: 16, and more where `similar` or `between` are listed."""
+    """Packed engine: set elements that one question may ask about (a needle is one); 0: 16, and more where `similar` or `between` are
+    listed.
+    """
     inner_gates: int = 3
     """Packed engine: parts of one question, a level, that are worked out on their own before the last step (counts inside counts, …)."""
     inner_levels: int = 1

@@ -6,6 +6,7 @@ import importlib
 from functools import lru_cache
 
 from blindlabel.engines.interface import Engine, EngineUnavailable
+from blindlabel.errors import InputError
 
 _WHERE = {
     "plain": ("blindlabel.engines.plain", "PlainEngine"),
@@ -18,7 +19,7 @@ _WHERE = {
 def engine_named(name: str) -> Engine:
     """The engine that an agreement names; `EngineUnavailable` where it cannot be used on this machine."""
     if name not in _WHERE:
-        raise EngineUnavailable(f"There is no engine called {name!r}; there are {', '.join(_WHERE)}.")
+        raise InputError(f"There is no engine {name}; there are {', '.join(_WHERE)}.")
     module, kind = _WHERE[name]
     try:
         engine: Engine = getattr(importlib.import_module(module), kind)()

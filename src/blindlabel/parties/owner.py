@@ -46,11 +46,12 @@ class Owner:
         self._handed_over_again = False
 
     def turn(self, wait: float = 0.0) -> bool:
-        """Send, fetch, work: once each. True where anything happened; `wait` is how long to wait for the coordinator's next message."""
+        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where anything happened."""
         happened = self.send()
-        happened |= self.fetch(0.0 if happened else wait)
+        happened |= self.fetch(0.0)
         happened |= self.work()
-        return self.send() or happened
+        happened |= self.send()
+        return happened or (wait > 0 and self.fetch(wait))
 
     # Messages
 

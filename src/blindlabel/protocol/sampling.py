@@ -45,26 +45,21 @@ def uniform(size: int, wanted: int, draw: Draw = secrets.randbelow) -> tuple[int
 
 
 def blocking_keys(record: Record, attributes: Sequence[str]) -> list[str]:
-    """A row's blocking keys in clear: per attribute its sound-robust beginning of each word, and the pairs of attributes' first words."""
-    keys: list[str] = []
-    firsts = []
-    for number, attribute in enumerate(attributes):
-        words = record.attributes.get(attribute, "").lower().split()
-        keys.extend(f"{number}:{word[:5]}" for word in words[:3])
-        if words:
-            firsts.append(f"{number}:{words[0][:3]}")
-    keys.extend(f"{one}&{other}" for index, one in enumerate(firsts) for other in firsts[index + 1 :])
-    return list(dict.fromkeys(keys))
+    """A row's blocking keys in clear, the most telling first: each attribute's first word; the beginnings of two attributes' first words
+    (which outlast an error further on); further words. What is common in both tables is left out by the coordinator, not here."""
+    words = {number: record.attributes.get(attribute, "").lower().split() for number, attribute in enumerate(attributes)}
+    firsts = [(number, found[0]) for number, found in words.items() if found]
+    keys = [f"{number}:{word}" for number, word in firsts]
+    keys += [f"{a}:{one[:4]}&{b}:{two[:4]}" for index, (a, one) in enumerate(firsts) for b, two in firsts[index + 1 :]]
+    keys += [f"{number}:{word}" for number, found in words.items() for word in found[1:]]
+    return list(dict.fromkeys(keys))[:KEYS_PER_ROW]
 
 
 def keyed_hashes(records: Iterable[Record], attributes: Sequence[str], secret: bytes) -> bytes:
-    """The body of a blocking message: `KEYS_PER_ROW` hashes for each row of the table, keyed with the two owners' secret.
-
-    Keys of an attribute alone repeat often and say little; pairs of attributes are rarer. Where a row has too many, the rarer ones stay.
-    """
+    """The body of a blocking message: `KEYS_PER_ROW` hashes for each row of the table, keyed with the two owners' secret."""
     body = bytearray()
     for record in records:
-        keys = sorted(blocking_keys(record, attributes), key=lambda key: "&" not in key)[:KEYS_PER_ROW]
+        keys = blocking_keys(record, attributes)
         hashes = [hashlib.blake2b(key.encode(), key=secret, digest_size=HASH_BYTES, person=b"bl-blocking").digest() for key in keys]
         hashes += [secrets.token_bytes(HASH_BYTES) for _ in range(KEYS_PER_ROW - len(hashes))]
         body += b"".join(sorted(hashes))

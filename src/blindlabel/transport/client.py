@@ -22,7 +22,7 @@ from blindlabel.transport.interface import Moved, Unreachable
 
 PART = 8 * 2**20
 """Bytes of one request that continues a body."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
 

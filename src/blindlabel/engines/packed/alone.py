@@ -1,8 +1,8 @@
 """Evaluating a group of questions over a batch of records without any assist: linear forms, products, masks.
 
-y = Σ_clauses Π_alternatives L, where every L is one row of the product by diagonals. Absent alternatives are 1 and absent clauses 0, so all
-questions run the same steps. Every pair has a random non-zero mask, so the result is zero for yes and uniform non-zero for no; slots that are
-no pair get uniform values.
+y = Σ_clauses Π_alternatives L, where every L is one row of the product by diagonals. Absent alternatives are 1 and absent clauses 0, so
+all questions run the same steps. Every pair has a random non-zero mask, so the result is zero for yes and uniform non-zero for no; slots
+that are no pair get uniform values.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def form(public: Public, chunks: Sequence[Cipher], plans: Sequence[ClausePlan], 
     masks = np.ones((size, setting.layout.block), dtype=np.uint64)
     if alternative == 0:  # the mask of every pair rides on the first factor of the clause, at no cost
         masks = arithmetic.uniform_nonzero(masks.size, setting.ring.modulus).reshape(masks.shape)
-    total = diagonals.product(setting.ring, setting.layout, chunks, weights, masks, public.galois)
+    total = diagonals.product(setting.ring, setting.layout, chunks, weights, masks=masks, keys=public.galois)
     blocks = np.arange(setting.layout.stride) % size
     added = constants[blocks][:, None] * masks[blocks] % np.uint64(setting.ring.modulus)
     return setting.ring.add_plain(public.encryptor.zero() if total is None else total, setting.ring.slots(added.reshape(-1)))

@@ -1,8 +1,8 @@
 """Evaluating a group of questions over a batch of records with the assist.
 
-Three steps, the same for every question: (1) *units*: the probes' inner products, padded, become bits in the slots of the second ring; (2) inner
-gates, level by level; (3) the last gate, which leaves zero for yes and a uniform non-zero value for no. docs/packed-engine.md follows a
-question through them.
+Three steps, the same for every question: (1) *units*: the probes' inner products, padded, become bits in the slots of the second ring;
+(2) inner gates, level by level; (3) the last gate, which leaves zero for yes and a uniform non-zero value for no. docs/packed-engine.md
+follows a question through them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _is_zero(group: Group, request: Cipher, pad: Words, assist: Assist) -> Ciphe
     slots = np.empty_like(pad)
     slots[group.layout.slot_of_coefficient()] = pad
     pad_bits = masked.bits(slots, count)
-    reply = ask(group.public, assist, Kind.DIGITS_REQUEST, group.layout.copies, request, count)
+    reply = ask(group.public, assist, Kind.DIGITS_REQUEST, request, number=group.layout.copies, expected=count)
     differences = _weighted(group, zip(reply, masked.signs(pad_bits)), pad_bits.sum(axis=0))
     equal = masked.coefficients([(True,)], count)
     return _function(group, differences, lambda pads: masked.shifted(equal, pads[None, :])[:, 0, :], count, assist)
@@ -98,16 +98,23 @@ def gates(group: Group, bits: Sequence[Cipher], assist: Assist) -> Cipher:
         made = []
         for place in range(group.room.inner_gates):
             members = [plan.levels[level][place] if place < len(plan.levels[level]) else _NOTHING for plan in group.plans]
-            made.append(ring.to_ntt(_gate(group, units, inner, members, group.room.inner_weight, assist)))
+            made.append(ring.to_ntt(_gate(group, units, inner, members, assist, final=False)))
         inner += made
     last = [plan.final for plan in group.plans]
-    return group.bit_encryptor.sanitised(_gate(group, units, inner, last, group.room.final_weight, assist, final=True))
+    return group.bit_encryptor.sanitised(_gate(group, units, inner, last, assist, final=True))
 
 
 def _gate(
-    group: Group, units: Sequence[Cipher], inner: Sequence[Cipher], members: Sequence[Gate], degree: int, assist: Assist, *, final: bool = False
+    group: Group,
+    units: Sequence[Cipher],
+    inner: Sequence[Cipher],
+    members: Sequence[Gate],
+    assist: Assist,
+    *,
+    final: bool,
 ) -> Cipher:
     """One gate of every question."""
+    degree = group.room.final_weight if final else group.room.inner_weight
     ring, layout = group.public.setting.bit_ring, group.layout
     copy, _, question = layout.slots()
     weights = np.zeros((group.room.probes + group.room.inner_gates * group.room.inner_levels, layout.questions), dtype=np.int64)
@@ -158,7 +165,7 @@ def _function(group: Group, value: Cipher, in_powers: Callable[[Words], Words], 
     ring = group.public.setting.bit_ring
     pad = arithmetic.uniform(group.layout.degree, BIT_MODULUS)
     request = group.bit_encryptor.sanitised(ring.add_plain(value, ring.slots(pad)))
-    reply = ask(group.public, assist, Kind.POWERS_REQUEST, degree, request, degree)
+    reply = ask(group.public, assist, Kind.POWERS_REQUEST, request, number=degree, expected=degree)
     combined = in_powers(pad)
     return _weighted(group, zip(reply, combined[1:]), combined[0])
 

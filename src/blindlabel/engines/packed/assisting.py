@@ -15,6 +15,7 @@ import numpy as np
 
 from blindlabel.engines.interface import Assist, ParcelError, Terms
 from blindlabel.engines.packed import masked, parameters, parcels
+from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.layout import QuestionLayout
 from blindlabel.engines.packed.material import Public, Secret, Setting, open_secret
 from blindlabel.engines.packed.parcels import Kind, Parcel
@@ -51,7 +52,7 @@ def serve(terms: Terms, secret: bytes, request: bytes) -> bytes:
     return parcels.write(Parcel(Kind.ASSIST_REPLY, opened.study, parcel.numbers, items))
 
 
-def _digits(opened: Secret, parcel: Parcel) -> masked.Words:
+def _digits(opened: Secret, parcel: Parcel) -> Words:
     setting = opened.setting
     copies = parcel.numbers[0]
     if copies < 1 or copies & (copies - 1) or copies > setting.layout.stride:
@@ -63,7 +64,7 @@ def _digits(opened: Secret, parcel: Parcel) -> masked.Words:
     return masked.bits(slots, difference_bits(setting))
 
 
-def _powers(opened: Secret, parcel: Parcel) -> masked.Words:
+def _powers(opened: Secret, parcel: Parcel) -> Words:
     setting = opened.setting
     if parcel.numbers[0] not in degrees(setting):
         raise ParcelError("This assist request asks for a degree that the agreement does not have.")
@@ -76,7 +77,7 @@ def _powers(opened: Secret, parcel: Parcel) -> masked.Words:
 # -- the owner's end -------------------------------------------------------------------------------------------------------------------
 
 
-def ask(public: Public, assist: Assist, kind: Kind, number: int, cipher: Cipher, expected: int) -> Iterator[Cipher]:
+def ask(public: Public, assist: Assist, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
     """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
     ring = public.setting.bit_ring
     request = parcels.write(Parcel(kind, public.study, (number,), (saved(cipher),)))

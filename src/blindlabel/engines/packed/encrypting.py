@@ -1,4 +1,5 @@
-"""An owner's records become parcels. A parcel carries some of a batch's ciphertexts; its numbers say which batch, which part, how many records.
+"""An owner's records become parcels. A parcel carries some of a batch's ciphertexts; its numbers say which batch, which part, how many
+records.
 
 Numbers of a records parcel: batch, batches, part, parts, records in the batch, records in all.
 """
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 
 from blindlabel.engines.interface import ParcelError, RecordError
 from blindlabel.engines.packed import diagonals, linear, parcels
+from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.material import Public
 from blindlabel.engines.packed.parcels import Kind, Parcel
 from blindlabel.engines.packed.seal import saved
-from blindlabel.engines.packed.tables import check_record, features_of
+from blindlabel.engines.packed.tables import check_record
 from blindlabel.language.record import Record
 
 
@@ -28,11 +30,10 @@ def check_records(public: Public, records: Sequence[Record]) -> None:
         check_record(terms, record, position)
 
 
-def encrypt_batch(public: Public, records: Sequence[Record], batch: int, total: int) -> Iterator[bytes]:
-    """The parcels of one batch."""
+def encrypt_batch(public: Public, features: Words, batch: int, total: int) -> Iterator[bytes]:
+    """The parcels of one batch of feature vectors."""
     setting = public.setting
     ring, layout = setting.ring, setting.layout
-    features = features_of(setting.tables, records)
     if setting.chosen.bits is not None:
         plains = (ring.polynomial(values) for values in linear.record_polynomials(layout, features, ring.modulus))
     else:
@@ -40,7 +41,7 @@ def encrypt_batch(public: Public, records: Sequence[Record], batch: int, total: 
     for part in range(layout.parcels):
         count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
         items = tuple(saved(public.encryptor.encrypt(next(plains))) for _ in range(count))
-        numbers = (batch, layout.batches(total), part, layout.parcels, len(records), total)
+        numbers = (batch, layout.batches(total), part, layout.parcels, features.shape[0], total)
         yield parcels.write(Parcel(Kind.RECORDS, public.study, numbers, items))
 
 

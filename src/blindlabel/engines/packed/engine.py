@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, Progress, Terms
 from blindlabel.engines.packed import assisting, encrypting, evaluating, material
+from blindlabel.engines.packed import workers as several
+from blindlabel.engines.packed.tables import features_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
 
-def _quiet(phase: str, done: float) -> None:  # noqa: ARG001
+def _quiet(phase: str, done: float) -> None:
     """Nobody watches."""
 
 
@@ -40,7 +42,9 @@ class PackedEngine:
         tell = progress or _quiet
         block = opened.setting.layout.block
         for batch in range(opened.setting.layout.batches(len(records))):
-            yield from encrypting.encrypt_batch(opened, records[batch * block : (batch + 1) * block], batch, len(records))
+            part = records[batch * block : (batch + 1) * block]
+            features = several.features(terms, part, workers) if workers > 1 else features_of(opened.setting.tables, part)
+            yield from encrypting.encrypt_batch(opened, features, batch, len(records))
             tell("encrypt", min(1.0, (batch + 1) * block / len(records)))
 
     def evaluate(
@@ -56,7 +60,10 @@ class PackedEngine:
     ) -> Iterator[bytes]:
         """All questions over all records: parcels of encrypted answers, ready to leave."""
         opened = material.open_public(terms, public)
-        yield from evaluating.evaluate(opened, parcels, questions, assist, progress or _quiet)
+        tell = progress or _quiet
+        if workers > 1:
+            return several.evaluate(opened, public, parcels, questions, assist, workers=workers, progress=tell)
+        return evaluating.evaluate(opened, parcels, questions, assist, tell)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         """The coordinator's side of one assist call."""

@@ -18,7 +18,7 @@ from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed import parameters
 from blindlabel.engines.packed.probing import Probe, check_allowed, probes_of
 from blindlabel.engines.packed.tables import Tables
-from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, in_order
+from blindlabel.language.formula import Atom, Conjunction, Constant, Disjunction, Formula, Negation, in_order
 
 _LOOKUP_INPUTS = 8
 """Inputs up to which a truth table is considered."""
@@ -146,7 +146,8 @@ class _Covering:
     def _too_many(self) -> str:
         return (
             f"This question needs more parts worked out on their own than the agreement has room for ({self.room.inner_gates} parts on "
-            f"{self.room.inner_levels} levels). Write it with fewer nested counts and alternatives, or agree on more inner_gates or inner_levels."
+            f"{self.room.inner_levels} levels). Write it with fewer nested counts and alternatives, or agree on more inner_gates or "
+            "inner_levels."
         )
 
     def _needed(self, final: Gate) -> set[int]:

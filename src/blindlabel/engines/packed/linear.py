@@ -1,14 +1,14 @@
 """The linear stage with the assist: many inner products between clear weights and encrypted features, packed densely.
 
-A ciphertext of a batch holds, for record j and feature k of its stretch, the feature as coefficient of X^(j·stride − k). Multiplied by the
-polynomial Σ w_k X^k of a question's weights, the coefficient of X^(j·stride) is the inner product Σ_k w_k·feature_k of record j, for all records of
-the batch at once; all other coefficients are rubbish. A probe asks one table, so it costs a product with the few ciphertexts that its table
-touches and not with all.
+A ciphertext of a batch holds, for record j and feature k of its stretch, the feature as coefficient of X^(j·stride − k). Multiplied by
+the polynomial Σ w_k X^k of a question's weights, the coefficient of X^(j·stride) is the inner product Σ_k w_k·feature_k of record j, for
+all records of the batch at once; all other coefficients are rubbish. A probe asks one table, so it costs a product with the few
+ciphertexts that its table touches and not with all.
 
-Packing (Chen, Dai, Kim, Song 2020) merges two ciphertexts, each good at every n-th coefficient, into one that is good at every n/2-th: with a
-the automorphism X → X^(block·columns + 1), which keeps the good places of the even one and negates those of the shifted odd one,
-`even + X^s·odd + a(even − X^s·odd)` doubles the good values and cancels the rubbish between. After log2(stride) steps all coefficients are
-good and all values are multiplied by stride, which the weights undo beforehand.
+Packing (Chen, Dai, Kim, Song 2020) merges two ciphertexts, each good at every n-th coefficient, into one that is good at every n/2-th:
+with a the automorphism X → X^(block·columns + 1), which keeps the good places of the even one and negates those of the shifted odd one,
+`even + X^s·odd + a(even − X^s·odd)` doubles the good values and cancels the rubbish between. After log2(stride) steps all coefficients
+are good and all values are multiplied by stride, which the weights undo beforehand.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def inner_product(ring: Ring, layout: RecordLayout, tables: Tables, chunks: Sequ
 
 
 def pack(ring: Ring, layout: RecordLayout, columns: int, column: Callable[[int], Cipher | None], keys: Any) -> Cipher | None:
-    """One ciphertext with column i of every record at X^(record·stride + i·stride/columns); `column` makes them one by one, None where unused."""
+    """One ciphertext with column i of every record at X^(record·stride + i·stride/columns); `column` makes them one by one, None where
+    unused.
+    """
 
     def merged(first: int, step: int, count: int) -> Cipher | None:
         if count == 1:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms
-from blindlabel.engines.packed import diagonals, linear, parameters, parcels
+from blindlabel.engines.packed import diagonals, linear, noise, parameters, parcels
 from blindlabel.engines.packed.layout import QuestionLayout, RecordLayout
 from blindlabel.engines.packed.parameters import ParameterSet
 from blindlabel.engines.packed.parcels import Kind, Parcel, Study
@@ -42,14 +42,16 @@ class Setting:
 @lru_cache(maxsize=16)
 def setting_of(terms: Terms) -> Setting:
     """The setting of an agreement."""
-    if len(terms.agreement_hash) != 32:
-        raise EngineError("An agreement's hash has 32 bytes.")
-    chosen = parameters.choose(terms)
-    ring = open_ring(chosen.evaluation)
-    tables = tables_of(terms, ring.modulus)
-    if not tables.tables:
-        raise EngineError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
-    return Setting(terms, chosen, ring, tables, RecordLayout.of(terms, tables, chosen.evaluation))
+    parameters.check_terms(terms)
+    for chosen in parameters.candidates(terms):
+        ring = open_ring(chosen.evaluation)
+        tables = tables_of(terms, ring.modulus)
+        if not tables.tables:
+            raise EngineError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
+        layout = RecordLayout.of(terms, tables, chosen.evaluation)
+        if max(noise.left(terms, chosen, tables, layout).values()) <= -noise.HIDDEN:
+            return Setting(terms, chosen, ring, tables, layout)
+    raise EngineError("This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter texts.")
 
 
 @dataclass(frozen=True, eq=False)

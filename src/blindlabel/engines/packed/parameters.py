@@ -1,8 +1,9 @@
 """The named parameter sets, and which one an agreement gets.
 
-A set holds the ring in which records are encrypted and, where the assist is used, the ring in which bits are computed. Sizes of primes are in
-bits, the last being the special prime of key switching. All sets are checked against 128-bit security by SEAL when a ring is opened. The first
-prime is small (plaintext bits + 12), so that switching down to it drowns all earlier noise; docs/packed-engine.md derives every number.
+A set holds the ring in which records are encrypted and, where the assist is used, the ring in which bits are computed. Sizes of primes
+are in bits, the last being the special prime of key switching. All sets are checked against 128-bit security by SEAL when a ring is
+opened. The first prime is small (plaintext bits + 12), so that switching down to it drowns all earlier noise; docs/packed-engine.md
+derives every number.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from blindlabel.language.functions import PREDICATES
 BIT_MODULUS = 65537
 """Plaintext modulus of the ring for bits: the smallest prime with as many slots as coefficients."""
 
-_MOST_BLOCK = 1024
+_LEAST_BLOCK, _MOST_BLOCK = 8, 1024
+"""Records in a batch: fewer would let packing double the noise too often, more would leave too few columns for questions."""
 _MOST_FEATURES = 1 << 23
 """Records times features that are held in memory at once; 48 to 112 bytes each."""
 
@@ -43,9 +45,11 @@ class RingParameters:
         return 2 * self.degree * 8 * self.data_primes + 4096
 
     @property
-    def dropped_bits(self) -> int:
-        """How far switching down to the first prime shrinks the noise, at least."""
-        return sum(self.prime_bits[1:-1]) - self.data_primes  # a prime of b bits is above 2^(b-1)
+    def dropped_bits(self) -> float:
+        """How far switching down to the first prime shrinks the noise; SEAL takes the largest primes of a size, all close to the power of
+        two.
+        """
+        return sum(self.prime_bits[1:-1]) - 0.1
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,12 @@ class ParameterSet:
 _TABLE = (
     ParameterSet(
         "assisted-8192",
-        RingParameters(8192, (40, 54, 54, 54), plain_bits=28),
+        RingParameters(8192, (41, 54, 54, 54), plain_bits=29),
         RingParameters(8192, (32, 56, 56, 56), plain_modulus=BIT_MODULUS),
     ),
     ParameterSet("alone-8192-1", RingParameters(8192, (38, 46, 45, 45, 44), plain_bits=24), depth=1),
-    ParameterSet("alone-16384-3", RingParameters(16384, (42, 50, 50, 50, 50, 50, 50), plain_bits=28), depth=3),
-    ParameterSet("alone-16384-5", RingParameters(16384, (42, 48, 48, 48, 48, 48, 48, 48, 48), plain_bits=28), depth=5),
+    ParameterSet("alone-16384-3", RingParameters(16384, (42, 46, 46, 46, 46, 46, 46), plain_bits=28), depth=3),
+    ParameterSet("alone-16384-5", RingParameters(16384, (42, 45, 45, 45, 45, 45, 45, 45, 45), plain_bits=28), depth=5),
 )
 
 
@@ -80,18 +84,45 @@ def uses_assist(terms: Terms) -> bool:
     return terms.counting or terms.negation
 
 
-def choose(terms: Terms) -> ParameterSet:
-    """The set for an agreement."""
+_RANGES = {
+    "records": (1, 1_000_000),
+    "record_length": (1, 100_000),
+    "probes": (0, 512),  # more would bring the error of hashing beyond 1e-6 a label
+    "inner_gates": (0, 16),
+    "inner_levels": (0, 8),
+    "inner_weight": (0, 255),
+    "alternatives": (1, 32),
+    "clauses": (1, 16),
+}
+
+
+def check_terms(terms: Terms) -> None:
+    """Refuse terms that make no sense for this engine, with a sentence."""
+    for name, (low, high) in _RANGES.items():
+        if not low <= getattr(terms, name) <= high:
+            raise EngineError(f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}.")
+    if not 1 <= terms.limits.total_weight <= 255:
+        raise EngineError(f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255.")
+    if terms.case not in ("both", "lower"):
+        raise EngineError(f"The agreement says case = {terms.case}; the packed engine takes both or lower.")
+    if len(terms.agreement_hash) != 32:
+        raise EngineError("An agreement's hash has 32 bytes.")
+
+
+def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
+    """The sets that are deep enough for an agreement, cheapest first; `material.setting_of` takes the first whose noise is hidden well
+    enough.
+    """
     if uses_assist(terms):
-        return _TABLE[0]
+        return _TABLE[:1]
     needed = (alternatives(terms) - 1).bit_length()
-    for candidate in _TABLE[1:]:
-        if needed <= candidate.depth:
-            return candidate
-    raise EngineError(
-        f"The packed engine multiplies out at most {1 << _TABLE[-1].depth} alternatives without the assist, and this agreement wants "
-        f"{alternatives(terms)}. Ask for fewer, or allow counting or negation."
-    )
+    found = tuple(candidate for candidate in _TABLE[1:] if needed <= candidate.depth)
+    if not found:
+        raise EngineError(
+            f"The packed engine multiplies out at most {1 << _TABLE[-1].depth} alternatives without the assist, and this agreement wants "
+            f"{alternatives(terms)}. Agree on fewer, or allow counting or negation."
+        )
+    return found
 
 
 # -- public limits that follow from the terms ------------------------------------------------------------------------------------------
@@ -142,4 +173,4 @@ def block(terms: Terms, features: int, degree: int) -> int:
     """Records evaluated together, a power of two."""
     wanted = 1 << max(0, terms.records - 1).bit_length()
     room = 1 << max(0, (_MOST_FEATURES // max(features, 1)).bit_length() - 1)
-    return max(1, min(wanted, room, _MOST_BLOCK * degree // 8192))
+    return max(_LEAST_BLOCK, min(wanted, room, _MOST_BLOCK)) * degree // 8192

@@ -1,8 +1,8 @@
 """First stage of compiling: a formula's predicates become probes, each one element asked of one table.
 
-`lower` and `upper` are resolved here. A text in upper case is not encoded: an element without small paired letters is in the upper-case view
-exactly when its lower-case form is in the lower-case one, and an element with such a letter never is (see `blindlabel.language.case`; every
-family builds its elements character by character, so this carries over to all of them).
+`lower` and `upper` are resolved here. A text in upper case is not encoded: an element without small paired letters is in the upper-case
+view exactly when its lower-case form is in the lower-case one, and an element with such a letter never is (see
+`blindlabel.language.case`; every family builds its elements character by character, so this carries over to all of them).
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def check_allowed(terms: Terms, formula: Formula) -> None:
     """Refuse operators that the agreement switches off."""
     for node in in_order(formula):
         if isinstance(node, Negation) and not terms.negation:
-            raise QuestionError("This agreement does not allow negation (!, choose). Rewrite the question without it, or agree on negation.")
+            raise QuestionError(
+                "This agreement does not allow negation (!, choose). Rewrite the question without it, or agree on negation."
+            )
         if isinstance(node, Count) and not terms.counting:
             raise QuestionError("This agreement does not allow counting (+, common_words). Rewrite the question, or agree on counting.")
 

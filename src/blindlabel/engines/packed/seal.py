@@ -22,7 +22,7 @@ from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.parameters import RingParameters
 
 try:
-    import tenseal.sealapi as sealapi
+    from tenseal import sealapi
 except ImportError as problem:  # pragma: no cover - the package requires it
     raise EngineUnavailable("The packed engine needs the package tenseal, which cannot be imported here.") from problem
 

@@ -213,7 +213,7 @@ def interpolate(points: Words, values: Words, modulus: int) -> Words:
         master[:, : i + 2] = shifted % t
     slope = np.zeros_like(points)  # the derivative of the product at each point
     for k in range(count, 0, -1):
-        slope = (slope * points + np.uint64(k) * master[:, k : k + 1]) % t
+        slope = np.asarray((slope * points + np.uint64(k) * master[:, k : k + 1]) % t, dtype=np.uint64)
     weights = values * arithmetic.inverse(slope, modulus) % t
     result = np.empty((rows, count), dtype=np.uint64)
     quotient = np.zeros_like(points)  # the product divided by (x - point), from the top coefficient down

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs the gates engine's tests where OpenFHE is: in .venv-gates, which is made first. Says plainly when this machine cannot, and then
+# succeeds, since the engine is optional; the circuits' own tests need no OpenFHE and run with all others.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if scripts/gates-environment.sh; then
+    exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src .venv-gates/bin/python -m pytest -p no:cacheprovider tests/engines/gates/test_gates_openfhe.py "$@"
+else
+    code=$?
+    [ "$code" = 4 ] || exit "$code"
+    echo "The OpenFHE tests of the gates engine were NOT RUN on this machine." >&2
+fi

@@ -1,0 +1,140 @@
+"""From questions to one netlist over a record's bits, and the reasons why a question cannot be asked.
+
+All questions of a call share the netlist, so a character that two needles have at the same position is compared once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blindlabel.engines.gates import predicates
+from blindlabel.engines.gates.circuit import Literal, Netlist, all_of, any_of, negated
+from blindlabel.engines.gates.layout import NUMBER_OFFSET, Field, Layout
+from blindlabel.engines.gates.predicates import TextCircuits
+from blindlabel.engines.interface import QuestionError, Terms
+from blindlabel.language import words
+from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, in_order
+from blindlabel.language.functions import PREDICATES, Clear
+
+_FIELD_OF = {"sounds_like": "sounds", "between": "number"}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The netlist of some questions, and the literal of each one's answer."""
+
+    netlist: Netlist
+    answers: tuple[Literal, ...]
+
+    @property
+    def gates(self) -> int:
+        """Two-input gates for all answers about one record."""
+        return self.netlist.gate_count(self.answers)
+
+
+def refusal(terms: Terms, question: Formula) -> str | None:
+    """Why this question cannot be asked under these terms; None where it can."""
+    layout = Layout.of(terms)
+    for node in in_order(question):
+        if isinstance(node, Count) and not terms.counting:
+            return "The agreement does not allow counting."
+        if isinstance(node, Negation) and not terms.negation:
+            return "The agreement does not allow negation."
+        if isinstance(node, Atom):
+            if node.function not in terms.functions:
+                return f"The agreement does not allow {node.function}."
+            if node.function not in _CIRCUITS:
+                return f"The gates engine has no circuit for {node.function}; the packed engine can answer it."
+            if layout.field(_FIELD_OF.get(node.function, "text"), node.view.attribute) is None:
+                what = "the whole record" if node.view.attribute is None else f'the attribute "{node.view.attribute}"'
+                return f"The agreement does not encode {what}, so {node.function} cannot look at it."
+    return None
+
+
+def compiled(terms: Terms, questions: Sequence[Formula]) -> Compiled:
+    """One netlist that answers all questions about one record."""
+    for number, question in enumerate(questions, start=1):
+        reason = refusal(terms, question)
+        if reason is not None:
+            raise QuestionError(f"Question {number}: {reason}")
+    build = _Build(Layout.of(terms))
+    return Compiled(build.netlist, tuple(build.formula(question) for question in questions))
+
+
+class _Build:
+    """The netlist under construction, with one set of text circuits a field."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.netlist = Netlist()
+        self.texts: dict[Field, TextCircuits] = {}
+
+    def formula(self, formula: Formula) -> Literal:
+        values: dict[int, Literal] = {}
+        for node in in_order(formula):
+            if isinstance(node, Constant):
+                value = self.netlist.constant(node.value)
+            elif isinstance(node, Atom):
+                value = self.atom(node)
+            elif isinstance(node, Negation):
+                value = negated(values[id(node.part)])
+            else:
+                parts = [values[id(part)] for part in node.parts]
+                if isinstance(node, Conjunction):
+                    value = all_of(self.netlist, parts)
+                elif isinstance(node, Disjunction):
+                    value = any_of(self.netlist, parts)
+                else:
+                    value = predicates.within(self.netlist, predicates.total(self.netlist, node.weights, parts), node.low, node.high)
+            values[id(node)] = value
+        return values[id(formula)]
+
+    def atom(self, atom: Atom) -> Literal:
+        decided = PREDICATES[atom.function].always(atom.arguments)
+        return _CIRCUITS[atom.function](self, atom) if decided is None else self.netlist.constant(decided)
+
+    def field(self, atom: Atom) -> Field:
+        field = self.layout.field(_FIELD_OF.get(atom.function, "text"), atom.view.attribute)
+        if field is None:
+            raise QuestionError(f"The agreement does not encode what {atom.function} looks at.")
+        return field
+
+    def text(self, atom: Atom) -> TextCircuits:
+        field = self.field(atom)
+        if field not in self.texts:
+            literals = [self.netlist.input(field.start + place) for place in range(field.size)]
+            self.texts[field] = TextCircuits(self.netlist, [literals[i : i + 8] for i in range(0, field.size, 8)])
+        return self.texts[field]
+
+    def sounds_like(self, atom: Atom) -> Literal:
+        return self.text(atom).has_word(words.phonetic_code(_needle(atom)), "exact")
+
+    def between(self, atom: Atom) -> Literal:
+        field = self.field(atom)
+        *number, present = [self.netlist.input(field.start + place) for place in range(field.size)]
+        low, high = (words.hundredths(Fraction(bound)) + NUMBER_OFFSET for bound in atom.arguments[:2])
+        return self.netlist.and_(present, predicates.within(self.netlist, number, low, high))
+
+
+def _needle(atom: Atom) -> str:
+    return str(atom.arguments[0])
+
+
+def _distance(argument: Clear) -> int:
+    return int(argument)
+
+
+_CIRCUITS: dict[str, Callable[[_Build, Atom], Literal]] = {
+    "is_in": lambda build, atom: build.text(atom).is_in(_needle(atom), atom.view.case),
+    "starts_with": lambda build, atom: build.text(atom).starts_with(_needle(atom), atom.view.case),
+    "ends_with": lambda build, atom: build.text(atom).ends_with(_needle(atom), atom.view.case),
+    "equals": lambda build, atom: build.text(atom).equals(_needle(atom), atom.view.case),
+    "has_word": lambda build, atom: build.text(atom).has_word(_needle(atom), atom.view.case),
+    "is_empty": lambda build, atom: build.text(atom).is_empty(),
+    "similar": lambda build, atom: build.text(atom).similar(_needle(atom), _distance(atom.arguments[1]), atom.view.case),
+    "sounds_like": _Build.sounds_like,
+    "between": _Build.between,
+}
+"""The circuit of every predicate. A new predicate without an entry here is refused with a sentence."""

@@ -1,0 +1,197 @@
+"""All calls into OpenFHE. Nothing else in the project imports it, and importing this module does not either.
+
+BinFHE with the parameter set STD128 and the GINX bootstrapping, public-key encryption in the small dimension (ciphertexts of the large one
+do not decrypt reliably under the context's public key). OpenFHE switches a public-key encryption to the small dimension with the
+key-switching key, so encrypting needs the same 0.9 GB key that the gates need, and there is one public key for both. OpenFHE's BinFHE
+classes are written and read as files only, so everything passes through a private temporary folder, in memory where the machine has one.
+
+Only two-input gates: the three- and four-input ones work on other plaintext moduli, where `EvalNOT` is silently wrong, and four-input gates
+on plain STD128 were wrong 2 times in 2,000.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import struct
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blindlabel.engines.gates.parcels import DIMENSION, MODULUS_BITS, Values, packed_values, squeezed, unpacked_values, unsqueeze
+from blindlabel.engines.interface import EngineUnavailable, ParcelError
+
+Ciphertext = Any
+"""An LWECiphertext; OpenFHE's Python module has no types."""
+
+_MODULUS = 1 << MODULUS_BITS
+_PLAINTEXT_MODULUS = 4
+
+
+def openfhe() -> Any:
+    """The library, or EngineUnavailable with what it needs."""
+    # One thread: OpenMP's threads do not survive a fork, and the parallel evaluation forks.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        import openfhe as module  # noqa: PLC0415
+
+        module.BinFHEContext  # noqa: B018
+    except (ImportError, AttributeError) as error:
+        raise EngineUnavailable(
+            "The gates engine needs the library openfhe, which imports under Python 3.10 on 64-bit Linux with glibc 2.35 or newer "
+            "(Ubuntu 22.04, Debian 12), or under Python 3.12 with a C++ library as new as Ubuntu 24.04's; "
+            f"this is Python {platform.python_version()} on {sys.platform} ({error}). `make gates` makes an environment for it."
+        ) from error
+    return module
+
+
+@contextmanager
+def _folder(size: int = 0) -> Iterator[Path]:
+    """A private folder for OpenFHE's files, in memory where that has room for twice the size."""
+    memory = Path("/dev/shm")  # noqa: S108 - a private folder is made inside it
+    room = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 * size + 2**24
+    with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=memory if room else None) as name:
+        yield Path(name)
+
+
+class Context:
+    """The parameter set, and the way between ciphertexts and plain numbers. With a public key it implements `Gates[Ciphertext]`."""
+
+    def __init__(self) -> None:
+        self.module = openfhe()
+        self.context = self.module.BinFHEContext()
+        self.context.GenerateBinFHEContext(self.module.STD128, self.module.GINX)
+        self._head, self._tail = self._layout()
+
+    # -- gates --------------------------------------------------------------------------------------------------------------------------
+
+    def constant(self, value: bool) -> Ciphertext:
+        return self.context.EvalConstant(value)
+
+    def not_(self, a: Ciphertext) -> Ciphertext:
+        return self.context.EvalNOT(a)
+
+    def and_(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
+        return self.context.EvalBinGate(self.module.AND, a, b)
+
+    def or_(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
+        return self.context.EvalBinGate(self.module.OR, a, b)
+
+    def xor(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
+        return self.context.EvalBinGate(self.module.XOR, a, b)
+
+    def xnor(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
+        return self.context.EvalBinGate(self.module.XNOR, a, b)
+
+    # -- keys ---------------------------------------------------------------------------------------------------------------------------
+
+    def make_keys(self) -> tuple[bytes, bytes]:
+        """New keys: the public one (squeezed), and the secret one. The context keeps the public one."""
+        secret = self.context.KeyGen()
+        self.context.BTKeyGen(secret, self.module.PUB_ENCRYPT)
+        with _folder(2**30) as folder:
+            self._write(folder / "public", self.context.GetBTKey())
+            return squeezed(folder / "public"), self._written(secret)
+
+    def load_public_key(self, key: memoryview) -> None:
+        """Make encryption and the gates work."""
+        with _folder(2**30) as folder:
+            unsqueeze(key, folder / "public")
+            self.context.BTKeyLoad(self._read(folder / "public", self.module.DeserializeBinFHEBTKey))
+
+    def secret_key(self, key: bytes | memoryview) -> Any:
+        """The key that `decrypt` takes."""
+        with _folder() as folder:
+            (folder / "secret").write_bytes(key)
+            return self._read(folder / "secret", self.module.DeserializeLWEPrivateKey)
+
+    def encrypt(self, bit: bool) -> Ciphertext:
+        """One bit. Never call this in two processes forked from one: they would share the state of OpenFHE's random numbers."""
+        return self.context.Encrypt(self.context.GetPublicKey(), int(bit), self.module.SMALL_DIM)
+
+    def decrypt(self, key: Any, ciphertext: Ciphertext) -> bool:
+        """The bit."""
+        return bool(self.context.Decrypt(key, ciphertext))
+
+    # -- ciphertexts as numbers ---------------------------------------------------------------------------------------------------------
+
+    def values_of(self, ciphertexts: list[Ciphertext]) -> Values:
+        """One row a ciphertext."""
+        rows = np.empty((len(ciphertexts), DIMENSION + 1), dtype=np.uint16)
+        with _folder() as folder:
+            for row, ciphertext in zip(rows, ciphertexts):
+                self._write(folder / "ciphertext", ciphertext)
+                raw = (folder / "ciphertext").read_bytes()
+                row[:DIMENSION] = np.frombuffer(raw, dtype="<u8", offset=len(self._head), count=DIMENSION)
+                row[DIMENSION] = np.frombuffer(raw, dtype="<u8", offset=len(raw) - 16, count=1)[0]
+        return rows
+
+    def ciphertexts_of(self, values: Values) -> list[Ciphertext]:
+        """The reverse."""
+        ciphertexts = []
+        with _folder() as folder:
+            for row in values:
+                body = struct.pack("<QQ", int(row[DIMENSION]), _PLAINTEXT_MODULUS)
+                (folder / "ciphertext").write_bytes(self._head + row[:DIMENSION].astype("<u8").tobytes() + self._tail + body)
+                ciphertexts.append(self._read(folder / "ciphertext", self.module.DeserializeLWECiphertext))
+        return ciphertexts
+
+    def packed(self, ciphertexts: list[Ciphertext]) -> bytes:
+        """Ciphertexts as they travel."""
+        return packed_values(self.values_of(ciphertexts))
+
+    def unpacked(self, packed: bytes, count: int) -> list[Ciphertext]:
+        """The reverse."""
+        return self.ciphertexts_of(unpacked_values(packed, count))
+
+    def serialized_size(self, ciphertext: Ciphertext) -> int:
+        """The bytes that OpenFHE itself writes for one."""
+        return len(self._written(ciphertext))
+
+    def _layout(self) -> tuple[bytes, bytes]:
+        """What OpenFHE writes before and behind a ciphertext's vector, learnt from a constant whose numbers are known."""
+        raw = self._written(self.constant(True))
+        vector = struct.pack("<Q", DIMENSION) + bytes(8 * DIMENSION)
+        start = raw.find(vector)
+        tail = raw[start + len(vector) :]
+        expected = struct.pack("<QQQ", _MODULUS, _MODULUS // _PLAINTEXT_MODULUS, _PLAINTEXT_MODULUS)
+        sizes = (int(self.context.Getn()), int(self.context.Getq()))
+        if start < 0 or not tail.endswith(expected) or sizes != (DIMENSION, _MODULUS):
+            raise EngineUnavailable(
+                f"This version of openfhe ({getattr(self.module, '__version__', 'unknown')}) has other parameters or another ciphertext "
+                "layout than blindlabel knows; install the version in constraints-gates.txt."
+            )
+        return raw[: start + 8], tail[:-16]
+
+    # -- files --------------------------------------------------------------------------------------------------------------------------
+
+    def _write(self, path: Path, thing: Any) -> None:
+        if not self.module.SerializeToFile(str(path), thing, self.module.BINARY):
+            raise EngineUnavailable(f"OpenFHE could not write to {path.parent}; is there room?")
+
+    def _written(self, thing: Any) -> bytes:
+        with _folder() as folder:
+            self._write(folder / "thing", thing)
+            return (folder / "thing").read_bytes()
+
+    def _read(self, path: Path, read: Any) -> Any:
+        try:
+            thing, done = read(str(path), self.module.BINARY)
+        except RuntimeError as error:
+            raise ParcelError(f"OpenFHE cannot read a key or ciphertext: {error}") from error
+        if not done:
+            raise ParcelError("OpenFHE cannot read a key or ciphertext.")
+        return thing
+
+
+@lru_cache(maxsize=1)
+def context() -> Context:
+    """One context a process for what needs no public key."""
+    return Context()

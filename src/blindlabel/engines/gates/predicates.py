@@ -1,0 +1,250 @@
+"""The engine's own circuits: a clear needle against an encrypted text of public, padded length.
+
+A character is eight bits: seven of ASCII, and one that is set exactly for padding (whose other bits are zero), so that where a text ends
+costs no gate. A clear needle needs no XNOR: a bit is taken as it is or negated, which is free. Ignoring case is free too: a letter is asked
+without the bit that tells its two forms apart. Everything is built in one netlist, which shares equal gates between the needles of all
+questions.
+
+Not here: what the record's owner computes before encrypting (phonetic codes, the first number), see `layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from blindlabel.engines.gates.circuit import FALSE, Literal, Netlist, all_of, any_of, negated
+from blindlabel.language import case, words
+from blindlabel.language.families import is_blank
+from blindlabel.language.record import Case
+
+PADDING_BIT = 7
+ASCII = tuple(map(chr, range(128)))
+
+_SEEN_AS: dict[Case, Callable[[str], str]] = {"exact": lambda text: text, "lower": case.lower, "upper": case.upper}
+
+
+@lru_cache(maxsize=1024)
+def codes_seen_as(character: str, seen: Case) -> frozenset[int]:
+    """The ASCII characters that look like this one in the given case: none, one, or a letter's two forms."""
+    return frozenset(code for code, other in enumerate(ASCII) if _SEEN_AS[seen](other) == character)
+
+
+WORD_CODES = frozenset(code for code, character in enumerate(ASCII) if words.is_word_character(character))
+BLANK_CODES = frozenset(code for code, character in enumerate(ASCII) if is_blank(character))
+
+
+@dataclass
+class TextCircuits:
+    """The predicates of one encrypted text: `bits[position][place]`, place 0 the least significant, place 7 padding."""
+
+    netlist: Netlist
+    bits: Sequence[Sequence[Literal]]
+    _known: dict[tuple[int, frozenset[int]], Literal] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        """The public length."""
+        return len(self.bits)
+
+    # -- characters ---------------------------------------------------------------------------------------------------------------------
+
+    def has_one_of(self, position: int, codes: frozenset[int]) -> Literal:
+        """Whether the character at a position is one of these. False behind the end of the text, and at padding."""
+        if not 0 <= position < self.length or not codes:
+            return FALSE
+        key = (position, codes)
+        if key not in self._known:
+            cube = _cube(codes)
+            self._known[key] = self._decided(position, 6, codes) if cube is None else self._agrees(position, *cube)
+            if 0 in codes:
+                self._known[key] = self.netlist.and_(self._known[key], negated(self.bits[position][PADDING_BIT]))
+        return self._known[key]
+
+    def _agrees(self, position: int, fixed: int, value: int) -> Literal:
+        """Whether the fixed bits are those of the value. Low and high bits apart, so that characters share their halves."""
+        halves = []
+        for places in (range(4), range(4, 7)):
+            literals = [self._wanted(position, place, value) for place in places if fixed >> place & 1]
+            halves.append(all_of(self.netlist, literals))
+        return self.netlist.and_(*halves)
+
+    def _wanted(self, position: int, place: int, value: int) -> Literal:
+        bit = self.bits[position][place]
+        return bit if value >> place & 1 else negated(bit)
+
+    def _decided(self, position: int, place: int, codes: frozenset[int]) -> Literal:
+        """A set of characters by deciding bit after bit from the highest; the netlist folds what is equal or constant."""
+        if place < 0 or not codes:
+            return self.netlist.constant(bool(codes))
+        highs = frozenset(code & ~(1 << place) for code in codes if code >> place & 1)
+        lows = frozenset(code for code in codes if not code >> place & 1)
+        high, low = self._decided(position, place - 1, highs), self._decided(position, place - 1, lows)
+        bit = self.bits[position][place]
+        if high == low:
+            return high
+        if high == negated(low):
+            return self.netlist.xor(bit, low)
+        if lows <= highs:  # one branch holds the other: a gate less
+            return self.netlist.or_(low, self.netlist.and_(bit, high))
+        if highs <= lows:
+            return self.netlist.or_(high, self.netlist.and_(negated(bit), low))
+        return self.netlist.or_(self.netlist.and_(bit, high), self.netlist.and_(negated(bit), low))
+
+    def ended_at(self, position: int) -> Literal:
+        """Whether the text has at most this many characters."""
+        return self.netlist.constant(True) if position >= self.length else self.bits[position][PADDING_BIT]
+
+    def _is_word_character(self, position: int) -> Literal:
+        return self.has_one_of(position, WORD_CODES)
+
+    # -- needles ------------------------------------------------------------------------------------------------------------------------
+
+    def occurs_at(self, position: int, needle: str, seen: Case) -> Literal:
+        """Whether the needle stands at this position."""
+        if position + len(needle) > self.length:
+            return FALSE
+        return all_of(self.netlist, [self.has_one_of(position + i, codes_seen_as(character, seen)) for i, character in enumerate(needle)])
+
+    def is_in(self, needle: str, seen: Case) -> Literal:
+        """The needle at any position. A position behind the text's end is padding, which no character equals."""
+        return any_of(self.netlist, [self.occurs_at(position, needle, seen) for position in self._places_for(needle)])
+
+    def starts_with(self, needle: str, seen: Case) -> Literal:
+        return self.occurs_at(0, needle, seen)
+
+    def ends_with(self, needle: str, seen: Case) -> Literal:
+        return any_of(
+            self.netlist,
+            [
+                self.netlist.and_(self.occurs_at(position, needle, seen), self.ended_at(position + len(needle)))
+                for position in self._places_for(needle)
+            ],
+        )
+
+    def equals(self, value: str, seen: Case) -> Literal:
+        return self.netlist.and_(self.occurs_at(0, value, seen), self.ended_at(len(value)))
+
+    def has_word(self, word: str, seen: Case) -> Literal:
+        """The needle where no word character stands before or behind it."""
+        return any_of(
+            self.netlist,
+            [
+                all_of(
+                    self.netlist,
+                    [
+                        self.occurs_at(position, word, seen),
+                        negated(self._is_word_character(position - 1)),
+                        negated(self._is_word_character(position + len(word))),
+                    ],
+                )
+                for position in self._places_for(word)
+            ],
+        )
+
+    def is_empty(self) -> Literal:
+        """Only blanks, bars and padding."""
+        return all_of(
+            self.netlist,
+            [self.netlist.or_(self.has_one_of(position, BLANK_CODES), self.bits[position][PADDING_BIT]) for position in range(self.length)],
+        )
+
+    def _places_for(self, needle: str) -> range:
+        return range(self.length - len(needle) + 1)
+
+    # -- edit distance ------------------------------------------------------------------------------------------------------------------
+
+    def similar(self, word: str, distance: int, seen: Case) -> Literal:
+        """Some word of the text within this edit distance: an automaton whose states are (letters of the word done, errors made)."""
+        if len(word) > words.SIMILAR_WORD_LENGTH:
+            return self.has_word(word, seen)
+        netlist = self.netlist
+        states = [[FALSE] * (len(word) + 1) for _ in range(distance + 1)]
+        found = []
+        for position in range(self.length):
+            begins = negated(self._is_word_character(position - 1))
+            before = [
+                [netlist.or_(state, begins) if done <= errors else state for done, state in enumerate(row)]
+                for errors, row in enumerate(states)
+            ]
+            states = self._next_states(before, position, word, seen)
+            ends = negated(self._is_word_character(position + 1))
+            accepted = netlist.and_(any_of(netlist, [row[-1] for row in states]), ends)
+            found.append(netlist.and_(accepted, negated(self._overlong_word_to(position, len(word) + distance))))
+        return any_of(netlist, found)
+
+    def _next_states(self, before: list[list[Literal]], position: int, word: str, seen: Case) -> list[list[Literal]]:
+        netlist = self.netlist
+        inside = self._is_word_character(position)
+        states: list[list[Literal]] = []
+        for errors, row in enumerate(before):
+            states.append([])
+            for done in range(len(row)):
+                ways = []
+                if done:
+                    ways.append(netlist.and_(row[done - 1], self.has_one_of(position, codes_seen_as(word[done - 1], seen))))
+                if errors:  # a character too much, a wrong one, or (without moving on in the text) one left out
+                    wrong = [before[errors - 1][done]] + ([before[errors - 1][done - 1]] if done else [])
+                    ways.append(netlist.and_(inside, any_of(netlist, wrong)))
+                    if done:
+                        ways.append(states[errors - 1][done - 1])
+                states[errors].append(any_of(netlist, ways))
+        return states
+
+    def _overlong_word_to(self, position: int, longest: int) -> Literal:
+        """Whether a word of more than the longest comparable length ends here; only asked where such a word could be accepted."""
+        limit = words.SIMILAR_WORD_LENGTH
+        if longest <= limit or position < limit:
+            return FALSE
+        return all_of(self.netlist, [self._is_word_character(position - i) for i in range(limit + 1)])
+
+
+@lru_cache(maxsize=1024)
+def _cube(codes: frozenset[int]) -> tuple[int, int] | None:
+    """(fixed places, value) where the set is one character, or a letter in both forms; else None."""
+    first = min(codes)
+    if len(codes) == 1:
+        return 0x7F, first
+    if codes == {first, first | 0x20} and not first & 0x20:
+        return 0x7F ^ 0x20, first
+    return None
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------------------------
+
+
+def at_least(netlist: Netlist, number: Sequence[Literal], bound: int) -> Literal:
+    """Whether an unsigned number (least significant bit first) is at least a clear bound: at most one gate a bit."""
+    if bound <= 0:
+        return netlist.constant(True)
+    if bound >> len(number):
+        return FALSE
+    result = netlist.constant(True)
+    for place, bit in enumerate(number):
+        result = netlist.and_(bit, result) if bound >> place & 1 else netlist.or_(bit, result)
+    return result
+
+
+def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Literal]) -> list[Literal]:
+    """The sum of the weights of the true bits, least significant bit first, by full adders on columns of equal value."""
+    columns: list[list[Literal]] = [[] for _ in range(sum(weights).bit_length())]
+    for weight, bit in zip(weights, bits):
+        for place in range(weight.bit_length()):
+            if weight >> place & 1:
+                columns[place].append(bit)
+    for place, column in enumerate(columns):
+        while len(column) > 1:
+            first, second = column.pop(0), column.pop(0)
+            third = column.pop(0) if column else FALSE
+            half = netlist.xor(first, second)
+            column.append(netlist.xor(half, third))
+            carry = netlist.or_(netlist.and_(first, second), netlist.and_(half, third))
+            if place + 1 < len(columns):
+                columns[place + 1].append(carry)
+    return [column[0] if column else FALSE for column in columns]
+
+
+def within(netlist: Netlist, number: Sequence[Literal], low: int, high: int) -> Literal:
+    """Whether low <= number <= high."""
+    return netlist.and_(at_least(netlist, number, low), negated(at_least(netlist, number, high + 1)))

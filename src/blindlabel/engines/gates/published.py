@@ -1,0 +1,98 @@
+"""The publication's own circuits, gate for gate: both the needle and the text are encrypted, character by character, eight bits each.
+
+Written as printed in its algorithms "Commonly-used Functions" and "Functions using BinFHE scheme", with two corrections: `byte_equal` uses
+XNOR (XOR is printed, which asks for different bits), and positions are counted from 0 (the printed `b[j+i]` with both from 1 skips the
+first character and runs past the last). Nothing is shared or folded here: this is the yardstick of the comparison, and it works on unpadded
+texts because the publication does not hide lengths. The engine's own circuits are in `predicates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blindlabel.engines.gates.circuit import Bit, Gates
+
+Byte = Sequence[Bit]
+"""Eight bits of a character, the most significant first: "C" is 01000011."""
+
+
+def bits_of(text: str) -> list[list[bool]]:
+    """A text as the matrix that the publication encrypts; only ASCII has one byte a character."""
+    return [[bool(code >> (7 - place) & 1) for place in range(8)] for code in text.encode("ascii")]
+
+
+def byte_equal(gates: Gates[Bit], a: Sequence[Bit], b: Sequence[Bit]) -> Bit:
+    """Whether two characters are the same: 8 XNOR and 8 AND."""
+    result = gates.constant(True)
+    for place in range(8):
+        result = gates.and_(result, gates.xnor(a[place], b[place]))
+    return result
+
+
+def is_in(gates: Gates[Bit], a: Sequence[Sequence[Bit]], b: Sequence[Sequence[Bit]]) -> Bit:
+    """Whether `a` occurs in `b`: every position is tried, since leaving early would show where."""
+    result = gates.constant(False)
+    for j in range(len(b) - len(a) + 1):
+        here = gates.constant(True)
+        for i in range(len(a)):
+            here = gates.and_(here, byte_equal(gates, a[i], b[j + i]))
+        result = gates.or_(result, here)
+    return result
+
+
+def is_in_gates(needle: int, text: int) -> int:
+    """Gates of `is_in` by formula: 17 a character and position, and one OR a position."""
+    return max(0, text - needle + 1) * (17 * needle + 1)
+
+
+def choose(gates: Gates[Bit], condition: Bit, a: Sequence[Bit], b: Sequence[Bit]) -> list[Bit]:
+    """The printed ternary, condition * (a - b) + b, modulo two and bit by bit: 3 gates a bit."""
+    return [gates.xor(gates.and_(condition, gates.xor(one, other)), other) for one, other in zip(a, b)]
+
+
+def greater(gates: Gates[Bit], byte: Sequence[Bit], bound: int) -> Bit:
+    """Whether a character's code is above a clear bound: one gate a bit, from the last bit up."""
+    result = gates.constant(False)
+    for place in range(7, -1, -1):
+        result = gates.and_(byte[place], result) if bound >> (7 - place) & 1 else gates.or_(byte[place], result)
+    return result
+
+
+def less(gates: Gates[Bit], byte: Sequence[Bit], bound: int) -> Bit:
+    """Whether a character's code is below a clear bound."""
+    result = gates.constant(False)
+    for place in range(7, -1, -1):
+        turned = gates.not_(byte[place])
+        result = gates.or_(turned, result) if bound >> (7 - place) & 1 else gates.and_(turned, result)
+    return result
+
+
+def plus(gates: Gates[Bit], byte: Sequence[Bit], addend: int) -> list[Bit]:
+    """A character's code plus a clear number, modulo 256; bits below the addend's lowest one stay as they are."""
+    result = list(byte)
+    carry: Bit | None = None
+    for place in range(7, -1, -1):
+        bit = byte[place]
+        if addend >> (7 - place) & 1:
+            result[place] = gates.not_(bit) if carry is None else gates.xnor(bit, carry)
+            carry = bit if carry is None else gates.or_(bit, carry)
+        elif carry is not None:
+            result[place] = gates.xor(bit, carry)
+            carry = gates.and_(bit, carry)
+    return result
+
+
+def lower(gates: Gates[Bit], text: Sequence[Sequence[Bit]]) -> list[list[Bit]]:
+    """Every capital letter (0x40 < c < 0x5b) becomes c + 0x20."""
+    return [_shifted(gates, byte, 0x40, 0x5B, 0x20) for byte in text]
+
+
+def upper(gates: Gates[Bit], text: Sequence[Sequence[Bit]]) -> list[list[Bit]]:
+    """Every small letter (0x60 < c < 0x7b) becomes c - 0x20."""
+    return [_shifted(gates, byte, 0x60, 0x7B, 0x100 - 0x20) for byte in text]
+
+
+def _shifted(gates: Gates[Bit], byte: Sequence[Bit], above: int, below: int, addend: int) -> list[Bit]:
+    condition = gates.and_(greater(gates, byte, above), less(gates, byte, below))
+    changing = 9 - (addend & -addend).bit_length()  # bits below the addend's lowest one are the same either way
+    return [*choose(gates, condition, plus(gates, byte, addend)[:changing], byte[:changing]), *byte[changing:]]

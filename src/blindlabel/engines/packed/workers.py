@@ -1,0 +1,240 @@
+"""Work spread over processes. SEAL's objects do not travel between processes and its calls hold Python's lock, so every worker opens keys
+and batches for itself from bytes, works on one task at a time and sends bytes back.
+
+A worker never speaks to the coordinator: when it needs the assist it sends the request up, the process that started it makes the call
+(one at a time) and passes the reply down. The answers are the same whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from blindlabel.engines import interface
+from blindlabel.engines.interface import Assist, EngineError, Progress, Terms
+from blindlabel.engines.packed.arithmetic import Words
+from blindlabel.engines.packed.encrypting import Batch, read_batches
+from blindlabel.engines.packed.evaluating import Session, answer_parcel, compile_all, share
+from blindlabel.engines.packed.material import Public, open_public, setting_of
+from blindlabel.engines.packed.seal import saved
+from blindlabel.engines.packed.tables import features_of
+from blindlabel.language.formula import Formula
+from blindlabel.language.record import Record
+
+# -- inside a worker process ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Start:
+    terms: Terms
+    public: bytes
+    questions: Sequence[Formula]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    batch: Batch | None
+    """The batch to open first; None where it is open already."""
+    group: int
+    unit: int
+
+
+@dataclass(frozen=True)
+class _Features:
+    terms: Terms
+    records: Sequence[Record]
+
+
+def _work(connection: Connection) -> None:
+    """The life of a worker: tasks until the line is closed."""
+    state = _State(connection)
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            reply: tuple[str, Any] = ("done", state.do(task))
+        except EngineError as problem:
+            reply = ("refused", (type(problem).__name__, str(problem)))
+        except Exception as problem:
+            reply = ("failed", f"{type(problem).__name__}: {problem}")
+        try:
+            connection.send(reply)
+        except OSError:
+            return
+
+
+class _State:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._start: _Start | None = None
+        self._session: Session | None = None
+
+    def do(self, task: object) -> Any:
+        if isinstance(task, _Start):
+            self._start = task
+            open_public(task.terms, task.public)
+            return None
+        if isinstance(task, _Features):
+            return features_of(setting_of(task.terms).tables, task.records)
+        assert isinstance(task, _Unit)
+        if task.batch is not None:
+            assert self._start is not None
+            public = open_public(self._start.terms, self._start.public)
+            plans = compile_all(public.setting, self._start.questions)
+            self._session = Session(public, plans, task.batch.records, task.batch.items)
+        assert self._session is not None
+        return saved(self._session.unit(task.group, task.unit, self._assist))
+
+    def _assist(self, request: bytes) -> bytes:
+        self._connection.send(("assist", request))
+        reply: bytes = self._connection.recv()
+        return reply
+
+
+# -- in the process that starts them ------------------------------------------------------------------------------------------------
+
+
+class _Worker:
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, other = context.Pipe()
+        self.process: SpawnProcess = context.Process(target=_work, args=(other,), daemon=True)
+        self.process.start()
+        other.close()
+        self.batch = -1
+
+    def ask(self, task: object, assist: Assist | None) -> Any:
+        try:
+            self._connection.send(task)
+            while True:
+                kind, content = self._connection.recv()
+                if kind != "assist" or assist is None:
+                    break
+                self._connection.send(assist(content))
+        except (EOFError, OSError) as problem:
+            raise EngineError("A worker process ended unexpectedly; there may be too little memory for so many workers.") from problem
+        if kind == "refused":
+            name, message = content
+            raise getattr(interface, name, EngineError)(message)
+        if kind == "failed":
+            raise EngineError(f"A worker process failed: {content}")
+        return content
+
+    def stop(self) -> None:
+        with suppress(OSError):
+            self._connection.close()
+        self.process.join(timeout=2)
+        if self.process.is_alive():
+            self.process.terminate()
+            self.process.join()
+
+
+class Workers:
+    """Some worker processes and, for each, a thread that feeds it."""
+
+    def __init__(self, count: int) -> None:
+        self._all = [_Worker() for _ in range(count)]
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for worker in self._all:
+            self._idle.put(worker)
+        self._threads = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            for worker in self._all:
+                worker.process.terminate()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self._all:
+            worker.stop()
+
+    def every(self, task: object) -> None:
+        """Give the same task to all."""
+        for future in [self._threads.submit(worker.ask, task, None) for worker in self._all]:
+            future.result()
+
+    def submit(self, task: Callable[[_Worker], Any]) -> Future[Any]:
+        """Run a task on the next idle worker."""
+
+        def run() -> Any:
+            worker = self._idle.get()
+            try:
+                return task(worker)
+            finally:
+                self._idle.put(worker)
+
+        return self._threads.submit(run)
+
+
+def features(terms: Terms, records: Sequence[Record], workers: int) -> Words:
+    """The feature vectors of records, made by worker processes."""
+    parts = [range(i * len(records) // workers, (i + 1) * len(records) // workers) for i in range(workers)]
+    with Workers(workers) as pool:
+        tasks = [_Features(terms, [records[i] for i in part]) for part in parts if part]
+        futures = [pool.submit(partial(_Worker.ask, task=task, assist=None)) for task in tasks]
+        return np.concatenate([future.result() for future in futures], axis=0)
+
+
+def _unit(batch: Batch, group: int, unit: int, assist: Assist, worker: _Worker) -> Any:
+    """One unit on a worker, which gets the batch the first time it is needed there."""
+    task = _Unit(None if worker.batch == batch.index else batch, group, unit)
+    worker.batch = batch.index
+    return worker.ask(task, assist)
+
+
+def evaluate(
+    public: Public,
+    public_bytes: bytes,
+    contents: Iterable[bytes],
+    questions: Sequence[Formula],
+    assist: Assist,
+    *,
+    workers: int,
+    progress: Progress,
+) -> Iterator[bytes]:
+    """The answer parcels, with the units made by worker processes; at most two groups are under way at a time."""
+    plans = compile_all(public.setting, questions)
+    lock = threading.Lock()
+
+    def one_at_a_time(request: bytes) -> bytes:
+        with lock:
+            return assist(request)
+
+    with Workers(workers) as pool:
+        pool.every(_Start(public.setting.terms, public_bytes, questions))
+        for batch in read_batches(public, contents):
+            if not plans:
+                continue
+            progress("prepare", batch.index / batch.batches)
+            session = Session(public, plans, batch.records, ())
+            progress("prepare", (batch.index + 1) / batch.batches)
+
+            def start(group: int, batch: Batch = batch, session: Session = session) -> list[Future[Any]]:
+                if group >= len(session.groups):
+                    return []
+                return [pool.submit(partial(_unit, batch, group, unit, one_at_a_time)) for unit in range(session.units())]
+
+            ring = public.setting.bit_ring if public.setting.chosen.bits is not None else public.setting.ring
+            waiting = start(0)
+            for group in range(len(session.groups)):
+                current, waiting = waiting, start(group + 1)
+                units = [ring.load_cipher(future.result()) for future in current]
+                answer = session.joined(group, units, one_at_a_time)
+                progress("evaluate", share(batch, group + 1, 0, len(session.groups), 1))
+                yield answer_parcel(public, batch, group, len(plans), answer)

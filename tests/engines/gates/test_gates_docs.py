@@ -1,0 +1,49 @@
+"""The gate counts in docs/gates-engine.md are those of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from blindlabel.bench.gates import clear_needle_gates
+from blindlabel.engines.gates.compiling import compiled
+from blindlabel.engines.gates.published import is_in_gates
+from blindlabel.engines.interface import Terms
+from blindlabel.language import read_question
+from blindlabel.language.functions import PREDICATES
+
+PAGE = (Path(__file__).parents[3] / "docs" / "gates-engine.md").read_text(encoding="utf-8")
+
+
+def numbers(cells: str) -> list[int]:
+    return [int(number.replace(",", "")) for number in re.findall(r"(?<=\| )[\d,]+(?= \|)", cells)]
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\| `(\w+\(.*\))` (\|.*)$", PAGE, re.MULTILINE), ids=lambda line: str(line[0]))
+def test_counts_of_predicates(line: tuple[str, str]) -> None:
+    question, cells = line
+    formula = read_question(f"ret {question}").formula
+    assert formula is not None
+    lengths = (8, 46, 148)
+    terms = [Terms((), record_length=length, encode_attributes=False, functions=tuple(PREDICATES)) for length in lengths]
+    assert numbers(cells) == [compiled(one, [formula]).gates for one in terms]
+
+
+def test_every_predicate_is_in_the_table() -> None:
+    shown = {name for name in PREDICATES if f"| `{name}(" in PAGE}
+    assert shown == set(PREDICATES)
+
+
+def test_counts_of_the_published_circuit() -> None:
+    line = re.search(r"^\| published `is_in`, needle of 6 (\|.*)$", PAGE, re.MULTILINE)
+    assert line is not None
+    assert numbers(line[1]) == [is_in_gates(6, length) for length in (8, 46, 148)]
+
+
+@pytest.mark.parametrize(("title", "needles"), [("1 (average)", 1), ("5", 5), ("50", 50)])
+def test_counts_of_sharing(title: str, needles: int) -> None:
+    line = re.search(rf"^\| {re.escape(title)} (\|.*)$", PAGE, re.MULTILINE)
+    assert line is not None
+    assert numbers(line[1]) == [round(clear_needle_gates(length, needles)) for length in (46, 53, 118, 148)]

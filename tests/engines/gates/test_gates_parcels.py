@@ -1,0 +1,105 @@
+"""The byte formats of the gates engine: nothing is lost, and what is wrong with foreign bytes is a ParcelError. Runs without OpenFHE."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.engines.gates import parcels
+from blindlabel.engines.gates.parcels import Kind, Values
+from blindlabel.engines.interface import ParcelError, Terms
+
+TERMS = Terms(("name",), agreement_hash=bytes(range(32)))
+KEY = b"k" * 16
+
+
+def some_values(count: int) -> Values:
+    return (np.frombuffer(os.urandom(2 * 555 * count), dtype="<u2").reshape(count, 555) % 2048).astype(np.uint16)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_ciphertexts_survive_packing(count: int) -> None:
+    values = some_values(count)
+    packed = parcels.packed_values(values)
+    assert len(packed) == 764 * count, "OpenFHE writes 4485 bytes"
+    assert np.array_equal(parcels.unpacked_values(packed, count), values)
+
+
+def test_every_packed_bit_pattern_is_below_the_modulus() -> None:
+    assert parcels.unpacked_values(b"\xff" * 764, 1).max() == 2047
+
+
+def test_a_batch_is_what_was_sent() -> None:
+    values = some_values(3)
+    parcel = parcels.batch(Kind.RECORD, TERMS, KEY, record=5, values=values)
+    assert np.array_equal(parcels.opened_batch(Kind.RECORD, TERMS, parcel, KEY, record=5, count=3), values)
+
+
+def test_what_belongs_elsewhere_is_refused_with_a_sentence() -> None:
+    parcel = parcels.batch(Kind.RECORD, TERMS, KEY, record=5, values=some_values(3))
+    other = Terms(("name",), agreement_hash=bytes(32))
+    with pytest.raises(ParcelError, match="another agreement"):
+        parcels.opened_batch(Kind.RECORD, other, parcel, KEY, record=5, count=3)
+    with pytest.raises(ParcelError, match="other keys"):
+        parcels.opened_batch(Kind.RECORD, TERMS, parcel, b"o" * 16, record=5, count=3)
+    with pytest.raises(ParcelError, match="encrypted record number 5, and this is number 6"):
+        parcels.opened_batch(Kind.RECORD, TERMS, parcel, KEY, record=4, count=3)
+    with pytest.raises(ParcelError, match="Expected 4 ciphertexts, and this has 3"):
+        parcels.opened_batch(Kind.RECORD, TERMS, parcel, KEY, record=5, count=4)
+    with pytest.raises(ParcelError, match="Expected encrypted answers"):
+        parcels.opened_batch(Kind.ANSWERS, TERMS, parcel, KEY, record=5, count=3)
+    version = bytearray(parcel)
+    version[9] = 9
+    with pytest.raises(ParcelError, match="format 9"):
+        parcels.opened_batch(Kind.RECORD, TERMS, bytes(version), KEY, record=5, count=3)
+
+
+PARCEL = parcels.batch(Kind.RECORD, TERMS, KEY, record=0, values=some_values(2))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_every_damage_is_a_parcel_error(data: st.DataObject) -> None:
+    damaged = bytearray(PARCEL)
+    if data.draw(st.booleans()):
+        place = data.draw(st.integers(0, len(damaged) - 1))
+        damaged[place] ^= data.draw(st.integers(1, 255))
+    else:
+        damaged = damaged[: data.draw(st.integers(0, len(damaged) - 1))]
+    with pytest.raises(ParcelError):
+        parcels.opened_batch(Kind.RECORD, TERMS, bytes(damaged), KEY, record=0, count=2)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_parcel_error(noise: bytes) -> None:
+    for kind in Kind:
+        with pytest.raises(ParcelError):
+            parcels.opened(kind, TERMS, noise)
+
+
+def test_a_public_key_must_have_the_id_it_names() -> None:
+    body = b"body"
+    with pytest.raises(ParcelError, match="key id"):
+        parcels.opened(Kind.PUBLIC, TERMS, parcels.sealed(Kind.PUBLIC, TERMS, KEY, body))
+    assert parcels.opened(Kind.PUBLIC, TERMS, parcels.sealed(Kind.PUBLIC, TERMS, parcels.key_id_of(body), body))[1] == body
+
+
+@pytest.mark.parametrize("extra", [0, 1, 2, 3])
+def test_key_files_are_squeezed_without_loss(extra: int, tmp_path: Path) -> None:
+    wide = np.frombuffer(os.urandom(4 * 100_000), dtype="<u4")
+    narrow = wide % 32768
+    raw = b"\x01" + wide.tobytes() + narrow.tobytes() * 3 + b"x" * extra
+    (tmp_path / "raw").write_bytes(raw)
+    data = parcels.squeezed(tmp_path / "raw")
+    assert len(data) < 0.8 * len(raw)
+    parcels.unsqueeze(memoryview(data), tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == raw
+    for damaged in (data[:-1], data + b"\x00", data[:5], b"\xff" * 40, b""):
+        with pytest.raises(ParcelError):
+            parcels.unsqueeze(memoryview(damaged), tmp_path / "never")

@@ -1,0 +1,164 @@
+"""Questions compiled for the packed engine mean what the interpreter says, shown in clear: probes answered from the sets themselves."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.engines.interface import QuestionError, Terms
+from blindlabel.engines.packed import clauses, gates
+from blindlabel.engines.packed.probing import Probe, probes_of
+from blindlabel.engines.packed.tables import tables_of
+from blindlabel.language import Limits, Record, View, case, interpret, read_question
+from blindlabel.language.formula import Atom, Formula, evaluate
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.rewriting import formula_of
+from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record, random_text
+
+MODULUS = 268369921
+WIDE = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "similar", "between")
+LIMITS = Limits(similar_distance=1)
+
+
+def _holds(probe: Probe, record: Record) -> bool:
+    return probe.element in probe.table.family.elements(record.text(probe.table.view))
+
+
+def _random_case(seed: int, *, counting: bool = True, negation: bool = True) -> tuple[QuestionMaker, list[Record]]:
+    random = Random(seed)
+    records = [random_record(random) for _ in range(5)]
+    maker = QuestionMaker(random, records, similar_distance=1, forms=negation, counting=counting, negation=negation)
+    return maker, records
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
+    maker, records = _random_case(seed)
+    try:
+        question = maker.question()
+    except NoRecordLeft:
+        return
+    terms = Terms(ATTRIBUTES, functions=WIDE, limits=LIMITS, probes=64, inner_gates=8, inner_levels=3)
+    tables = tables_of(terms, MODULUS)
+    try:
+        plan = gates.compile_question(terms, tables, formula_of(question, LIMITS))
+    except QuestionError:
+        return
+    room = gates.Room.of(terms)
+    assert len(plan.probes) <= room.probes
+    assert all(len(level) <= room.inner_gates and all(gate.total <= room.inner_weight for gate in level) for level in plan.levels)
+    assert plan.final.total <= room.final_weight
+    for record in records:
+        found = [_holds(probe, record) for probe in plan.probes]
+        assert gates.holds(plan, room, found) == interpret(question, record)
+
+
+def test_most_random_questions_fit_the_default_room() -> None:
+    terms = Terms(ATTRIBUTES)
+    tables = tables_of(terms, MODULUS)
+    fitting = 0
+    for seed in range(300):
+        random = Random(seed)
+        records = [random_record(random) for _ in range(5)]
+        try:
+            question = QuestionMaker(random, records, functions=terms.functions).question()
+        except NoRecordLeft:
+            continue
+        try:
+            gates.compile_question(terms, tables, formula_of(question, Limits()))
+            fitting += 1
+        except QuestionError as problem:
+            assert "agree" in str(problem)
+    assert fitting > 240
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_plan_of_clauses_means_what_the_question_means(seed: int) -> None:
+    maker, records = _random_case(seed, counting=False, negation=False)
+    try:
+        question = maker.question()
+    except NoRecordLeft:
+        return
+    terms = Terms(ATTRIBUTES, functions=WIDE, limits=LIMITS, counting=False, negation=False, alternatives=32, clauses=3)
+    tables = tables_of(terms, MODULUS)
+    try:
+        plan = clauses.compile_question(terms, tables, formula_of(question, LIMITS))
+    except QuestionError:
+        return
+    assert len(plan.clauses) <= 3
+    assert all(len(clause) <= 32 for clause in plan.clauses)
+    for record in records:
+        answer = all(any(all(_holds(probe, record) for probe in option) for option in clause) for clause in plan.clauses)
+        assert answer == interpret(question, record)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(WIDE), st.sampled_from(["exact", "lower", "upper"]))
+def test_every_function_is_asked_right_in_every_case(seed: int, function: str, shown: str) -> None:
+    random = Random(seed)
+    text = random_text(random)
+    # Needles that are often right up to case, for the upper-case view rests on the lower-case one.
+    source = random.choice([text, case.upper(text), case.lower(text), random_text(random)])
+    start = random.randint(0, len(source))
+    needle = source[start : start + random.randint(1, 8)] or "x"
+    arguments = {"is_empty": (), "similar": (needle, 1), "between": (1, 1000)}.get(function, (needle,))
+    if PREDICATES[function].always(arguments) is not None:
+        return
+    terms = Terms((), functions=WIDE, limits=LIMITS, record_length=40)
+    atom = Atom(function, arguments, View(None, shown))  # type: ignore[arg-type]  # drawn from the literals
+    record = Record({}, text)
+    probes = probes_of(terms, tables_of(terms, MODULUS), atom)
+    assert any(_holds(probe, record) for probe in probes) == evaluate(atom, record)
+
+
+@pytest.mark.parametrize(
+    ("source", "terms", "word"),
+    [
+        ('ret is_in("abcdefghi", $r)', Terms(("a",), limits=Limits(needle_length=8)), "shorter needle"),
+        ('ret !is_in("a", $r)', Terms(("a",), negation=False), "negation"),
+        ('ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2', Terms(("a",), counting=False), "counting"),
+        ('ret similar("jonson", $r, 1)', Terms(("a",)), "does not encode similar"),
+        ('ret is_in("a", $r.a)', Terms(("a",), encode_attributes=False), "single attributes"),
+        ('ret is_in("a", $r)', Terms(("a",), encode_whole=False), "whole records"),
+        ('ret is_in("a", $r.b)', Terms(("a",)), "no attribute 'b'"),
+        ("ret " + " | ".join(f'is_in("{c}", $r)' for c in "abcdefg"), Terms(("a",), probes=6), "more probes"),
+        ("ret " + " | ".join(f'is_in("{c}", $r)' for c in "abc"), Terms(("a",), negation=False, counting=False), "alternatives"),
+    ],
+)
+def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, terms: Terms, word: str) -> None:
+    formula = read_question(source).formula
+    assert formula is not None
+    compiling = gates.compile_question if terms.negation or terms.counting else clauses.compile_question
+    with pytest.raises(QuestionError, match=word):
+        compiling(terms, tables_of(terms, MODULUS), formula)
+
+
+def test_any_function_of_six_needles_is_one_gate() -> None:
+    names = "abcdef"
+    needles = [f'is_in("{c}", $r)' for c in names]
+    source = f"ret ({needles[0]} & !{needles[1]} | {needles[2]}) & !({needles[3]} | {needles[4]} & !({needles[5]} | {needles[0]}))"
+    formula = read_question(source).formula
+    assert formula is not None
+    terms = Terms(("a",), inner_gates=0)
+    plan = gates.compile_question(terms, tables_of(terms, MODULUS), formula)
+    assert plan.levels == ()
+    assert plan.final.total <= 63
+
+
+def test_a_nested_count_becomes_an_inner_gate_where_the_sum_would_grow_too_large() -> None:
+    formula: Formula | None = read_question(
+        "ret ("
+        + " + ".join(f'is_in("{c}", $r)' for c in "abcdefghij")
+        + " >= 4) & ("
+        + " + ".join(f'{i % 3 + 1}*is_in("{c}z", $r)' for i, c in enumerate("abcdef"))
+        + " >= 5)"
+    ).formula
+    assert formula is not None
+    terms = Terms(("a",))
+    plan = gates.compile_question(terms, tables_of(terms, MODULUS), formula)
+    assert sum(map(len, plan.levels)) >= 1

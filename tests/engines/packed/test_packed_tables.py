@@ -1,0 +1,111 @@
+"""Tables: a set as data that can be asked by one inner product."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.engines.interface import RecordError, Terms
+from blindlabel.engines.packed.arithmetic import Words
+from blindlabel.engines.packed.hashing import spare_columns
+from blindlabel.engines.packed.tables import Table, Tables, asking, check_record, features_of, interpolate, tables_of
+from blindlabel.language import Record
+from support.random_questions import random_text
+
+LARGE, SMALL = 536690689, 114689
+ALL = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between")
+
+
+def _answers(tables: Tables, features: Words, table: Table, element: str) -> bool:
+    weights, fingerprint = asking(tables, table, element)
+    t = np.uint64(tables.modulus)
+    return int((weights * features[table.offset : table.end] % t).sum() % t) == fingerprint
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_table_holds_its_set_and_nothing_else(seed: int) -> None:
+    random = Random(seed)
+    terms = Terms((), functions=ALL, record_length=40)
+    tables = tables_of(terms, LARGE)
+    record = Record({}, random_text(random))
+    features = features_of(tables, [record])[0]
+    for table in tables.tables:
+        elements = table.family.elements(record.text(table.view))
+        for element in elements:
+            assert _answers(tables, features, table, element)
+        for element in ("another", "", "x" * 7, random_text(random)):
+            assert _answers(tables, features, table, element) == (element in elements)
+
+
+def test_colliding_points_lose_no_element() -> None:
+    # In a field this small two of 390 elements share a point most of the time; the spare columns must tell them apart.
+    random = Random(5)
+    terms = Terms((), functions=("is_in",), record_length=400, case="lower")
+    tables = tables_of(terms, SMALL)
+    record = Record({}, "".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(400)))
+    points = 0
+    features = features_of(tables, [record])[0]
+    t = np.uint64(SMALL)
+    for table in tables.tables[6:10]:
+        elements = table.family.elements(record.whole)
+        asked = [asking(tables, table, element) for element in sorted(elements)]
+        points += len(elements) - len({int(weights[1]) for weights, _ in asked})
+        for weights, fingerprint in asked:
+            assert int((weights * features[table.offset : table.end] % t).sum() % t) == fingerprint
+    assert points > 0
+
+
+def test_false_answers_are_as_rare_as_one_in_t() -> None:
+    # With t = 114,689 about 1.7 of 200,000 foreign elements are expected to be found; more than 12 has probability below 1e-6.
+    terms = Terms((), functions=("has_word",), record_length=60, case="lower")
+    tables = tables_of(terms, SMALL)
+    table = tables.tables[0]
+    records = [Record({}, f"alpha beta gamma delta number{i}") for i in range(200)]
+    features = features_of(tables, records)[:, table.offset : table.end].astype(np.float64)
+    wrong = 0
+    for number in range(1000):
+        weights, fingerprint = asking(tables, table, f"foreign{number}")
+        products = (features.astype(np.uint64) * weights[None, :] % np.uint64(SMALL)).sum(axis=1) % np.uint64(SMALL)
+        wrong += int((products == fingerprint).sum())
+    assert wrong <= 12
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(0, LARGE - 1), min_size=1, max_size=12, unique=True), st.integers(0, 2**32))
+def test_interpolation_goes_through_its_points(points: list[int], seed: int) -> None:
+    random = Random(seed)
+    values = [random.randrange(LARGE) for _ in points]
+    found = interpolate(np.array([points], dtype=np.uint64), np.array([values], dtype=np.uint64), LARGE)[0].tolist()
+    for point, value in zip(points, values):
+        assert sum(c * pow(point, k, LARGE) for k, c in enumerate(found)) % LARGE == value
+
+
+def test_features_do_not_show_how_long_a_record_is() -> None:
+    terms = Terms((), functions=("is_in",), record_length=40)
+    tables = tables_of(terms, LARGE)
+    found = features_of(tables, [Record({}, ""), Record({}, "a"), Record({}, "abc " * 10)])
+    assert found.shape == (3, tables.features)
+
+
+@pytest.mark.parametrize(
+    ("record", "terms", "word"),
+    [
+        (Record({}, "x" * 41), Terms((), record_length=40), "has 41 characters"),
+        (Record({}, "x" * 10_000), Terms((), record_length=148), "has 10000 characters"),
+        (Record({"a": "x" * 21}, "x"), Terms(("a",), record_length=40, attribute_length=20), "attribute 'a'"),
+        (Record({}, "Canon"), Terms((), case="lower"), "capital letters"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused(record: Record, terms: Terms, word: str) -> None:
+    with pytest.raises(RecordError, match=word):
+        check_record(terms, record, 0)
+
+
+def test_large_sets_get_more_spare_columns() -> None:
+    assert spare_columns(148, LARGE) == 2
+    assert spare_columns(10_000, LARGE) > spare_columns(1_000, LARGE) > spare_columns(10, LARGE)

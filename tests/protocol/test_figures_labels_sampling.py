@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.language.record import Record
+from blindlabel.protocol import labels, sampling
+from blindlabel.protocol.errors import NotFitting
+from blindlabel.protocol.figures import Tally
+
+
+def test_figures_of_a_worked_example() -> None:
+    tally = Tally(both=20, first_only=5, second_only=10, neither=15)  # the example of Cohen's kappa in many textbooks
+    assert tally.percent == 70.0
+    assert tally.kappa == pytest.approx(0.4)
+    # Gwet: pi = (25 + 30) / 100 = 0.55, chance = 2 * 0.55 * 0.45 = 0.495
+    assert tally.ac1 == pytest.approx((0.7 - 0.495) / (1 - 0.495))
+
+
+def test_kappa_fails_and_ac1_does_not_when_matches_are_rare() -> None:
+    tally = Tally(both=0, first_only=1, second_only=1, neither=98)
+    assert tally.kappa == pytest.approx(-0.0101, abs=1e-3)
+    assert tally.ac1 is not None
+    assert tally.ac1 > 0.97
+
+
+def test_edge_cases_are_defined() -> None:
+    assert (Tally().percent, Tally().kappa, Tally().ac1) == (None, None, None)
+    assert Tally(neither=7).kappa is None
+    assert Tally(both=7).kappa is None
+    assert Tally(neither=7).ac1 == 1.0
+    assert Tally(first_only=5).kappa == 0.0
+    assert Tally(first_only=5, second_only=5).kappa == -1.0
+    assert Tally(both=1, neither=1).kappa == 1.0
+
+
+def test_pair_once_agreed_keeps_its_label_and_round() -> None:
+    start = labels.no_labels(1, 2)
+    yes, no = np.array([[True, False]]), np.array([[True], [True]])
+    after, tally = labels.settle(start, 1, [0], yes, [0, 1], no)
+    assert after.tolist() == [[3, 0]]
+    assert (tally.both, tally.second_only) == (1, 1)
+    later, tally = labels.settle(after, 2, [0], np.array([[False, False]]), [1], np.array([[False]]))
+    assert later.tolist() == [[3, 4]]
+    assert tally == Tally(neither=1)
+
+
+def test_open_pair_whose_record_was_not_asked_is_an_error() -> None:
+    with pytest.raises(NotFitting):
+        labels.settle(labels.no_labels(1, 2), 1, [0], np.array([[True, True]]), [0], np.array([[True]]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4), st.integers(0, 2**32))
+def test_rounds_agree_with_a_naive_count(rows: int, columns: int, rounds: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    matrix = labels.no_labels(rows, columns)
+    naive: dict[tuple[int, int], tuple[bool, int]] = {}
+    for number in range(1, rounds + 1):
+        first = np.flatnonzero(labels.open_counts(matrix, axis=0))
+        second = np.flatnonzero(labels.open_counts(matrix, axis=1))
+        one = chance.random((len(first), columns)) < 0.5
+        two = chance.random((len(second), rows)) < 0.5
+        matrix, _ = labels.settle(matrix, number, first.tolist(), one, second.tolist(), two)
+        for x, i in enumerate(first.tolist()):
+            for y, j in enumerate(second.tolist()):
+                if (i, j) not in naive and one[x, j] == two[y, i]:
+                    naive[(i, j)] = (bool(one[x, j]), number)
+    assert {(i, j): (label, number) for i, j, label, number in labels.agreed_pairs(matrix)} == naive
+    assert len(list(labels.discarded_pairs(matrix))) == rows * columns - len(naive)
+    assert np.array_equal(labels.from_bytes(labels.to_bytes(matrix), rows, columns), matrix)
+
+
+@pytest.mark.parametrize("data", [b"\1", b"\xff", b"\0\0"])
+def test_impossible_labels_are_refused(data: bytes) -> None:
+    with pytest.raises(NotFitting):
+        labels.from_bytes(data, 1, 1)
+
+
+def test_uniform_sample_is_uniform() -> None:
+    chance = random.Random(1)
+    counts = np.zeros(10)
+    for _ in range(4000):
+        chosen = sampling.uniform(10, 3, chance.randrange)
+        assert len(set(chosen)) == 3
+        assert list(chosen) == sorted(chosen)
+        counts[list(chosen)] += 1
+    assert abs(counts / 4000 - 0.3).max() < 0.04
+    assert sampling.uniform(4, 9) == (0, 1, 2, 3)
+
+
+def people(numbers: list[int]) -> list[Record]:
+    return [Record.of({"given": f"name{number}x", "surname": f"family{number * 7919 % 1009}y"}) for number in numbers]
+
+
+def hashed(numbers: list[int], secret: bytes) -> bytes:
+    return sampling.keyed_hashes(people(numbers), ["given", "surname"], secret)
+
+
+def test_enriched_sample_has_the_agreed_share_of_partners() -> None:
+    sizes = {"a": 400, "b": 400}
+    first, second = list(range(400)), list(range(360, 760))  # forty persons in common
+    secret = b"s" * 32
+    hashes = {("a", "b"): hashed(first, secret), ("b", "a"): hashed(second, secret)}
+    drawn = sampling.enriched(sizes, hashes, 40, 0.5, random.Random(2).randrange)
+    assert all(len(drawn[owner]) == 40 for owner in sizes)
+    common = {first[i] for i in drawn["a"]} & {second[j] for j in drawn["b"]}
+    assert len(common) >= 18
+    uniform = sampling.uniform(400, 40, random.Random(2).randrange), sampling.uniform(400, 40, random.Random(3).randrange)
+    assert len({first[i] for i in uniform[0]} & {second[j] for j in uniform[1]}) < 5
+
+
+def test_hashes_under_other_secrets_have_nothing_in_common() -> None:
+    one, other = hashed([1, 2, 3], b"a" * 32), hashed([1, 2, 3], b"b" * 32)
+    pieces = {one[i : i + 8] for i in range(0, len(one), 8)}
+    assert len(one) == 3 * sampling.KEYS_PER_ROW * sampling.HASH_BYTES
+    assert not pieces & {other[i : i + 8] for i in range(0, len(other), 8)}
+
+
+def test_hashes_of_wrong_size_are_refused() -> None:
+    with pytest.raises(NotFitting):
+        sampling.enriched({"a": 2, "b": 2}, {("a", "b"): b"", ("b", "a"): b""}, 1, 0.5)

@@ -1,0 +1,142 @@
+"""The owner's workspace as the web app uses it: drafts, questions, rounds; two processes at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from blindlabel.errors import InputError
+from blindlabel.language.record import Record
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import messages, owner
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.workspace import OwnRecord, Workspace
+
+GOOD, BAD = 'ret is_in("miller", lower($r))', 'ret is_in("miller", $x)'
+
+
+def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace:
+    """A workspace with four records in a study whose rounds asked these records."""
+    agreement = agreements.new("s", ["anna", "berta"], ["name"], sampling={"records": 4}, encoding={"engine": engine})
+    rounds = tuple(
+        owner.OwnRound(
+            ask=tuple(messages.Asked(record=one, disagreed=2 * number) for one in ask),
+            handed_in=number < len(asks) - 1,
+        )
+        for number, ask in enumerate(asks)
+    )
+    sample = messages.Sample(positions=(3, 5, 7, 9), others={"berta": 4})
+    state = owner.State(study=agreement.hash, name="anna", coordinator_key="00" * 32, sample=sample, rounds=rounds)
+    settings = {"agreement": to_text(agreement), "owner": "anna", "table": "/data/people.csv", "table_options": "{}", "via": ""}
+    workspace = Workspace.create(folder, settings, state)
+    rows = [OwnRecord(n, p, f"id-{p}", {"name": f"Miller {n}"}, Record.of({"name": f"Miller {n}"})) for n, p in enumerate(sample.positions)]
+    workspace.store_records(rows)
+    workspace.store_records(rows)  # twice is harmless
+    return workspace
+
+
+def test_records_come_back_with_ids_positions_and_rows(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0, 1, 2, 3])
+    records = Workspace.open(tmp_path / "w").records()
+    assert [(record.record, record.position, record.id) for record in records] == [(n, p, f"id-{p}") for n, p in enumerate((3, 5, 7, 9))]
+    assert records[2].row == {"name": "Miller 2"}
+    assert records[2].prepared.whole == "Miller 2"
+    assert workspace.table_name == "people.csv"
+
+
+def test_draft_is_kept_and_an_erroneous_question_stays_a_draft(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0, 1, 2, 3])
+    workspace.save_draft(0, "ret is_")
+    assert not workspace.save_question(1, BAD).ok
+    assert workspace.save_question(2, GOOD).ok
+    tasks = Workspace.open(tmp_path / "w").tasks()
+    assert [(task.state, task.draft, task.question) for task in tasks] == [
+        ("draft", "ret is_", None),
+        ("draft", BAD, None),
+        ("saved", GOOD, GOOD),
+        ("open", "", None),
+    ]
+    workspace.save_draft(2, GOOD + " # more")
+    task = workspace.tasks()[2]
+    assert (task.state, task.question) == ("draft", GOOD)
+    workspace.discard(2)
+    assert workspace.tasks()[2].state == "open"
+    progress = workspace.progress()
+    assert (progress.open, progress.drafts, progress.saved, progress.asked) == (2, 2, 0, 4)
+
+
+def test_round_is_handed_in_only_when_complete_and_then_fixed(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0, 2])
+    workspace.save_question(0, GOOD)
+    with pytest.raises(InputError, match="1 records of round 1 have no saved question yet, record 2"):
+        workspace.hand_in()
+    workspace.save_question(2, GOOD)
+    workspace.hand_in()
+    workspace.hand_in()  # twice is harmless
+    assert workspace.progress().handed_in
+    for change in (lambda: workspace.save_draft(0, "x"), lambda: workspace.discard(0), lambda: workspace.save_question(0, GOOD)):
+        with pytest.raises(InputError, match="handed in"):
+            change()
+
+
+def test_later_round_shows_earlier_questions_and_how_many_disagreed(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0, 1])
+    workspace.save_questions({0: GOOD, 1: GOOD}, "suggested")
+    state = workspace.state()
+    more = owner.OwnRound(ask=(messages.Asked(record=1, disagreed=3),))
+    later = state.model_copy(update={"rounds": (state.rounds[0].model_copy(update={"handed_in": True}), more)})
+    workspace.change(lambda _: owner.Step(later))
+    (task,) = workspace.tasks()
+    assert (task.record, task.round, task.state, task.disagreed, task.previous) == (1, 2, "open", 3, ((1, GOOD),))
+    assert [task.question for task in workspace.tasks(1)] == [GOOD, GOOD]
+    with pytest.raises(InputError, match="Record 0 is not asked in round 2"):
+        workspace.save_draft(0, "x")
+
+
+def test_question_that_the_engine_cannot_answer_is_an_error_at_save_time(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0], engine="packed")
+    checked = workspace.save_question(0, 'ret similar("miller", $r, 1)')
+    assert not checked.ok
+    assert checked.diagnostics[-1].code == "not-encoded"
+
+
+def test_no_second_workspace_in_one_folder_and_no_workspace_elsewhere(tmp_path: Path) -> None:
+    in_round(tmp_path / "w", [0])
+    with pytest.raises(InputError, match="already"):
+        in_round(tmp_path / "w", [0])
+    with pytest.raises(InputError, match="no workspace"):
+        Workspace.open(tmp_path / "nothing")
+
+
+def test_one_process_runs_at_a_time(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0])
+    with workspace.alone("owner run"), pytest.raises(InputError, match="Another"), Workspace.open(tmp_path / "w").alone("owner run"):
+        pass
+    with workspace.alone("owner run"):
+        pass
+
+
+def write_many(folder: Path, record: int) -> None:
+    workspace = Workspace.open(folder)
+    for number in range(25):
+        workspace.save_draft(record, f"# {number}\n{GOOD}")
+        workspace.change(lambda state: owner.Step(state.model_copy(update={"assist_number": state.assist_number + 1})))
+        workspace.say("work", number / 25, "working")
+
+
+def test_two_processes_lose_nothing(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0, 1])
+    context = multiprocessing.get_context("spawn")
+    others = [context.Process(target=write_many, args=(tmp_path / "w", record)) for record in (0, 1)]
+    for process in others:
+        process.start()
+    for process in others:
+        process.join(120)
+        assert process.exitcode == 0
+    assert workspace.state().assist_number == 50
+    assert all(task.draft.startswith("# 24\n") for task in workspace.tasks())
+    activity = workspace.activity()
+    assert activity is not None
+    assert activity.phase == "work"

@@ -1,0 +1,74 @@
+"""The commands of docs/operations.md, run in their order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from blindlabel.cli.main import run
+from blindlabel.export import read_ground_truth
+from blindlabel.records.generator import Size, generate
+from blindlabel.records.generator import write as write_tables
+from support.study_parties import free_port
+
+GUIDE = Path(__file__).parents[2] / "docs" / "operations.md"
+BLOCK = re.compile(r"^```sh( background)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands() -> list[tuple[bool, str]]:
+    """Every command of the guide, and whether it runs in the background."""
+    return [(bool(background), line) for background, block in BLOCK.findall(GUIDE.read_text("utf-8")) for line in block.splitlines()]
+
+
+def arguments(line: str, port: int) -> list[str]:
+    parts = shlex.split(line.replace("8470", str(port)))
+    return [sys.executable, "-m", "blindlabel.cli.main", *parts[1:]] if parts[0] == "blindlabel" else parts
+
+
+@pytest.mark.slow
+def test_every_command_of_the_guide_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shutil.which("openssl"), "the guide makes a certificate with openssl; install it to run this test"
+    write_tables(generate("persons", Size(6, 4), 2), tmp_path / "tables")
+    port, running = free_port(), []
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    try:
+        for background, line in commands():
+            command = arguments(line, port)
+            if background:
+                running.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
+                if "serve" in command:
+                    wait_for(port)
+                continue
+            if line.startswith("blindlabel "):  # in this process, which has imported everything already
+                code = run(command[3:])
+            else:
+                code = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False).returncode
+            assert code == 0, f"{line}\n{capsys.readouterr()}"
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    exported = read_ground_truth(tmp_path / "berta-labels.csv")
+    assert len(exported.pairs) > 30
+    assert not (tmp_path / "anna").exists()
+    assert (tmp_path / "anna-carried").exists()
+
+
+def wait_for(port: int) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError("the coordinator does not serve")

@@ -1,0 +1,55 @@
+"""A whole round on the packed engine in one process: keys, records, questions, assist, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from blindlabel.engines.interface import Answers, Keys, Terms
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.language.formula import Formula, evaluate
+from blindlabel.language.record import Record
+
+ENGINE = PackedEngine()
+
+
+@lru_cache(maxsize=16)
+def keys_of(terms: Terms) -> Keys:
+    """Keys are made once for the same terms: making them is not what these tests are about."""
+    return ENGINE.make_keys(terms)
+
+
+@dataclass
+class Round:
+    """One round; remembers what went over the line."""
+
+    terms: Terms
+    requests: list[bytes] = field(default_factory=list)
+    replies: list[bytes] = field(default_factory=list)
+    parcels: list[bytes] = field(default_factory=list)
+    answers: list[bytes] = field(default_factory=list)
+
+    @property
+    def keys(self) -> Keys:
+        """The study's keys."""
+        return keys_of(self.terms)
+
+    def assist(self, request: bytes) -> bytes:
+        """The coordinator's end."""
+        self.requests.append(request)
+        self.replies.append(ENGINE.assist(self.terms, self.keys.secret, request))
+        return self.replies[-1]
+
+    def run(self, records: Sequence[Record], questions: Sequence[Formula], workers: int = 1) -> Answers:
+        """The labels of all pairs."""
+        self.parcels = list(ENGINE.encrypt(self.terms, self.keys.public, records, workers=workers))
+        self.answers = list(ENGINE.evaluate(self.terms, self.keys.public, self.parcels, questions, self.assist, workers=workers))
+        return ENGINE.decrypt(self.terms, self.keys.secret, self.answers, len(questions), len(records))
+
+
+def in_clear(records: Sequence[Record], questions: Sequence[Formula]) -> Answers:
+    """What the labels must be."""
+    return np.array([[evaluate(question, record) for record in records] for question in questions], dtype=np.bool_)

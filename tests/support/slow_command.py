@@ -1,0 +1,58 @@
+"""The `blindlabel` command with a plain engine that takes its time, so that a test can kill a process in the middle of its work.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from blindlabel.cli.main import run
+from blindlabel.engines import plain
+from blindlabel.engines.interface import Answers, Assist, Keys, Terms
+from blindlabel.language.formula import Formula
+from blindlabel.language.record import Record
+
+
+class SlowEngine(plain.PlainEngine):
+    """The plain engine, waiting a little everywhere; it also calls the assist, so that such calls are interrupted too."""
+
+    pause = 0.0
+
+    def make_keys(self, terms: Terms) -> Keys:
+        time.sleep(self.pause)
+        return super().make_keys(terms)
+
+    def encrypt(self, terms: Terms, public: bytes, records: Sequence[Record], **more: Any) -> Iterator[bytes]:
+        time.sleep(self.pause)
+        yield from super().encrypt(terms, public, records, **more)
+        time.sleep(self.pause)
+
+    def evaluate(
+        self, terms: Terms, public: bytes, parcels: Iterable[bytes], questions: Sequence[Formula], assist: Assist, **more: Any
+    ) -> Iterator[bytes]:
+        for number in range(4):
+            time.sleep(self.pause)
+            if assist(b"please %d" % number) != b"PLEASE %d" % number:
+                raise AssertionError("the assist was not served")
+        yield from super().evaluate(terms, public, parcels, questions, assist, **more)
+        time.sleep(self.pause)
+
+    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
+        return request.upper()
+
+    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
+        time.sleep(self.pause)
+        return super().decrypt(terms, secret, parcels, questions, records)
+
+
+def run_slowly(pause: float, arguments: list[str], log: Path) -> None:
+    """One command line in this process, its words in the log."""
+    SlowEngine.pause = pause
+    plain.PlainEngine = SlowEngine  # type: ignore[misc]
+    with log.open("a") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    raise SystemExit(run(arguments))

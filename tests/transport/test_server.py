@@ -1,0 +1,216 @@
+"""The coordinator's HTTP interface: tokens, limits, interrupted bodies, refusals as typed errors, several processes over one database."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import own_identity, own_token, signed_by
+from blindlabel.parties.owner import Owner
+from blindlabel.protocol import messages
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.errors import Replayed, TooEarly, WrongSender
+from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.messages import Message
+from blindlabel.storage.files import Bodies
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.interface import Unreachable
+from blindlabel.transport.rate import RateLimit, TooManyRequests
+from blindlabel.transport.server import ServerLimits
+from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
+
+
+class Served:
+    """A coordinator with a study that two owners have joined."""
+
+    def __init__(self, coordinator: Coordinator, address: str, workspaces: list[Workspace], study: str) -> None:
+        self.coordinator, self.address, self.workspaces, self.study = coordinator, address, workspaces, study
+        self.http = httpx.Client(base_url=address, headers=self.bearer(0), trust_env=False)
+
+    def bearer(self, number: int) -> dict[str, str]:
+        return {"Authorization": f"Bearer {own_token(self.workspaces[number])}"}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("server")
+    agreement = small_agreement()
+    coordinator = Coordinator(folder / "coordinator")
+    limits = ServerLimits(largest_body=2**22, largest_part=2**21, largest_assist=2**20, joins_per_second=1000)
+    with served(coordinator, limits) as address:
+        workspaces = joined(folder, coordinator.create(to_text(agreement), address), write_person_tables(folder))
+        for workspace in workspaces:
+            owner = Owner(workspace, over_http(address)(workspace))
+            owner.send()
+            owner.transport.close()
+        found = Served(coordinator, address, workspaces, agreement.hash)
+        yield found
+        found.http.close()
+
+
+def test_health_and_interface_document(running: Served) -> None:
+    assert running.http.get("/health").json()["status"] == "well"
+    document = running.http.get("/openapi.json").json()
+    assert set(document["paths"]) == {
+        "/health",
+        "/v1/messages",
+        "/v1/studies/{study}/messages",
+        "/v1/studies/{study}/assist",
+        "/v1/studies/{study}/bodies/{hash}",
+        "/v1/studies/{study}/bodies/{hash}/arrived",
+    }
+    assert running.http.get("/docs").status_code == 404
+
+
+@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {secrets.token_urlsafe(32)}"}])
+@pytest.mark.parametrize("method", ["messages", "body", "upload", "assist"])
+def test_nothing_without_a_token(running: Served, header: dict[str, str], method: str) -> None:
+    blob = blob_of(b"abc")
+    base = f"{running.address}/v1/studies/{running.study}"
+    with httpx.Client(trust_env=False, headers=header) as client:
+        response = {
+            "messages": lambda: client.get(f"{base}/messages"),
+            "body": lambda: client.get(f"{base}/bodies/{blob.hash}"),
+            "upload": lambda: client.put(f"{base}/bodies/{blob.hash}", params={"length": 3}, content=b"abc"),
+            "assist": lambda: client.post(f"{base}/assist", content=b"abc"),
+        }[method]()
+    assert response.status_code == 403
+    assert response.json()["error"] == "sender"
+    assert not running.coordinator.store.bodies(running.study).has(blob)
+
+
+def test_token_of_one_owner_does_not_speak_for_another(running: Served) -> None:
+    berta = running.workspaces[1]
+    confirm = messages.Confirm(peer="anna", envelope_key="0" * 64)
+    message = Message(running.study, "berta", "coordinator", 0, 9, confirm)
+    response = running.http.post("/v1/messages", content=signed_by(own_identity(berta), message).wire)
+    assert (response.status_code, response.json()["error"]) == (403, "sender")
+
+
+def test_refusals_come_back_as_the_same_errors(running: Served, tmp_path: Path) -> None:
+    anna = running.workspaces[0]
+    transport, bodies = over_http(running.address)(anna), Bodies(tmp_path)
+    blob = bodies.write([b"records"])
+    records = Message(running.study, "anna", "berta", 0, 9, messages.Records(count=8, blob=blob))
+    with pytest.raises(TooEarly):
+        transport.deliver(signed_by(own_identity(anna), records).wire, bodies)
+    join = anna.state().join
+    assert join is not None
+    other = Message(running.study, "anna", "coordinator", 0, 9, join)
+    with pytest.raises(Replayed):
+        transport.deliver(signed_by(own_identity(anna), other).wire, bodies)
+    with pytest.raises(WrongSender):
+        transport.deliver(signed_by(own_identity(running.workspaces[1]), other).wire, bodies)
+    transport.close()
+
+
+def test_body_continues_where_the_connection_broke(running: Served, tmp_path: Path) -> None:
+    content = secrets.token_bytes(3_000_000)
+    blob = blob_of(content)
+    request = (
+        f"PUT /v1/studies/{running.study}/bodies/{blob.hash}?length={blob.length} HTTP/1.1\r\nHost: x\r\n"
+        f"Authorization: {running.bearer(0)['Authorization']}\r\nContent-Length: 2000000\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", int(running.address.rsplit(":", 1)[1]))) as connection:
+        connection.sendall(request.encode() + content[:1_300_000])  # and then the line is cut
+    url = f"/v1/studies/{running.study}/bodies/{blob.hash}"
+    for _ in range(100):
+        arrived = running.http.get(f"{url}/arrived", params={"length": blob.length}).json()
+        if arrived["received"]:
+            break
+    assert 0 < arrived["received"] < blob.length
+    bodies = Bodies(tmp_path)
+    assert bodies.write([content]) == blob
+    transport = HttpTransport(running.address, running.study, own_token(running.workspaces[0]))
+    sent: list[int] = []
+    transport._upload(blob, bodies, lambda done, _: sent.append(done))
+    transport.close()
+    assert sent[-1] == blob.length
+    assert running.coordinator.store.bodies(running.study).read_all(blob) == content
+
+
+def test_body_at_a_wrong_offset_or_with_a_wrong_hash_is_refused(running: Served) -> None:
+    blob = blob_of(b"0123456789")
+    url = f"/v1/studies/{running.study}/bodies/{blob.hash}"
+    assert running.http.put(url, params={"length": 10, "offset": 4}, content=b"456").json()["error"] == "offset"
+    assert running.http.put(url, params={"length": 10}, content=b"0123456780").json()["error"] == "damaged"
+    assert running.http.put(url, params={"length": 10}, content=b"0123456789").json() == {"received": 10, "complete": True}
+    assert running.http.put(url, params={"length": 10, "offset": 10}, content=b"").json()["complete"]
+
+
+def test_sizes_are_limited(running: Served) -> None:
+    url = f"/v1/studies/{running.study}/bodies/{'0' * 64}"
+    assert running.http.put(url, params={"length": 2**22 + 1}, content=b"x").status_code == 413
+    assert running.http.put(url, params={"length": 2**22}, content=bytes(2**21 + 1)).status_code == 413
+    assert running.http.post("/v1/messages", content=bytes(messages.LARGEST + 1)).status_code == 413
+    assert running.http.post(f"/v1/studies/{running.study}/assist", content=bytes(2**20 + 1)).status_code == 413
+
+
+def test_body_for_another_owner_cannot_be_fetched(running: Served) -> None:
+    blob = running.coordinator.store.bodies(running.study).write([b"for nobody"])
+    assert running.http.get(f"/v1/studies/{running.study}/bodies/{blob.hash}").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/v1/studies/zz/messages", f"/v1/studies/{'A' * 64}/messages", "/v1/studies/../../etc/messages"])
+def test_odd_addresses_are_refused(running: Served, path: str) -> None:
+    assert running.http.get(path).status_code in (403, 404, 422)
+
+
+def test_waiting_for_messages_ends_in_time(running: Served) -> None:
+    response = running.http.get(f"/v1/studies/{running.study}/messages", params={"after": 10_000, "wait": 0.3}, timeout=30)
+    assert response.json() == {"messages": []}
+
+
+def test_callers_that_ask_too_often_are_slowed() -> None:
+    limit = RateLimit(1.0, 3.0)
+    for _ in range(3):
+        limit.check("anna")
+    with pytest.raises(TooManyRequests):
+        limit.check("anna")
+    limit.check("berta")
+
+
+def test_unreachable_coordinator_is_said_after_the_patience(running: Served) -> None:
+    transport = HttpTransport(f"http://127.0.0.1:{free_port()}", running.study, "x" * 30, patience=0.3)
+    with pytest.raises(Unreachable, match="cannot be reached"):
+        transport.fetch(0, 0)
+    transport.close()
+
+
+def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> None:
+    agreement = small_agreement(records=4)
+    one, two = Coordinator(tmp_path / "coordinator"), Coordinator(tmp_path / "coordinator")
+    with served(one) as first, served(two) as second:
+        workspaces = joined(tmp_path, one.create(to_text(agreement), first), write_person_tables(tmp_path, rows=4))
+        play(workspaces, lambda w: over_http(first if w.name == "anna" else second)(w))
+    state = two.load(agreement.hash).state
+    assert state.ended
+    for owner, facts in state.owners.items():
+        numbers = [messages.parse(wire).message.sequence for wire in one.store.outgoing(agreement.hash, owner, 0)]
+        assert numbers == list(range(1, facts.sent + 1))
+
+
+def test_deleted_study_leaves_no_bytes(tmp_path: Path) -> None:
+    kept, gone = small_agreement(records=4), small_agreement(records=4, name="gone")
+    home = tmp_path / "coordinator"
+    coordinator = Coordinator(home)
+    coordinator.create(to_text(kept))
+    coordinator.create(to_text(gone))
+    for agreement in (kept, gone):
+        coordinator.work(agreement.hash)
+    state = coordinator.load(gone.hash).state
+    traces = [gone.hash, gone.salt, state.owners["anna"].invitation_key]
+    secret = (home / "keys" / gone.hash / "signing.key").read_bytes()[-64:]
+    coordinator.delete(gone.hash)
+    left = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    for trace in traces:
+        assert not any(trace.encode() in content or bytes.fromhex(trace) in content for content in left)
+    assert not any(secret[:32] in content or secret[32:] in content for content in left)
+    assert coordinator.load(kept.hash).state.public_key is not None
