@@ -6,6 +6,7 @@ They keep to the same order as the real parties: bodies first, then state and me
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping
 
 import nacl.public
@@ -216,7 +217,7 @@ class CoreOwner:
         """Confirm, hand in, and one piece of what the rules name."""
         state = self.disk.state
         for peer in self.agreement.peers(self.name) if state.keys else ():
-            self._keep(owner.confirms(self.disk.state, peer))
+            self.keep(owner.confirms(self.disk.state, peer))
         if state.rounds and state.truth is None and not state.rounds[-1].handed_in:
             self.disk.commit(owner.hands_in(self.disk.state, state.round))
         todo = next(iter(owner.work(self.agreement, self.disk.state)), None)
@@ -226,18 +227,18 @@ class CoreOwner:
         if todo.kind == "blocking":
             assert state.join is not None
             size = state.join.records * sampling.KEYS_PER_ROW * sampling.HASH_BYTES
-            self._keep(owner.has_blocked(state, todo.peer, self.disk.put(self._random.randbytes(size))))
+            self.keep(owner.has_blocked(state, todo.peer, self.disk.put(self._random.randbytes(size))))
         elif todo.kind == "encrypt":
             assert state.sample is not None
             sealed = json.dumps([list(state.sample.positions), self._random.getrandbits(64)]).encode()
-            self._keep(owner.has_sealed(state, todo.peer, self.disk.put(sealed)))
+            self.keep(owner.has_sealed(state, todo.peer, self.disk.put(sealed)))
         else:
             blob = self.disk.put(self._evaluate(state, todo.peer, todo.round))
-            self._keep(owner.has_answered(self.disk.state, todo.round, todo.peer, blob))
+            self.keep(owner.has_answered(self.disk.state, todo.round, todo.peer, blob))
         return True
 
     @property
-    def _random(self):  # type: ignore[no-untyped-def]
+    def _random(self) -> random.Random:
         return self._network.weather.random
 
     def _evaluate(self, state: owner.State, peer: str, round: int) -> bytes:
@@ -267,7 +268,8 @@ class CoreOwner:
             return
         raise Replayed("The coordinator knows later assist calls.")
 
-    def _keep(self, step: owner.Step) -> None:
+    def keep(self, step: owner.Step) -> None:
+        """Save a step: state and messages together."""
         if step.state != self.disk.state:
             self.disk.commit(step.state, tuple((message.receiver, messages.sign(message, self._sign).wire) for message in step.messages))
 
@@ -296,4 +298,4 @@ def join_step(state: owner.State, key: nacl.signing.SigningKey, invitation: nacl
     envelope = bytes(nacl.public.PrivateKey(bytes(key)).public_key).hex()
     signing = bytes(key.verify_key).hex()
     proof = messages.join_proof(bytes(invitation), state.study, state.name, rows, envelope, signing, "0" * 64)
-    return owner.joins(state, messages.Join(records=rows, envelope_key=envelope, signing_key=signing, token_hash="0" * 64, proof=proof))  # noqa: S106
+    return owner.joins(state, messages.Join(records=rows, envelope_key=envelope, signing_key=signing, token_hash="0" * 64, proof=proof))

@@ -136,7 +136,9 @@ class Network:
             self.arrives(self.weather.random.choice(self.carried))
         for kind in ("wrong study", "wrong sender", "wrong key", "stale round"):
             if self.carried and self.weather.strikes(kind):
-                self.must_refuse(self._forged(kind, messages.parse(self.weather.random.choice(self.carried)).message), f"a message of {kind}")
+                self.must_refuse(
+                    self._forged(kind, messages.parse(self.weather.random.choice(self.carried)).message), f"a message of {kind}"
+                )
 
     def arrives(self, wire: bytes) -> None:
         """A message arrives without anybody waiting for the reply."""
@@ -163,7 +165,7 @@ class Network:
         if kind == "wrong study":
             message = _changed(message, study=message.study[::-1])
         elif kind == "wrong sender":
-            others = sorted(set(self.signers) - {message.sender}) + ["stranger"]
+            others = [*sorted(set(self.signers) - {message.sender}), "stranger"]
             message = _changed(message, sender=self.weather.random.choice(others))
         elif kind == "stale round":
             other = [number for number in range(6) if number != message.round]

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.engines.interface import EngineError
+from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record, interpret, read_question
 from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import own_identity
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, labels
 from blindlabel.protocol.agreement_text import to_text
@@ -20,8 +22,6 @@ from blindlabel.simulation.network import Network
 from blindlabel.simulation.real_parties import Backup, Clock, Mortality, RealCoordinator, RealOwner, joined, mortal, question, write_table
 from blindlabel.simulation.reference import Row, play
 from blindlabel.simulation.schedule import Plan, Study, Verdict
-from blindlabel.parties.joining import own_identity
-from blindlabel.envelope.identity import sign_for
 
 DAY = 86_400.0
 
@@ -193,8 +193,8 @@ def judged_real(study: RealStudy, finished: bool) -> list[str]:
     expected = play(state.samples, study.says, plan.agreement.rounds, plan.agreement.records_asked, settled).labels
     given: dict[tuple[Row, Row], tuple[bool, int]] = {}
     for (first, second), matrix in study.real.party.labels(plan.agreement.hash).items():
-        for i, j, label, round in labels.agreed_pairs(matrix):
-            given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, round)
+        for i, j, label, number in labels.agreed_pairs(matrix):
+            given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, number)
     if given != expected:
         found.append("the coordinator's labels are not those of the clear protocol")
     agreed = sum(tally.agreed for one in state.rounds for tally in one.tallies.values())
@@ -214,8 +214,8 @@ def _judged_owner(study: RealStudy, name: str, expected: dict[tuple[Row, Row], t
     positions = {pairing.peer: pairing.positions for pairing in state.truth.pairings}
     for peer, matrix in workspace.labels().items():
         assert state.sample is not None
-        for i, j, label, round in labels.agreed_pairs(matrix):
+        for i, j, label, number in labels.agreed_pairs(matrix):
             pair = sorted(((name, state.sample.positions[i]), (peer, positions[peer][j])))
-            given[(pair[0], pair[1])] = (label, round)
+            given[(pair[0], pair[1])] = (label, number)
     wanted = {pair: label for pair, label in expected.items() if name in (pair[0][0], pair[1][0])}
     return [] if given == wanted else [f"the labels that {name} got are not those of the clear protocol"]

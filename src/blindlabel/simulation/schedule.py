@@ -28,7 +28,7 @@ from blindlabel.protocol.errors import Forked
 from blindlabel.simulation.core_parties import CoreCoordinator, CoreOwner, join_step, new_owner_state
 from blindlabel.simulation.disk import Disk
 from blindlabel.simulation.faults import KINDS, Crash, Weather, chosen_rates
-from blindlabel.simulation.network import Network
+from blindlabel.simulation.network import Network, Signer
 from blindlabel.simulation.reference import Row, Says, play
 
 NAMES = ("anna", "berta", "clara", "dora", "emma")
@@ -116,7 +116,7 @@ class Study:
         for name in agreement.owners:
             state = new_owner_state(agreement, name, keys["coordinator"])
             self.owners[name] = CoreOwner(agreement, Disk(state, self.weather), keys[name], self.network, plan.says)
-            self.owners[name]._keep(join_step(state, keys[name], invitations[name], plan.rows[name]))
+            self.owners[name].keep(join_step(state, keys[name], invitations[name], plan.rows[name]))
         self.weather.begin(plan.crash_at)
         self.left: str | None = None
         self.forked: set[str] = set()
@@ -144,7 +144,9 @@ class Study:
         if name == self.left:
             return False
         owner = self.owners[name]
-        deed = self.plan.random.choice((owner.turn, owner.turn, owner.send, owner.fetch, owner.work)) if not self.weather.calm else owner.turn
+        deed = (
+            self.plan.random.choice((owner.turn, owner.turn, owner.send, owner.fetch, owner.work)) if not self.weather.calm else owner.turn
+        )
         try:
             return deed()
         except Crash:
@@ -252,13 +254,13 @@ def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int
     given: dict[tuple[Row, Row], tuple[bool, int]] = {}
     for first, second in study.plan.agreement.pairings:
         matrix = study.coordinator.labels()[facts.key_of(first, second)]
-        for i, j, label, round in labels.agreed_pairs(matrix):
-            given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, round)
+        for i, j, label, number in labels.agreed_pairs(matrix):
+            given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, number)
     if given != expected:
         found.append("the coordinator's labels are not those of the clear protocol")
     for number, one in enumerate(state.rounds, start=1):
         counted = sum(tally.agreed for tally in one.tallies.values())
-        if counted != sum(1 for _, round in given.values() if round == number):
+        if counted != sum(1 for _, of_round in given.values() if of_round == number):
             found.append(f"pairs of round {number} were counted twice or not at all")
     compared = [sum(tally.pairs for tally in one.tallies.values()) for one in state.rounds if one.tallies]
     agreed = list(itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.rounds if one.tallies))
@@ -280,8 +282,8 @@ def _judged_owner(study: Study, name: str, expected: dict[tuple[Row, Row], tuple
         rows, columns = (own, other) if name < pairing.peer else (other, own)
         body = owner.disk.body(pairing.labels)
         assert body is not None
-        for i, j, label, round in labels.agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
-            given[(rows[i], columns[j])] = (label, round)
+        for i, j, label, number in labels.agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
+            given[(rows[i], columns[j])] = (label, number)
     wanted = {pair: label for pair, label in expected.items() if name in (pair[0][0], pair[1][0])}
     return [] if given == wanted else [f"the labels that {name} got are not those of the clear protocol"]
 
@@ -290,7 +292,7 @@ def _key(chance: random.Random) -> nacl.signing.SigningKey:
     return nacl.signing.SigningKey(chance.randbytes(32))
 
 
-def _signer(key: nacl.signing.SigningKey):  # type: ignore[no-untyped-def]
+def _signer(key: nacl.signing.SigningKey) -> Signer:
     return lambda data: key.sign(data).signature
 
 
