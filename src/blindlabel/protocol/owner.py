@@ -122,7 +122,7 @@ def handle(agreement: Agreement, state: State, signed: Signed) -> State:
         raise Forked(_FORKED)
     if message.sequence > state.received + 1:
         raise TooEarly(f"The coordinator's message {state.received + 1} is missing before {number}.")
-    if message.previous != _latest(state):
+    if message.previous != latest(state):
         raise Forked(_FORKED)
     handler = _HANDLERS.get(message.kind)
     if handler is None:
@@ -281,7 +281,7 @@ def asks_assist(state: State, blob: Blob, skip: int = 1) -> Step:
     """One more assist call. Its number is used up, whether or not the call succeeds."""
     state = state.model_copy(update={"assist_number": state.assist_number + skip})
     body = messages.Assist(number=state.assist_number, blob=blob)
-    message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, body, _latest(state))
+    message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, body, latest(state))
     return Step(state, (message,))
 
 
@@ -358,11 +358,11 @@ def awaits(agreement: Agreement, state: State) -> list[str]:
 
 def _send(state: State, receiver: str, round: int, body: messages.Body) -> Step:
     number = state.sent + 1
-    message = Message(state.study, state.name, receiver, round, number, body, _latest(state))
+    message = Message(state.study, state.name, receiver, round, number, body, latest(state))
     return Step(state.model_copy(update={"sent": number}), (message,))
 
 
-def _latest(state: State) -> str:
+def latest(state: State) -> str:
     """Digest of the coordinator's last message that was taken in."""
     return state.seen.get(str(state.received), "")
 

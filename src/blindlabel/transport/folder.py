@@ -15,6 +15,7 @@ deleted here; `blindlabel owner delete` and `coordinator delete` say what is lef
 from __future__ import annotations
 
 import hashlib
+import logging
 import shutil
 import time
 from collections.abc import Callable
@@ -29,8 +30,11 @@ from blindlabel.protocol.framing import pack_with_body, unpack_with_body
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
+from blindlabel.storage.coordinator_store import StudyRow
 from blindlabel.storage.files import Bodies, BodyDamaged, failing_with_a_sentence, write_atomically
 from blindlabel.transport.interface import Moved, Unreachable
+
+log = logging.getLogger("blindlabel.folder")
 
 LARGEST_ASSIST = 256 * 2**20
 _POLL = 0.1
@@ -125,14 +129,19 @@ class FolderServer:
         """Everything that can be done now, for all studies; True where anything happened."""
         happened = False
         for row in self._coordinator.store.studies():
-            place = _Place(self._folder, row.study)
-            if place.root.is_dir():
-                happened |= self._take_in(row.study, place)
-                happened |= self._coordinator.work(row.study)
-                happened |= self._put_out(row.study, place)
-            elif not row.ended:
-                happened |= self._coordinator.work(row.study)
+            try:
+                happened |= self._turn_of(row)
+            except (InputError, OutsideError) as error:  # one study's failure must not stop the others; it is tried again
+                log.error("study %s: %s", row.study[:12], error)
         return happened
+
+    def _turn_of(self, row: StudyRow) -> bool:
+        place = _Place(self._folder, row.study)
+        if not place.root.is_dir():
+            return not row.ended and self._coordinator.work(row.study)
+        happened = self._take_in(row.study, place)
+        happened |= self._coordinator.work(row.study)
+        return self._put_out(row.study, place) or happened
 
     def _take_in(self, study: str, place: _Place) -> bool:
         happened = False
