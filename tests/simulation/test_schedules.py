@@ -17,18 +17,18 @@ from blindlabel.simulation.real_schedule import run_real
 from blindlabel.simulation.schedule import run
 
 
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", range(0, 160, 40))
 def test_schedules_keep_all_promises(first: int) -> None:
     tally = campaign.Tally()
-    campaign.core(range(first, first + 50), tally)
+    campaign.core(range(first, first + 40), tally)
     assert tally.failed == []
-    assert tally.schedules["core"] == 50 and sum(tally.faults.values()) > 100
+    assert tally.schedules["core"] == 40 and sum(tally.faults.values()) > 100
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"clock jump"}))
 def test_each_kind_of_fault_alone_keeps_all_promises(kind: str) -> None:
     tally = campaign.Tally()
-    for seed in range(700, 704):
+    for seed in range(700, 703):
         tally.add("core", run(seed, rates={kind: 0.15}))
     assert tally.failed == []
     assert tally.faults[kind], f"{kind} never happened"
@@ -41,9 +41,9 @@ def test_crash_at_any_journal_point_keeps_all_promises() -> None:
     assert tally.faults["crash"] == tally.schedules["crash at every point"] > 40
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_schedules_with_real_parties_keep_all_promises(tmp_path: Path, seed: int) -> None:
-    assert run_real(seed, tmp_path).violations == ()
+    assert run_real(seed, tmp_path, owners=2).violations == ()
 
 
 def test_clock_that_jumps_while_parties_crash_stops_nothing(tmp_path: Path) -> None:
@@ -62,15 +62,12 @@ def violations(seeds: range) -> set[str]:
 def test_judge_finds_labels_that_change_after_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = labelling.settle
 
-    def forgetful(labels: labelling.Labels, *rest: Any) -> Any:
-        return (
-            honest(np.zeros_like(labels), *rest)
-            if rest[0] == 1
-            else (honest(labels, *rest)[0] ^ 1 & (labels != 0), honest(labels, *rest)[1])
-        )
+    def fickle(labels: labelling.Labels, *rest: Any) -> Any:
+        after, tally = honest(labels, *rest)
+        return np.where(labels != 0, labels ^ 1, after).astype(np.uint8), tally
 
-    monkeypatch.setattr(labelling, "settle", forgetful)
-    assert any("labels" in violation for violation in violations(range(12)))
+    monkeypatch.setattr(labelling, "settle", fickle)
+    assert any("labels" in violation for violation in violations(range(3)))
 
 
 def test_judge_finds_a_study_that_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
