@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 
-.PHONY: setup demo test lint format bench clean
+.PHONY: setup demo test test-postgres lint format bench gates clean
 
 setup: $(STAMP)
 
@@ -17,7 +17,11 @@ demo: $(STAMP)
 	@$(BIN)/blindlabel demo
 
 test: lint
-	@VENV="$(VENV)" sh scripts/test
+	@VENV="$(VENV)" scripts/test
+
+# The tests of storage, transport and whole studies with every coordinator in the tests' own process on PostgreSQL instead of SQLite.
+test-postgres: $(STAMP)
+	@BLINDLABEL_TEST_DATABASE=postgresql $(BIN)/pytest -n auto --dist worksteal -m "not slow" tests/storage tests/transport tests/study
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check src tests
@@ -31,6 +35,11 @@ format: $(STAMP)
 bench: $(STAMP)
 	@$(BIN)/blindlabel bench language
 	@$(BIN)/blindlabel bench packed
+
+gates: $(STAMP)
+	@scripts/gates-environment.sh
+	@scripts/run-gates-tests.sh
+	@$(BIN)/blindlabel bench gates
 
 clean:
 	rm -rf $(VENV) .venv-gates .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results

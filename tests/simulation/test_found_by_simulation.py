@@ -91,9 +91,9 @@ def test_clock_set_back_does_not_hold_a_studys_work(tmp_path: Path) -> None:
     agreement = small_agreement()
     coordinator.create(to_text(agreement))
     now = 1_000_000.0
-    coordinator.store.clock = lambda: now + 365 * 86_400
+    coordinator.store.database.clock = lambda: now + 365 * 86_400
     assert coordinator.store.claim(agreement.hash, "1:other:elsewhere", 120)
-    coordinator.store.clock = lambda: now
+    coordinator.store.database.clock = lambda: now
     assert coordinator.work(agreement.hash)
 
 

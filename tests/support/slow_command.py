@@ -1,5 +1,4 @@
-"""The `blindlabel` command with a plain engine that takes its time, so that a test can kill a process in the middle of its work.
-"""
+"""The `blindlabel` command with a plain engine that takes its time, so that a test can kill a process in the middle of its work."""
 
 from __future__ import annotations
 

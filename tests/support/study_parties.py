@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -103,14 +104,19 @@ def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource |
 
 def confirm_all(owners: list[Owner]) -> None:
     """Compare the words of every two owners, as their people would by telephone, and confirm."""
-    for owner in owners:
-        state = owner.workspace.state()
-        for peer in owner.agreement.peers(owner.workspace.name):
-            if state.keys is not None and peer not in state.confirmed:
-                other = next(one for one in owners if one.workspace.name == peer)
-                if other.workspace.state().keys is not None:
-                    assert owner.words(peer) == other.words(owner.workspace.name)
-                    owner.confirm(peer)
+    for first, second in combinations(owners, 2):
+        states = {owner: owner.workspace.state() for owner in (first, second)}
+        if any(state.keys is None for state in states.values()):
+            continue
+        waiting = [
+            (owner, other.workspace.name)
+            for owner, other in ((first, second), (second, first))
+            if other.workspace.name not in states[owner].confirmed
+        ]
+        if waiting:
+            assert first.words(second.workspace.name) == second.words(first.workspace.name)
+        for owner, peer in waiting:
+            owner.confirm(peer)
 
 
 def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:

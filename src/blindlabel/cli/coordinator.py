@@ -162,6 +162,39 @@ def serve(
         serving.serve_http(coordinator, host, port, certificate, key)
 
 
+@app.command("bodies")
+def bodies(
+    url: Annotated[
+        str | None, typer.Argument(help="A URL of fsspec, for instance s3://bucket/folder; without it, say where they are.")
+    ] = None,
+    *,
+    at: Home,
+    copied: Annotated[bool, typer.Option("--copied", help="All bodies have been copied from the old URL to the new one.")] = False,
+    database: DatabaseAddress = None,
+    json: JsonFlag = False,
+) -> None:
+    """Say or settle where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start servers again after."""
+    store = opened(at, database, make=url is not None).store
+    if url is not None and url != store.bodies_url:
+        if url.startswith("memory:"):
+            raise InputError("What is kept in memory is gone when the server stops; bodies have to outlast it.")
+        if store.bodies_url is not None and not copied:
+            raise InputError(f"Bodies are kept at {store.bodies_url}. Stop the servers, copy all of it, and add --copied.")
+        store.keep_bodies_at(url)
+    if json:
+        result_json({"url": store.bodies_url, "folder": str(at / "bodies")})
+    else:
+        result(store.bodies_url or str(at / "bodies"))
+
+
+@app.command("code")
+def code(*, at: Home, database: DatabaseAddress = None) -> None:
+    """Print the code that the coordinator's page asks for. Keep it private: the page shows how every study stands."""
+    from blindlabel.web.coordinator_page import sign_in_code
+
+    result(sign_in_code(opened(at, database)))
+
+
 @app.command("status")
 def status(
     study: Annotated[str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")] = None,
@@ -186,6 +219,8 @@ def status(
 def _print_standing(one: dict[str, Any]) -> None:
     ended = f"over ({one['ended']})" if one["ended"] else f"in round {one['round']} of {one['rounds']}"
     result(f"{one['name']} ({one['study'][:12]}, {one['engine']}): {ended}")
+    if one["deadline"] and not one["ended"]:
+        result(f"  to be done by {one['deadline']}")
     for round_ in one["history"]:
         figures = round_["figures"]
         if round_["settled"]:

@@ -16,7 +16,9 @@ from blindlabel.errors import InputError
 def demo(
     *,
     records: Annotated[int, typer.Option("--records", min=2, max=5000, help="Rows of each of the two generated tables.")] = 50,
-    engine: Annotated[str, typer.Option("--engine", help="packed, or plain for a rehearsal without encryption.")] = "packed",
+    engine: Annotated[
+        str, typer.Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow).")
+    ] = "packed",
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=10, help="Rounds at most.")] = 3,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")] = 1,

@@ -13,7 +13,7 @@ import traceback
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import check, coordinator, demo, export, generate, language, owner, try_
+from blindlabel.cli import bench, check, coordinator, demo, experiment, explain, export, generate, language, owner, suggest, try_
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -31,7 +31,11 @@ app.command("check")(check.check)
 app.command("try")(try_.try_)
 app.command("language")(language.language)
 app.command("generate")(generate.generate)
+app.command("suggest")(suggest.suggest)
 app.command("export")(export.export)
+app.command("explain")(explain.explain)
+app.add_typer(bench.app)
+app.add_typer(experiment.app)
 app.add_typer(coordinator.app)
 app.add_typer(owner.app)
 
@@ -73,6 +77,10 @@ def run(arguments: list[str]) -> int:
         say("Stopped.")
         return 130
     except Exception as error:
+        from blindlabel.engines.interface import EngineError, QuestionError, RecordError
+
+        if isinstance(error, EngineError):
+            return _failed(error, 1 if isinstance(error, (RecordError, QuestionError)) else 3, debug)
         if debug:
             traceback.print_exc()
         say(f"A defect in blindlabel: {type(error).__name__}: {error}")

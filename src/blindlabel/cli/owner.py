@@ -159,10 +159,19 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
 
 
 @app.command("annotate")
-def annotate(*, at: WorkspaceFolder) -> None:
-    """Open the web app to write questions."""
-    _opened(at)
-    raise InputError("The web app is not part of this build yet. Use `blindlabel owner run` with --questions or --auto.")
+def annotate(
+    *,
+    at: WorkspaceFolder,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; the one of last time unless said.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
+) -> None:
+    """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one browser in."""
+    from blindlabel.cli.annotate import annotate as open_app
+
+    open_app(at, port=port, browser=not no_browser, run=run)
 
 
 @app.command("run")

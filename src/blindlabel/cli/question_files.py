@@ -32,10 +32,17 @@ def read_source(name: str) -> str:
         raise InputError(f"{name} is not UTF-8 text (byte {problem.start}); save it as UTF-8.") from None
 
 
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError:  # a question may be longer than any file name can be
+        return False
+
+
 def question_source(argument: str) -> tuple[str, str]:
     """A question given on the command line, as (name to show, source): a file, `-`, or the question itself."""
     looks_like_source = "\n" in argument or " " in argument.strip() or argument.strip().startswith(("ret", "$", "#"))
-    if argument == "-" or not looks_like_source or Path(argument).exists():
+    if argument == "-" or not looks_like_source or _exists(argument):
         return argument, read_source(argument)
     return "question", argument
 

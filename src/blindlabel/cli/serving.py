@@ -12,6 +12,8 @@ from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from blindlabel.parties.coordinator import Coordinator
 
 
@@ -35,13 +37,14 @@ def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path
         if file is not None and not file.exists():
             raise InputError(f"There is no file {file}.")
     if certificate is None and host not in ("127.0.0.1", "::1", "localhost"):
-        say(
-            "NOTE: serving without TLS beyond this machine. Tokens travel in clear; put a TLS proxy in front, or give --certificate and --key."
-        )
+        say("NOTE: serving without TLS beyond this machine. Put a TLS proxy in front, or give --certificate and --key.")
     _log_to_stderr()
     say(f"Serving {len(coordinator.store.studies())} studies on {'https' if certificate else 'http'}://{host}:{port}. Stop with Ctrl-C.")
+    app = create_app(coordinator)
+    address = f"{'https' if certificate else 'http'}://{host}:{port}/"
+    _add_page(app, coordinator, address)
     config = uvicorn.Config(
-        create_app(coordinator),
+        app,
         host=host,
         port=port,
         log_config=None,
@@ -57,6 +60,17 @@ def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path
     server.run()
     if not server.started:
         raise OutsideError(f"The server could not start on {host}:{port}. Is the port in use?")
+
+
+def _add_page(app: FastAPI, coordinator: Coordinator, address: str) -> None:
+    """The page for the coordinator's people, where its parts are installed."""
+    try:
+        from blindlabel.web.coordinator_page import add_page
+    except ModuleNotFoundError:
+        say("The coordinator's page needs the extra `web`: pip install 'blindlabel[web]'. Serving without it.")
+        return
+    add_page(app, coordinator)
+    say(f"The coordinator's page is {address}; `blindlabel coordinator code --at {coordinator.home}` prints the code to sign in.")
 
 
 def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:

@@ -41,6 +41,10 @@ class EngineError(Exception):
     """The engine cannot go on. The message is a sentence for a person."""
 
 
+class TermsError(EngineError, InputError):
+    """The agreement asks for something that the engine cannot give."""
+
+
 class ParcelError(EngineError, OutsideError):
     """Bytes from outside are not what they should be: damaged, of another study, of other keys or parameters."""
 

@@ -1,7 +1,9 @@
 """The coordinator as it runs: receives messages, assists, does the work that the rules name, and says how studies stand.
 
-Several of these (threads or processes) may run over one database. Everything is saved before anything leaves, and a step that was
-interrupted is done again from what is saved. The secret key of a study lies in a file of its own and is used here and nowhere else.
+Several of these (threads or processes) may run over one database and folder. Everything is saved before anything leaves, and a step that
+was interrupted is done again from what is saved. Long work is leased: one process does it, and another takes over when that one dies. Were
+a lease to lapse under a process that is only slow, the same work would be done twice and saved once. The secret key of a study lies in a
+file of its own, named after the public key that it belongs to, and is used here and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import secrets
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,43 +34,47 @@ from blindlabel.protocol import framing, messages
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import MalformedMessage, NotFitting, TooEarly, WrongSender, WrongStudy
-from blindlabel.protocol.facts import State, Step, Work, blob_of, key_of, new_state
+from blindlabel.protocol.facts import State, Step, Work, blob_of, key_of, new_state, spent_bodies
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR, Blob
-from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded
-from blindlabel.storage.secret_files import read_secret, write_secret
+from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded, Moved
+from blindlabel.storage.secret_files import SecretsInMemory, remove_secret, write_secret
 
-LEASE = 120.0
-"""Seconds after which a process on another machine takes over the work of one that does not answer; on this machine at once when it
-died."""
+LEASE = 30.0
+"""Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its lease in time."""
 
 
 class Coordinator:
     """All studies of one coordinator."""
 
-    def __init__(self, home: Path, *, database: str | None = None, passphrase: str | None = None) -> None:
+    def __init__(self, home: Path, *, database: str | None = None, passphrase: str | None = None, lease: float = LEASE) -> None:
         self.home = home
         self.passphrase = passphrase
         self.store = CoordinatorStore(home, database)
         self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
+        self._lease = lease
         self._engine_turn = threading.Lock()
         """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
         self.agreement = lru_cache(maxsize=256)(self._agreement)
-        self._identity = lru_cache(maxsize=256)(self._read_identity)
-        self._secret = lru_cache(maxsize=4)(self._read_engine_secret)
+        self._identities = SecretsInMemory(passphrase, most=256)
+        self._engine_secrets = SecretsInMemory(passphrase, most=4)
+
+    def disconnect(self) -> None:
+        """Give back all connections to the database."""
+        self.store.database.close()
 
     # Studies
 
     def create(self, text: str, address: str = "", *, source: str = "The agreement") -> list[Invitation]:
         """Begin a study under this agreement; the invitations for its owners are to be given to them privately."""
         agreement = agreements.from_text(text, source=source)
-        if self.store.agreement(agreement.hash) is not None:
-            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         identity = new_identity()
-        write_secret(self._keys(agreement.hash) / "signing.key", identity.to_bytes(), self.passphrase)
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
-        self.store.create(agreement.name, text, new_state(agreement, public))
+        path = self._keys(agreement.hash) / "signing.key"
+        state = new_state(agreement, public)
+        if not self.store.create(agreement.name, text, state, lambda: write_secret(path, identity.to_bytes(), self.passphrase)):
+            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         key = identity.public.signing_key.hex()
         return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
 
@@ -96,12 +103,10 @@ class Coordinator:
     def delete(self, study: str) -> None:
         """Remove everything of a study: keys first, since without them nothing else can be read."""
         for path in self._keys(study).glob("*"):
-            path.write_bytes(bytes(path.stat().st_size))
+            remove_secret(path)
         shutil.rmtree(self._keys(study), ignore_errors=True)
         self.store.delete(study)
         self.agreement.cache_clear()
-        self._identity.cache_clear()
-        self._secret.cache_clear()
 
     def close(self, study: str) -> None:
         """End a study as it stands."""
@@ -122,11 +127,7 @@ class Coordinator:
                 raise TooEarly("The message's body has not arrived yet.")
             return step
 
-        new = self._apply(study, event, incoming=signed)
-        if new:
-            size = len(wire) + sum(blob.length for blob in signed.message.blobs)
-            self.store.count(study, signed.message.sender, signed.message.kind, size)
-        return new
+        return self._apply(study, event, incoming=signed)
 
     def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
         """Serve one assist call: the reply's message and body. The call is counted before it is served."""
@@ -140,14 +141,14 @@ class Coordinator:
         agreement = self.agreement(message.study)
         try:
             with self._engine_turn:
-                reply = self._engine(agreement).assist(agreement.terms(), self._secret(message.study), body)
+                reply = self._engine(agreement).assist(agreement.terms(), self._engine_secret(message.study), body)
         except ParcelError as error:
             raise NotFitting(f"The assist call cannot be served: {error}") from error
         answer = messages.Assisted(number=assist.number, blob=blob_of(reply))
         header = Message(message.study, COORDINATOR, message.sender, message.round, assist.number, answer)
         reply_wire = self._sign(header).wire
-        self.store.count(message.study, message.sender, "assist", len(wire) + len(body))
-        self.store.count(message.study, message.sender, "assisted", len(reply_wire) + len(reply))
+        called = Moved(message.sender, "assist", len(wire) + len(body))
+        self.store.count(message.study, [called, Moved(message.sender, "assisted", len(reply_wire) + len(reply))])
         return reply_wire, reply
 
     def _apply(self, study: str, event: Callable[[Agreement, State], Step], incoming: Signed | None = None) -> bool:
@@ -162,14 +163,14 @@ class Coordinator:
                 self.store.bodies(study).write([body])
             outgoing = [self._sign(message) for message in step.messages]
             fetchable = [(message.receiver, blob) for message in step.messages for blob in _bodies_of(message)]
-            if self.store.save(loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable):
-                for signed in outgoing:
-                    size = len(signed.wire) + sum(blob.length for blob in _bodies_of(signed.message))
-                    self.store.count(study, signed.message.receiver, signed.message.kind, size)
+            moved = [_moved(signed, signed.message.receiver, _bodies_of(signed.message)) for signed in outgoing]
+            if incoming is not None:
+                moved.append(_moved(incoming, incoming.message.sender, incoming.message.blobs))
+            if self.store.save(loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable, moved=moved):
                 return True
 
     def _sign(self, message: Message) -> Signed:
-        identity = self._identity(message.study)
+        identity = Identity.from_bytes(self._identities.read(self._keys(message.study) / "signing.key"))
         return messages.sign(message, lambda data: sign_for(identity, b"", data))
 
     # Work
@@ -177,15 +178,32 @@ class Coordinator:
     def work(self, study: str) -> bool:
         """Do what can be done for a study now; True where something was done."""
         agreement = self.agreement(study)
-        if not rules.work(agreement, self.load(study).state) or not self.store.claim(study, self.worker, LEASE):
+        if not rules.work(agreement, self.load(study).state) or not self.store.claim(study, self.worker, self._lease):
             return False
-        try:
+        with self._leased(study):
             done = False
             while todo := rules.work(agreement, self.load(study).state):
                 self._do(study, agreement, todo[0])
                 done = True
             return done
+
+    @contextmanager
+    def _leased(self, study: str) -> Iterator[None]:
+        """Renew the lease on a study's work while it goes on, and give it back afterwards."""
+        over = threading.Event()
+
+        def renew() -> None:
+            while not over.wait(self._lease / 3):
+                with suppress(OutsideError):  # a database that fails now may answer next time; a lapsed lease does no harm
+                    self.store.claim(study, self.worker, self._lease)
+
+        renewing = threading.Thread(target=renew, daemon=True)
+        renewing.start()
+        try:
+            yield
         finally:
+            over.set()
+            renewing.join()
             self.store.release(study, self.worker)
 
     def _do(self, study: str, agreement: Agreement, todo: Work) -> None:
@@ -208,9 +226,13 @@ class Coordinator:
         except EngineError as error:
             raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
         blob = self.store.bodies(study).write([keys.public])
-        # The file is named after the public key, so that of two processes that make keys at once the saved state says whose are valid.
-        write_secret(self._keys(study) / f"engine-{blob.hash[:16]}.key", keys.secret, self.passphrase)
+        # Named after the public key, so that of two processes that make keys at once the saved state says whose are valid.
+        write_secret(self._engine_key(study, blob), keys.secret, self.passphrase)
         self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob))
+        used = self.load(study).state.public_key
+        for path in self._keys(study).glob("engine-*.key"):  # keys of a process that was slower, or died before its keys were used
+            if used is not None and path != self._engine_key(study, used):
+                remove_secret(path)
 
     def _read_answers(self, study: str, agreement: Agreement, todo: Work) -> None:
         state, bodies, blob = self.load(study).state, self.store.bodies(study), todo.blob
@@ -221,7 +243,7 @@ class Coordinator:
             answers = np.zeros((0, records), dtype=np.bool_)
             if questions:
                 with self._engine_turn:
-                    answers = self._engine(agreement).decrypt(agreement.terms(), self._secret(study), parcels, questions, records)
+                    answers = self._engine(agreement).decrypt(agreement.terms(), self._engine_secret(study), parcels, questions, records)
         except (EngineError, MalformedMessage):
             self._apply(study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob))
             return
@@ -233,12 +255,7 @@ class Coordinator:
         answers = {place: self._read_bits(study, state, place) for place in state.rounds[-1].read}
         before = self._labels(study, state)
         self._apply(study, lambda agreement, now: rules.settle(agreement, now, todo.round, answers, before))
-        bodies = self.store.bodies(study)
-        keep = {blob.hash for blob in self.load(study).state.labels.values()}
-        for place, blob in state.rounds[-1].read.items():  # nobody needs the single answers again
-            for spent in (blob, state.rounds[-1].answers[place].blob):
-                if spent.hash not in keep:
-                    bodies.remove(spent)
+        self.store.remove_bodies(study, spent_bodies)  # nobody needs the single answers again
 
     def _read_bits(self, study: str, state: State, place: str) -> Answers:
         asker, _, peer = place.partition(">")
@@ -268,14 +285,14 @@ class Coordinator:
     def _keys(self, study: str) -> Path:
         return self.home / "keys" / study
 
-    def _read_identity(self, study: str) -> Identity:
-        return Identity.from_bytes(read_secret(self._keys(study) / "signing.key", self.passphrase))
+    def _engine_key(self, study: str, public: Blob) -> Path:
+        return self._keys(study) / f"engine-{public.hash}.key"
 
-    def _read_engine_secret(self, study: str) -> bytes:
+    def _engine_secret(self, study: str) -> bytes:
         public = self.load(study).state.public_key
         if public is None:
-            raise TooEarly("The study's keys have not been made yet.")
-        return read_secret(self._keys(study) / f"engine-{public.hash[:16]}.key", self.passphrase)
+            raise TooEarly("The keys of the study have not been made yet.")
+        return self._engine_secrets.read(self._engine_key(study, public))
 
     def _engine(self, agreement: Agreement) -> Engine:
         return engine_named(agreement.encoding.engine)
@@ -287,6 +304,10 @@ def _bodies_of(message: Message) -> Iterator[Blob]:
         yield from messages.parse(message.body.message.encode()).message.blobs
     else:
         yield from message.blobs
+
+
+def _moved(signed: Signed, owner: str, blobs: Iterable[Blob]) -> Moved:
+    return Moved(owner, signed.message.kind, len(signed.wire) + sum(blob.length for blob in blobs))
 
 
 def token_hash(token: str) -> str:

@@ -7,9 +7,8 @@ from typing import Protocol
 
 from blindlabel.errors import InputError
 from blindlabel.language import render
-from blindlabel.parties.joining import own_table
-from blindlabel.parties.suggesting import Suggestions
-from blindlabel.records.preparation import prepare
+from blindlabel.language.suggestions import Suggester
+from blindlabel.parties.suggesting import suggester_for
 from blindlabel.storage.workspace import Task, Workspace
 
 
@@ -84,21 +83,20 @@ class SuggestedQuestions:
     """Asks the suggestion oracle for every record."""
 
     def __init__(self) -> None:
-        self._suggestions: Suggestions | None = None
+        self._suggester: Suggester | None = None
 
     def provide(self, workspace: Workspace) -> str | None:
         """Save all questions of the current round and hand it in."""
         tasks = open_tasks(workspace)
         if not tasks:
             return None
-        if self._suggestions is None:
-            agreement, table = workspace.agreement, own_table(workspace)
-            rows = [prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table))]
-            self._suggestions = Suggestions(rows, agreement.limits.needle_length, counting=agreement.encoding.counting)
+        if self._suggester is None:
+            self._suggester = suggester_for(workspace)
         records = workspace.records()
         texts = {}
         for task in tasks:
-            text = self._suggestions.suggest(records[task.record].prepared, task.round)
+            previous = [text for _, text in task.previous]
+            text = self._suggester.suggest(records[task.record].prepared, task.round, previous).question
             checked = workspace.check(text)
             if not checked.ok:
                 raise InputError(f"The suggestion for record {task.record} cannot be used: {checked.diagnostics[0].message}")

@@ -67,6 +67,7 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         "engine": agreement.encoding.engine,
         "round": state.round,
         "rounds": agreement.rounds,
+        "deadline": agreement.deadline or None,
         "ended": state.ended,
         "waiting": [f"{owner} {_TODO[what].format(round=state.round)}" for owner, what in awaited(agreement, state)],
         "owners": {owner: _owner_standing(state, owner) for owner in state.owners},

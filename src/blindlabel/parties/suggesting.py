@@ -1,45 +1,34 @@
-"""Questions that write themselves, for `owner run --auto` and the demo. One small function in front of the suggestion oracle."""
+"""Questions that write themselves, for `owner run --auto`, the demo and the web app: the suggestion oracle over an owner's whole table."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from blindlabel.language.record import Record
-
-THRESHOLDS = (0.5, 0.4, 0.3)
-"""Share of the total weight that must be found, by round."""
-WORDS = 8
-
-
-class Suggestions:
-    """Suggests questions about one owner's records, from that owner's table alone."""
-
-    def __init__(self, records: Sequence[Record], needle_length: int, *, counting: bool = True) -> None:
-        self._needle_length = needle_length
-        self._counting = counting
-        self._rows = Counter(word for record in records for word in set(_words(record)))
-
-    def suggest(self, record: Record, round: int) -> str:
-        """A question for a record: its rarest words, weighted by rarity; later rounds ask for less."""
-        words = [
-            word for word in dict.fromkeys(_words(record)) if len(word) <= self._needle_length and '"' not in word and "\\" not in word
-        ]
-        rarest = sorted(words, key=lambda word: (self._rows[word], -len(word)))[:WORDS]
-        if not rarest:
-            return "ret is_empty($r)"
-        if not self._counting:
-            return "ret " + " & ".join(f'is_in("{word}", lower($r))' for word in rarest[: max(1, 4 - round)])
-        weights = [3 if number < 3 else 2 if number < 5 else 1 for number in range(len(rarest))]
-        least = max(1, round_half_up(sum(weights) * THRESHOLDS[min(round, len(THRESHOLDS)) - 1]))
-        terms = " + ".join(f'{weight}*is_in("{word}", lower($r))' for word, weight in zip(rarest, weights))
-        return f"ret {terms} >= {least}"
+from blindlabel.language.suggestions import Suggester
+from blindlabel.parties.joining import own_table
+from blindlabel.records.preparation import prepare
+from blindlabel.storage.workspace import Workspace
 
 
-def round_half_up(value: float) -> int:
-    """The nearest whole number, halves upwards."""
-    return int(value + 0.5)
+def prepared_rows(workspace: Workspace) -> list[Record]:
+    """The owner's whole table, prepared as the agreement says."""
+    agreement, table = workspace.agreement, own_table(workspace)
+    return [prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table))]
 
 
-def _words(record: Record) -> list[str]:
-    return [word for text in record.attributes.values() for word in text.lower().split() if len(word) >= 2]
+def suggester_for(workspace: Workspace, rows: Sequence[Record] | None = None) -> Suggester:
+    """The oracle for this owner: it knows the owner's own table (read here unless given) and the agreement, nothing else."""
+    agreement = workspace.agreement
+    terms = agreement.terms()
+    rows = prepared_rows(workspace) if rows is None else rows
+    return Suggester(
+        rows,
+        agreement.attributes,
+        limits=terms.limits,
+        lowered=terms.case == "lower",
+        functions=terms.functions,
+        counting=terms.counting,
+        whole=terms.encode_whole,
+        single_attributes=terms.encode_attributes,
+    )

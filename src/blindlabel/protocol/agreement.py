@@ -68,6 +68,13 @@ class Encoding(Shape):
     functions: tuple[Label, ...] = Terms.functions
     counting: bool = True
     negation: bool = True
+    probes: Annotated[int, Field(ge=0, le=512)] = Terms.probes
+    """This and the next: the room that the packed engine gives every question; see `engines.interface.Terms`."""
+    inner_gates: Annotated[int, Field(ge=0, le=16)] = Terms.inner_gates
+    inner_levels: Annotated[int, Field(ge=0, le=8)] = Terms.inner_levels
+    inner_weight: Annotated[int, Field(ge=0, le=255)] = Terms.inner_weight
+    alternatives: Annotated[int, Field(ge=1, le=32)] = Terms.alternatives
+    clauses: Annotated[int, Field(ge=1, le=16)] = Terms.clauses
 
 
 class Limits(Shape):
@@ -151,6 +158,12 @@ class Agreement(Shape):
             negation=self.encoding.negation,
             limits=self.language_limits(),
             records=self.sampling.records,
+            probes=self.encoding.probes,
+            inner_gates=self.encoding.inner_gates,
+            inner_levels=self.encoding.inner_levels,
+            inner_weight=self.encoding.inner_weight,
+            alternatives=self.encoding.alternatives,
+            clauses=self.encoding.clauses,
         )
 
 

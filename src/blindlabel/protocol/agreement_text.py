@@ -92,6 +92,12 @@ def _encoding(agreement: Agreement) -> str:
             ("functions", encoding.functions, "The functions that can be asked; each makes the encrypted records larger."),
             ("counting", encoding.counting, "Whether questions may count (3*is_in(...) + is_in(...) >= 3)."),
             ("negation", encoding.negation, "Whether questions may negate."),
+            ("probes", encoding.probes, "packed: needles that one question has room for; 0: 16, more for similar and between."),
+            ("inner_gates", encoding.inner_gates, "packed: nested counts or alternatives of one question, on each level."),
+            ("inner_levels", encoding.inner_levels, "packed: levels of them."),
+            ("inner_weight", encoding.inner_weight, "packed: largest sum of weights in one of them; 0: 31, more for similar and between."),
+            ("alternatives", encoding.alternatives, "packed without counting and negation: what one clause may multiply out to."),
+            ("clauses", encoding.clauses, "packed without counting and negation: clauses of a question."),
         ]
     )
 

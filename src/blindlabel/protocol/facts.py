@@ -140,6 +140,21 @@ def all_blocking(agreement: Agreement, state: State) -> bool:
     return all(set(facts.blocking) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
 
 
+def spent_bodies(state: State) -> list[Blob]:
+    """Answers of settled rounds, sealed and read, that nothing else names: nobody needs them again."""
+    needed = {blob.hash for blob in state.labels.values()} | ({state.public_key.hash} if state.public_key else set())
+    for facts in state.owners.values():
+        needed |= {records.blob.hash for records in facts.records.values()} | {blob.hash for blob in facts.blocking.values()}
+    spent: dict[str, Blob] = {}
+    for round_ in state.rounds:
+        named = [answers.blob for answers in round_.answers.values()] + list(round_.read.values())
+        if round_.tallies:
+            spent |= {blob.hash: blob for blob in named}
+        else:
+            needed |= {blob.hash for blob in named}
+    return [blob for blob in spent.values() if blob.hash not in needed]
+
+
 def awaited(agreement: Agreement, state: State) -> list[tuple[str, str]]:
     """Whom the study waits for: owner, and what it has to do (join, confirm, blocking, records, answers). Empty when it waits for
     nobody."""

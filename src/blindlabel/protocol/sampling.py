@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from blindlabel.language.record import Record
@@ -25,6 +26,8 @@ Draw = Callable[[int], int]
 KEYS_PER_ROW = 8
 """Hashes of every row, whatever it holds: shorter lists are filled with random ones, so their number says nothing."""
 HASH_BYTES = 8
+MOST_COMMON = 64
+"""Pairs of rows that a hash may connect; a hash that connects more is left out."""
 _ROW_BYTES = KEYS_PER_ROW * HASH_BYTES
 
 
@@ -72,8 +75,7 @@ def enriched(
     """Samples of all owners; `hashes[(owner, peer)]` is what `owner` sent for its pairing with `peer`."""
     picked: dict[str, set[int]] = {owner: set() for owner in sizes}
     quota = {owner: round(share * min(wanted, size)) for owner, size in sizes.items()}
-    candidates = _shuffled(_partners(sizes, hashes), draw)
-    for first, row, second, partner in candidates:
+    for first, row, second, partner in _partners(sizes, hashes, draw):
         room = all(place in picked[owner] or len(picked[owner]) < quota[owner] for owner, place in ((first, row), (second, partner)))
         if room:
             picked[first].add(row)
@@ -84,18 +86,27 @@ def enriched(
     return {owner: tuple(sorted(rows)) for owner, rows in picked.items()}
 
 
-def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes]) -> list[tuple[str, int, str, int]]:
-    """Likely partners: rows that share the rarest hashes first count; very common hashes are left out, they say nothing."""
-    found: dict[tuple[str, int, str, int], None] = {}
+_Pair = tuple[str, int, str, int]
+
+
+def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes], draw: Draw) -> list[_Pair]:
+    """Likely partners: first those with several hashes in common, then those with one, each in an order of chance.
+
+    A hash that many rows have says nothing and is left out. Among pairs with several hashes in common there is no ranking by their number:
+    that would prefer partners that are easy to recognise even more than blocking does anyway.
+    """
+    shared: Counter[_Pair] = Counter()
     owners = sorted(sizes)
     for index, first in enumerate(owners):
         for second in owners[index + 1 :]:
             left = _rows_by_hash(hashes[(first, second)], sizes[first])
             right = _rows_by_hash(hashes[(second, first)], sizes[second])
             for key in left.keys() & right.keys():
-                if len(left[key]) * len(right[key]) <= 16:
-                    found.update(((first, row, second, partner), None) for row in left[key] for partner in right[key])
-    return sorted(found)
+                if len(left[key]) * len(right[key]) <= MOST_COMMON:
+                    shared.update((first, row, second, partner) for row in left[key] for partner in right[key])
+    several = sorted(pair for pair, count in shared.items() if count > 1)
+    single = sorted(pair for pair, count in shared.items() if count == 1)
+    return [part[place] for part in (several, single) for place in choose(range(len(part)), len(part), draw)]
 
 
 def _rows_by_hash(body: bytes, size: int) -> dict[bytes, list[int]]:
@@ -105,8 +116,3 @@ def _rows_by_hash(body: bytes, size: int) -> dict[bytes, list[int]]:
     for number, (key,) in enumerate(struct.iter_unpack(f"{HASH_BYTES}s", body)):
         rows.setdefault(key, []).append(number // KEYS_PER_ROW)
     return rows
-
-
-def _shuffled(items: list[tuple[str, int, str, int]], draw: Draw) -> list[tuple[str, int, str, int]]:
-    order = choose(range(len(items)), len(items), draw)
-    return [items[index] for index in order]

@@ -72,7 +72,7 @@ class RealCoordinator:
     def open(self) -> None:
         """Start (again) from the files."""
         self.party = Coordinator(self.home)
-        self.party.store.clock = self._clock.now
+        self.party.store.database.clock = self._clock.now
 
     def shut(self) -> None:
         """End the process."""

@@ -2,85 +2,46 @@
 here.
 
 State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the same studies, and the
-one that comes second reads the new state and tries again. Bodies are files beside the database, in a folder for each study.
+one that comes second reads the new state and tries again. Every transaction that changes a study locks the study's row before anything
+else, so no two wait for each other. Bodies are files beside the database, in a folder for each study, or outside (`outside`).
+
+A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree, so a process that
+was started with another folder is refused before it takes in anything.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
+from blindlabel.errors import InputError
 from blindlabel.protocol.facts import State
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
+from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
-from blindlabel.storage.files import Bodies
+from blindlabel.storage.files import Bodies, private_folder
+from blindlabel.storage.outside import BodiesOutside, Outside
 
-tables = sa.MetaData()
+_IDENTITY, _BODIES = "identity", "bodies"
 
-_study = sa.Table(
-    "study",
-    tables,
-    sa.Column("study", sa.String(64), primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("agreement", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("ended", sa.Boolean, nullable=False, default=False),
-    sa.Column("created", sa.Float, nullable=False),
-    sa.Column("worker", sa.String(64), nullable=False, default=""),
-    sa.Column("worker_until", sa.Float, nullable=False, default=0.0),
-)
-_token = sa.Table(
-    "token",
-    tables,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
-    sa.Column("token_hash", sa.String(64), nullable=False),
-)
-_incoming = sa.Table(
-    "incoming",
-    tables,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("digest", sa.String(64), primary_key=True),
-    sa.Column("sender", sa.String(40), nullable=False),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("round", sa.Integer, nullable=False),
-    sa.Column("wire", sa.LargeBinary, nullable=False),
-    sa.Column("received", sa.Float, nullable=False),
-)
-_outgoing = sa.Table(
-    "outgoing",
-    tables,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("receiver", sa.String(40), primary_key=True),
-    sa.Column("sequence", sa.Integer, primary_key=True),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("wire", sa.LargeBinary, nullable=False),
-    sa.Column("made", sa.Float, nullable=False),
-)
-_grant = sa.Table(
-    "fetchable",
-    tables,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
-    sa.Column("hash", sa.String(64), primary_key=True),
-    sa.Column("length", sa.BigInteger, nullable=False),
-)
-_traffic = sa.Table(
-    "traffic",
-    tables,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
-    sa.Column("kind", sa.String(20), primary_key=True),
-    sa.Column("times", sa.BigInteger, nullable=False),
-    sa.Column("bytes", sa.BigInteger, nullable=False),
-)
+
+@dataclass(frozen=True, order=True)
+class Moved:
+    """One message with its bodies, from or to an owner."""
+
+    owner: str
+    kind: str
+    size: int
 
 
 @dataclass(frozen=True)
@@ -106,34 +67,87 @@ class CoordinatorStore:
 
     def __init__(self, home: Path, address: str | None = None) -> None:
         self.home = home
-        self.clock: Callable[[], float] = time.time
-        self.database = Database(address or home / "coordinator.sqlite", tables)
+        self.database = Database(address or home / "coordinator.sqlite", "coordinator")
+        self._check_folder()
+        url = self.setting(_BODIES)
+        self._outside = None if url is None else Outside(url)
+
+    def _check_folder(self) -> None:
+        """Refuse a folder that is not the one with this database's keys and bodies."""
+        file = self.home / "coordinator.id"
+        known = self.setting(_IDENTITY)
+        if known is None:
+            _write_once(file, secrets.token_hex(16))
+            self._set(_IDENTITY, file.read_text("ascii"), keep=True)
+            known = self.setting(_IDENTITY)
+        if not file.exists() or file.read_text("ascii") != known:
+            raise InputError(
+                f"The database belongs to a coordinator whose folder is not {self.home}. All its processes need the same folder, "
+                "with its keys and bodies (on several machines: a shared one); a restored backup needs folder and database together."
+            )
+
+    def setting(self, name: str) -> str | None:
+        """A fact about the coordinator; None where it is not known."""
+        with self.database.read() as connection:
+            return connection.execute(sa.select(tables.setting.c.value).where(tables.setting.c.name == name)).scalar_one_or_none()
+
+    def _set(self, name: str, value: str, *, keep: bool = False) -> None:
+        """Set a fact; `keep` leaves one that is there."""
+        insert = self._insert(tables.setting).values(name=name, value=value)
+        changed = insert.on_conflict_do_nothing() if keep else insert.on_conflict_do_update(index_elements=["name"], set_={"value": value})
+        with self.database.write() as connection:
+            connection.execute(changed)
+
+    def _insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+        return sqlite.insert(table) if self.database.is_sqlite else postgresql.insert(table)
+
+    @property
+    def bodies_url(self) -> str | None:
+        """Where bodies that arrive are kept; None for the coordinator's folder."""
+        return None if self._outside is None else self._outside.url
+
+    def keep_bodies_at(self, url: str) -> None:
+        """Keep bodies that arrive from now on at a URL of fsspec. Processes that run already have to be started again."""
+        self._outside = Outside(url)
+        self._set(_BODIES, url)
 
     def bodies(self, study: str) -> Bodies:
         """The bodies of a study."""
-        return Bodies(self.home / "bodies" / study)
+        folder = self.home / "bodies" / study
+        return Bodies(folder) if self._outside is None else BodiesOutside(folder, self._outside, study)
 
-    def create(self, name: str, agreement: str, state: State) -> None:
-        """A new study."""
+    def create(self, name: str, agreement: str, state: State, before_commit: Callable[[], object] = lambda: None) -> bool:
+        """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
         row = {"study": state.study, "name": name, "agreement": agreement, "state": state.model_dump_json(), "version": 1}
+        more = {"created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
         with self.database.write() as connection:
-            connection.execute(_study.insert().values(**row, created=self.clock(), ended=False, worker="", worker_until=0.0))
+            insert = self._insert(tables.study).values(**row, **more).on_conflict_do_nothing().returning(tables.study.c.study)
+            if connection.execute(insert).one_or_none() is None:
+                return False
+            before_commit()
+        return True
 
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
         with self.database.read() as connection:
-            rows = connection.execute(sa.select(_study.c.study, _study.c.name, _study.c.ended, _study.c.created).order_by(_study.c.created))
+            rows = connection.execute(
+                sa.select(tables.study.c.study, tables.study.c.name, tables.study.c.ended, tables.study.c.created).order_by(
+                    tables.study.c.created
+                )
+            )
             return [StudyRow(*row) for row in rows]
 
     def agreement(self, study: str) -> str | None:
         """The text of a study's agreement; None where there is no such study."""
         with self.database.read() as connection:
-            return connection.execute(sa.select(_study.c.agreement).where(_study.c.study == study)).scalar_one_or_none()
+            return connection.execute(sa.select(tables.study.c.agreement).where(tables.study.c.study == study)).scalar_one_or_none()
 
     def load(self, study: str) -> Loaded | None:
         """A study's state; None where there is no such study."""
         with self.database.read() as connection:
-            row = connection.execute(sa.select(_study.c.state, _study.c.version).where(_study.c.study == study)).one_or_none()
+            row = connection.execute(
+                sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
+            ).one_or_none()
         return None if row is None else Loaded(State.model_validate_json(row.state), row.version)
 
     def save(
@@ -144,83 +158,92 @@ class CoordinatorStore:
         incoming: Signed | None = None,
         outgoing: Sequence[Signed] = (),
         fetchable: Iterable[tuple[str, Blob]] = (),
+        moved: Iterable[Moved] = (),
     ) -> bool:
         """Save the new state with everything that goes with it; False (and nothing saved) where another process was faster."""
-        now = self.clock()
+        now = time.time()
         with self.database.write() as connection:
             changed = connection.execute(
-                _study.update()
-                .where(_study.c.study == state.study, _study.c.version == loaded.version)
+                tables.study.update()
+                .where(tables.study.c.study == state.study, tables.study.c.version == loaded.version)
                 .values(state=state.model_dump_json(), version=loaded.version + 1, ended=state.ended is not None)
             )
             if changed.rowcount != 1:
                 return False
             for owner, facts in state.owners.items():
                 if facts.join and not loaded.state.owners[owner].join:
-                    connection.execute(_token.insert().values(study=state.study, owner=owner, token_hash=facts.join.token_hash))
+                    connection.execute(tables.token.insert().values(study=state.study, owner=owner, token_hash=facts.join.token_hash))
             if incoming is not None:
                 self._keep_incoming(connection, incoming, now)
             for signed in outgoing:
                 message = signed.message
                 row = {"study": message.study, "receiver": message.receiver, "sequence": message.sequence, "kind": message.kind}
-                connection.execute(_outgoing.insert().values(**row, wire=signed.wire, made=now))
+                connection.execute(tables.outgoing.insert().values(**row, wire=signed.wire, made=now))
             for owner, blob in fetchable:
-                self._allow(connection, state.study, owner, blob)
+                row = {"study": state.study, "owner": owner, "hash": blob.hash, "length": blob.length}
+                connection.execute(self._insert(tables.fetchable).values(**row).on_conflict_do_nothing())
+            self._count(connection, state.study, moved)
         return True
 
     def _keep_incoming(self, connection: sa.Connection, signed: Signed, now: float) -> None:
         message = signed.message
         row = {"study": message.study, "digest": signed.digest, "sender": message.sender, "kind": message.kind, "round": message.round}
-        connection.execute(_incoming.insert().values(**row, wire=signed.wire, received=now))
-
-    def _allow(self, connection: sa.Connection, study: str, owner: str, blob: Blob) -> None:
-        where = (_grant.c.study == study, _grant.c.owner == owner, _grant.c.hash == blob.hash)
-        if connection.execute(sa.select(_grant.c.length).where(*where)).one_or_none() is None:
-            connection.execute(_grant.insert().values(study=study, owner=owner, hash=blob.hash, length=blob.length))
+        connection.execute(tables.incoming.insert().values(**row, wire=signed.wire, received=now))
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
         """Messages to an owner with numbers above `after`, in order."""
-        query = sa.select(_outgoing.c.wire).where(
-            _outgoing.c.study == study, _outgoing.c.receiver == receiver, _outgoing.c.sequence > after
+        query = sa.select(tables.outgoing.c.wire).where(
+            tables.outgoing.c.study == study, tables.outgoing.c.receiver == receiver, tables.outgoing.c.sequence > after
         )
         with self.database.read() as connection:
-            return [bytes(row.wire) for row in connection.execute(query.order_by(_outgoing.c.sequence).limit(most))]
+            return [bytes(row.wire) for row in connection.execute(query.order_by(tables.outgoing.c.sequence).limit(most))]
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
         """The body of this name where the owner may fetch it."""
-        query = sa.select(_grant.c.length).where(_grant.c.study == study, _grant.c.owner == owner, _grant.c.hash == hash)
+        query = sa.select(tables.fetchable.c.length).where(
+            tables.fetchable.c.study == study, tables.fetchable.c.owner == owner, tables.fetchable.c.hash == hash
+        )
         with self.database.read() as connection:
             length = connection.execute(query).scalar_one_or_none()
         return None if length is None else Blob(hash=hash, length=length)
 
     def owner_of_token(self, study: str, token_hash: str) -> str | None:
         """Whose token this is."""
-        query = sa.select(_token.c.owner).where(_token.c.study == study, _token.c.token_hash == token_hash)
+        query = sa.select(tables.token.c.owner).where(tables.token.c.study == study, tables.token.c.token_hash == token_hash)
         with self.database.read() as connection:
             return connection.execute(query).scalar_one_or_none()
 
-    def count(self, study: str, owner: str, kind: str, size: int) -> None:
+    def count(self, study: str, moved: Iterable[Moved]) -> None:
         """Count what has been moved, by owner and kind of message."""
-        where = (_traffic.c.study == study, _traffic.c.owner == owner, _traffic.c.kind == kind)
-        more = {"times": _traffic.c.times + 1, "bytes": _traffic.c.bytes + size}
-        for _ in range(2):
-            try:
-                with self.database.write() as connection:
-                    if connection.execute(_traffic.update().where(*where).values(**more)).rowcount == 0:
-                        connection.execute(_traffic.insert().values(study=study, owner=owner, kind=kind, times=1, bytes=size))
-                return
-            except sa.exc.IntegrityError:  # another process made the row at the same moment, or the study is gone
-                continue
+        with suppress(sa.exc.IntegrityError), self.database.write() as connection:  # the study may have been deleted a moment ago
+            self._count(connection, study, moved)
+
+    def _count(self, connection: sa.Connection, study: str, moved: Iterable[Moved]) -> None:
+        known = tables.traffic.c
+        for one in sorted(moved):  # in one order, so that no two transactions wait for each other
+            row = {"study": study, "owner": one.owner, "kind": one.kind, "times": 1, "bytes": one.size}
+            more = {"times": known.times + 1, "bytes": known.bytes + one.size}
+            insert = self._insert(tables.traffic).values(**row)
+            connection.execute(insert.on_conflict_do_update(index_elements=["study", "owner", "kind"], set_=more))
 
     def traffic(self, study: str) -> list[tuple[str, str, int, int]]:
         """What has been moved: owner, kind, times, bytes."""
-        query = sa.select(_traffic.c.owner, _traffic.c.kind, _traffic.c.times, _traffic.c.bytes).where(_traffic.c.study == study)
+        query = sa.select(tables.traffic.c.owner, tables.traffic.c.kind, tables.traffic.c.times, tables.traffic.c.bytes).where(
+            tables.traffic.c.study == study
+        )
         with self.database.read() as connection:
-            return [(row.owner, row.kind, row.times, row.bytes) for row in connection.execute(query.order_by(_traffic.c.owner))]
+            return [
+                (row.owner, row.kind, row.times, row.bytes)
+                for row in connection.execute(query.order_by(tables.traffic.c.owner, tables.traffic.c.kind))
+            ]
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""
-        sent = sa.select(_outgoing.c.kind, _outgoing.c.made).where(_outgoing.c.study == study).order_by(_outgoing.c.made)
+        sent = (
+            sa.select(tables.outgoing.c.kind, tables.outgoing.c.made)
+            .where(tables.outgoing.c.study == study)
+            .order_by(tables.outgoing.c.made)
+        )
         with self.database.read() as connection:
             rows = [(row.kind, row.made) for row in connection.execute(sent)]
         last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample", "relay")}
@@ -230,29 +253,67 @@ class CoordinatorStore:
         return found + [(f"round {number}", at) for number, at in enumerate(settled, start=1)]
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
-        """Take on a study's work for some time, so that no other process does the same. It lapses by itself when the process dies."""
-        now = self.clock()
+        """Take on a study's work for some time, or for longer, so that no other process does the same. It lapses by itself when the process
+        dies, on this machine at once. By the database's clock, whatever the clocks of the machines say."""
+        now, known = self.database.now(), tables.study.c
         with self.database.write() as connection:
-            row = connection.execute(sa.select(_study.c.worker, _study.c.worker_until).where(_study.c.study == study)).one_or_none()
-            held = row is not None and now <= row.worker_until <= now + seconds  # later: the clock was set back, nobody holds so long
-            if row is None or (held and row.worker != worker and not _is_dead(row.worker, worker)):
-                return False
-            unchanged = (_study.c.study == study, _study.c.worker == row.worker, _study.c.worker_until == row.worker_until)
-            taken = connection.execute(_study.update().where(*unchanged).values(worker=worker, worker_until=now + seconds))
-            return taken.rowcount == 1
+            holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
+            lapsed = sa.or_(known.worker_until < now, known.worker_until > now + seconds)  # beyond: the clock was set back meanwhile
+            free = [known.worker == worker, lapsed]
+            if holder is not None and _is_dead(holder, worker):
+                free.append(known.worker == holder)
+            taken = tables.study.update().where(known.study == study, sa.or_(*free)).values(worker=worker, worker_until=now + seconds)
+            return connection.execute(taken).rowcount == 1
 
     def release(self, study: str, worker: str) -> None:
         """Give the study's work back."""
+        mine = (tables.study.c.study == study, tables.study.c.worker == worker)
         with self.database.write() as connection:
-            connection.execute(_study.update().where(_study.c.study == study, _study.c.worker == worker).values(worker_until=0.0))
+            connection.execute(tables.study.update().where(*mine).values(worker="", worker_until=0.0))
+
+    def remove_bodies(self, study: str, spent: Callable[[State], Collection[Blob]]) -> None:
+        """Remove the bodies that a study does not need any more, by its newest state.
+
+        The state's version goes up with that, so a process that looked for one of these bodies a moment ago, because a message names it
+        again, fails to save and looks again.
+        """
+        loaded = self.load(study)
+        if loaded is None or not spent(loaded.state):
+            return
+        raised = tables.study.update().where(tables.study.c.study == study).values(version=tables.study.c.version + 1)
+        with self.database.write() as connection:
+            row = connection.execute(raised.returning(tables.study.c.state)).one_or_none()
+            if row is not None:
+                for blob in spent(State.model_validate_json(row.state)):
+                    self.bodies(study).remove(blob)
 
     def delete(self, study: str) -> None:
-        """Remove a study: rows, then bodies, then what is left of them in the database's files."""
+        """Remove a study: rows (those of other tables go with the study's), then bodies, then what is left in the database's files."""
         with self.database.write() as connection:
-            for table in (_token, _incoming, _outgoing, _grant, _traffic, _study):
-                connection.execute(table.delete().where(table.c.study == study))
+            connection.execute(tables.study.delete().where(tables.study.c.study == study))
         self.bodies(study).remove_all()
         self.database.scrub()
+
+    def remove_orphans(self) -> None:
+        """Remove bodies of studies that are gone: a process that was at work on one may have stored a body after it was deleted."""
+        there = [path.name for path in (self.home / "bodies").glob("*")]  # before the studies, so that no new study is taken for a gone one
+        known = {row.study for row in self.studies()}
+        for study in there:
+            if study not in known:
+                self.bodies(study).remove_all()
+
+
+def _write_once(path: Path, text: str) -> None:
+    """The whole text under this name, unless there is a file already."""
+    private_folder(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):
+        os.link(name, path)
+    Path(name).unlink()
 
 
 def _is_dead(worker: str, mine: str) -> bool:

@@ -1,12 +1,16 @@
-"""Opening a database: SQLite as a file by default, PostgreSQL (or anything SQLAlchemy speaks) by its address. No tables here.
+"""Opening a database: SQLite as a file by default, PostgreSQL by its address. No tables here.
 
-SQLite is set up so that a commit outlasts a power cut, deleted content is overwritten, and two processes can share the file: writing
-transactions take the write lock when they begin, so none fails in the middle because another came first.
+SQLite is set up so that a commit outlasts a power cut, deleted content is overwritten, and several processes of one machine can share the
+file: writing transactions take the write lock when they begin, so none fails in the middle because another came first. In PostgreSQL
+writing transactions are READ COMMITTED and lock the row that guards what they change first; reading ones see one state (REPEATABLE READ).
+Both bring the tables up to date when they are opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,27 +20,31 @@ from sqlalchemy.exc import DBAPIError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.storage import journal
+from blindlabel.storage.upgrading import History, upgrade
+
+_CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
+"""For PostgreSQL, of one process: at most 15, so that six processes fit into the 100 that a server allows unless told otherwise."""
 
 
 class Database:
     """One database, for as many threads and processes as like."""
 
-    def __init__(self, address: str | Path, tables: sa.MetaData) -> None:
+    def __init__(self, address: str | Path, history: History) -> None:
         if isinstance(address, Path):
             address.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             address.touch(mode=0o600, exist_ok=True)
             address = f"sqlite:///{address}"
-        try:
-            self.engine = sa.create_engine(address, pool_pre_ping=not address.startswith("sqlite"))
-        except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
-            raise InputError(f"This is no address of a database that can be used: {error}.") from error
+        self.engine = _engine(address)
+        weakref.finalize(self, self.engine.dispose)  # a database that nobody holds any more gives back its connections by itself
+        self.clock: Callable[[], float] | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
             sa.event.listen(self.engine, "connect", _set_up_sqlite)
             sa.event.listen(self.engine, "begin", _begin_sqlite)
-        self._reading = self.engine.execution_options(reading=True)
-        with self.failing_with_a_sentence():
-            tables.create_all(self.engine)
+            self._reading = self.engine.execution_options(reading=True)
+        else:
+            self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        upgrade(self, history)
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -60,12 +68,24 @@ class Database:
         except sa.exc.IntegrityError:
             raise
         except DBAPIError as error:
-            raise OutsideError(f"The database failed: {error.orig}.") from error
+            raise OutsideError(f"The database failed: {str(error.orig).strip()}.") from error
+        except sqlite3.Error as error:
+            raise OutsideError(f"The database failed: {error}.") from error
+        except sa.exc.TimeoutError as error:
+            raise OutsideError("The database is busy: no connection became free in time.") from error
+
+    def now(self) -> sa.ColumnElement[float]:
+        """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where one is set."""
+        if self.clock is not None:
+            return sa.literal(self.clock(), sa.Float)
+        if self.is_sqlite:
+            return sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Float)
+        return sa.literal_column("extract(epoch from clock_timestamp())::float8", sa.Float)
 
     def scrub(self) -> None:
-        """Leave no deleted content in the files of the database."""
+        """Leave no deleted content in the files of the database. PostgreSQL does that by itself with time (autovacuum)."""
         if self.is_sqlite:
-            with self.engine.connect() as connection:
+            with self.failing_with_a_sentence(), self.engine.connect() as connection:
                 raw = connection.connection.driver_connection
                 assert raw is not None
                 raw.execute("VACUUM")
@@ -74,6 +94,23 @@ class Database:
     def close(self) -> None:
         """Give back all connections."""
         self.engine.dispose()
+
+
+def _engine(address: str) -> sa.Engine:
+    for short in ("postgres://", "postgresql://"):  # as everybody writes it; the driver is ours to choose
+        if address.startswith(short):
+            address = "postgresql+psycopg://" + address.removeprefix(short)
+    try:
+        url = sa.make_url(address)
+        if url.get_backend_name() == "sqlite":
+            return sa.create_engine(url)
+        if url.get_backend_name() == "postgresql":
+            return sa.create_engine(url, **_CONNECTIONS)
+    except ModuleNotFoundError as error:
+        raise InputError("PostgreSQL needs a package that is not installed: `pip install 'blindlabel[postgres]'`.") from error
+    except (sa.exc.ArgumentError, ValueError) as error:
+        raise InputError("The address of the database cannot be read; it looks like postgresql://user:password@host/name.") from error
+    raise InputError(f"The database can be SQLite or PostgreSQL (postgresql://user:password@host/name), not {url.get_backend_name()}.")
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

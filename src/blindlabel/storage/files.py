@@ -1,12 +1,14 @@
 """Large bodies as files, named by their hash. A body is complete under its name or not there at all.
 
 Bodies are written to a temporary name, synced and renamed, so a crash or a full disk leaves no half body under a good name. What arrives
-piece by piece grows in `<hash>.part` and can be continued after any interruption; it gets its name only when length and hash are right.
-Folders are for their user alone (0700), files too (0600).
+piece by piece grows in `<hash>.part` and can be continued after any interruption, by any process; it gets its name only when length and
+hash are right. Whoever adds to a part holds its file lock, so two senders of one body cannot mix their pieces. Folders are for their user
+alone (0700), files too (0600).
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -146,43 +148,72 @@ class Bodies:
 
     def received(self, blob: Blob) -> int:
         """How many bytes of the body have arrived."""
-        if self.has(blob):
-            return blob.length
-        part = self._part(blob)
-        return min(part.stat().st_size, blob.length) if part.exists() else 0
+        if here := self._in_part(blob):
+            return here
+        return blob.length if self.has(blob) else 0
+
+    def _in_part(self, blob: Blob) -> int:
+        try:
+            return min(self._part(blob).stat().st_size, blob.length)
+        except FileNotFoundError:
+            return 0
 
     def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
         """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused."""
-        here = self.received(blob)
-        if offset != here:
-            raise WrongOffset(here)
-        if self.has(blob):
-            return blob.length
-        part = self._part(blob)
-        with failing_with_a_sentence(self.folder):
-            part.touch(mode=0o600)
-            with part.open("ab") as file:
-                for piece in pieces:
-                    if here + len(piece) > blob.length:
-                        raise BodyDamaged("The body is longer than announced.")
-                    file.write(piece)
-                    here += len(piece)
+        if not self._in_part(blob) and self.has(blob):
+            return _continued(offset, blob.length)
+        with failing_with_a_sentence(self.folder), _locked(self._part(blob)) as file:
+            if not self._in_part(blob) and self.has(blob):  # another process completed it a moment ago, and this part is a new one
+                self._part(blob).unlink()
+                return _continued(offset, blob.length)
+            here = _continued(offset, self._in_part(blob))
+            for piece in pieces:
+                if here + len(piece) > blob.length:
+                    raise BodyDamaged("The body is longer than announced.")
+                file.write(piece)
+                here += len(piece)
             journal.reached("after a part of a body")
             if here == blob.length:
+                file.flush()
+                os.fsync(file.fileno())
                 self._complete(blob)
         return here
 
     def _complete(self, blob: Blob) -> None:
+        """Check a whole part and keep it; called with its lock held."""
         part = self._part(blob)
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
+        with part.open("rb") as file:
             found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
         if found != blob.hash:
             part.unlink()
             raise BodyDamaged("The body is not the one that was announced: its hash differs. Send it again.")
         journal.reached("before rename")
+        self._keep(part, blob)
+
+    def _keep(self, part: Path, blob: Blob) -> None:
         part.replace(self.path(blob))
         sync_folder(self.folder)
 
     def _part(self, blob: Blob) -> Path:
         return self.folder / f"{blob.hash}.part"
+
+
+def _continued(offset: int, here: int) -> int:
+    if offset != here:
+        raise WrongOffset(here)
+    return here
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """The file, opened to add to it, with its lock held. Where the file was renamed or removed meanwhile, the one that is there now."""
+    while True:
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                current = path.stat().st_ino == os.fstat(file.fileno()).st_ino
+            except FileNotFoundError:
+                current = False
+            if current:
+                yield file
+                return

@@ -4,6 +4,8 @@ libsodium)."""
 from __future__ import annotations
 
 import os
+import threading
+from collections import OrderedDict
 from pathlib import Path
 
 import nacl.exceptions
@@ -51,6 +53,40 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
         return nacl.secret.SecretBox(_key(passphrase, salt)).decrypt(sealed)
     except (nacl.exceptions.CryptoError, ValueError) as error:
         raise InputError(f"The passphrase does not open the secret keys in {path}, or the file is damaged.") from error
+
+
+def remove_secret(path: Path) -> None:
+    """Overwrite a secret and remove it. What a journal, a snapshot or flash memory keeps of it is beyond reach."""
+    path.write_bytes(bytes(path.stat().st_size))
+    path.unlink()
+
+
+class SecretsInMemory:
+    """Secrets that were read before, so that a passphrase is stretched once. One is given out only while its file is there unchanged:
+    another process may have deleted the study, or made it anew."""
+
+    def __init__(self, passphrase: str | None, most: int) -> None:
+        self._passphrase = passphrase
+        self._most = most
+        self._known: OrderedDict[Path, tuple[tuple[int, int, int], bytes]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def read(self, path: Path) -> bytes:
+        """The secret in this file."""
+        with self._lock:
+            try:
+                found = path.stat()
+            except FileNotFoundError:
+                self._known.pop(path, None)
+                raise InputError(f"The file with secret keys is missing: {path}.") from None
+            state = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if path in self._known and self._known[path][0] == state:
+                self._known.move_to_end(path)
+                return self._known[path][1]
+            self._known[path] = (state, read_secret(path, self._passphrase))
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+            return self._known[path][1]
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:

@@ -6,6 +6,7 @@ transaction, and nothing is cached between calls but the agreement, which never 
     workspace = Workspace.open(Path("workspace"))
     workspace.agreement, workspace.name, workspace.table_name
     workspace.state()                         the protocol's view (`protocol.owner.State`): peers, rounds, truth
+    workspace.version()                       grows whenever that state changes
     workspace.records()                       own sampled records, by place in the sample: position, id, row as in the table, prepared
     Record workspace.tasks()                         the current round: one Task a record to ask: state open | draft | saved, draft,
                                               saved question, with how many records of others it disagreed, questions of earlier rounds
@@ -113,7 +114,7 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.database = Database(folder / "workspace.sqlite", tables.metadata)
+        self.database = Database(folder / "workspace.sqlite", "workspace")
         self.bodies = Bodies(folder / "bodies")
 
     @classmethod
@@ -185,6 +186,12 @@ class Workspace:
         """What the protocol knows."""
         with self.database.read() as connection:
             return _load(connection)[0]
+
+    def version(self) -> int:
+        """A number that grows whenever the protocol's state changes."""
+        with self.database.read() as connection:
+            version: int = connection.execute(sa.select(tables.state.c.version)).scalar_one()
+            return version
 
     def change(self, event: Callable[[owner.State], owner.Step], sign: Callable[[Any], Signed] | None = None) -> owner.Step:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""

@@ -1,4 +1,4 @@
-"""The tables of an owner's workspace; see `workspace` for what they are for."""
+"""The tables of an owner's workspace; see `workspace` for what they are for. A change here needs a revision in `migrations/workspace`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import shutil
+import secrets
 import time
 from collections.abc import Callable
 from functools import partial
@@ -224,8 +224,9 @@ class _Place:
             return
         with failing_with_a_sentence(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(f".new-{blob.hash}")
-            shutil.copyfile(bodies.path(blob), part)
+            part = path.with_name(f".new-{secrets.token_hex(8)}-{blob.hash}")  # two processes may put the same body at once
+            with part.open("wb") as file:
+                file.writelines(bodies.read(blob))
             part.replace(path)
 
     def get_body(self, blob: Blob, bodies: Bodies) -> bool:

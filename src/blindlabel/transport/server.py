@@ -29,7 +29,7 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel import __version__
-from blindlabel.errors import OutsideError
+from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.coordinator import Coordinator, token_hash
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import ProtocolError, WrongSender, WrongStudy
@@ -146,6 +146,7 @@ def create_app(coordinator: Coordinator, limits: ServerLimits | None = None) -> 
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(coordinator.store.remove_orphans)
         working = asyncio.create_task(_work_for_ever(server))
         yield
         working.cancel()
@@ -154,6 +155,7 @@ def create_app(coordinator: Coordinator, limits: ServerLimits | None = None) -> 
     app.state.coordinator = coordinator
     app.add_exception_handler(ProtocolError, _refuse)
     app.add_exception_handler(OutsideError, _refuse)
+    app.add_exception_handler(InputError, _refuse)
     app.add_middleware(_Logged)
     refusals: dict[int | str, dict[str, Any]] = {code: {"model": Refusal} for code in (400, 403, 404, 409, 413, 422, 425, 429, 503, 507)}
     _add_message_routes(app, server, refusals)
@@ -225,8 +227,10 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         authorization: Authorization = None,
     ) -> Arrived:
         await server.caller(request, study, authorization)
-        received = await run_in_threadpool(coordinator.store.bodies(study).received, Blob(hash=hash, length=length))
-        return Arrived(received=received, complete=received == length)
+        bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
+        received = await run_in_threadpool(bodies.received, blob)
+        complete = await run_in_threadpool(bodies.has, blob)  # all bytes may be there and not checked yet, where a process died over it
+        return Arrived(received=received, complete=complete)
 
     @app.put("/v1/studies/{study}/bodies/{hash}", responses=refusals, openapi_extra=_BINARY)
     async def put_body(
@@ -305,7 +309,8 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
     else:
         status, code = (507, "disk") if isinstance(error, DiskFull) else (503, "outside")
         log.error(json.dumps({"event": "failed", "kind": type(error).__name__}))
-    return JSONResponse({"error": code, "sentence": str(error)}, status, headers)
+    sentence = "The coordinator cannot use its own files now. Its operator has to look." if isinstance(error, InputError) else str(error)
+    return JSONResponse({"error": code, "sentence": sentence}, status, headers)
 
 
 class _Logged:
@@ -351,13 +356,15 @@ async def _work_for_ever(server: _Server) -> None:
     while True:
         news = server.news
         try:
-            done = await run_in_threadpool(_work_once, server.coordinator)
-        except Exception as error:
-            log.error(json.dumps({"event": "work failed", "kind": type(error).__name__}))
-            await asyncio.sleep(2)
-            continue
+            done, failed = await run_in_threadpool(_work_once, server.coordinator)
+        except OutsideError as error:  # the database does not answer
+            _log_failed_work(error)
+            done, failed = False, True
         if done:
             server.wake()
+        if failed:
+            await asyncio.sleep(2)
+        if done or failed:
             continue
         try:
             await asyncio.wait_for(news.wait(), 2.0)
@@ -365,14 +372,20 @@ async def _work_for_ever(server: _Server) -> None:
             continue
 
 
-def _work_once(coordinator: Coordinator) -> bool:
-    done = False
+def _work_once(coordinator: Coordinator) -> tuple[bool, bool]:
+    """Every study's work once; whether anything was done, and whether anything failed. A study that fails does not hold up the others."""
+    done = failed = False
     for row in coordinator.store.studies():
         if not row.ended:
             try:
                 done |= coordinator.work(row.study)
             except WrongStudy:  # deleted meanwhile
                 continue
-            except Exception as error:  # one study's failure (a full disk, a lost key) must not stop the others; it is tried again
-                log.error(json.dumps({"event": "work failed", "study": row.study[:12], "kind": type(error).__name__}))
-    return done
+            except Exception as error:  # whatever it is, the others' work goes on, and this one is tried again
+                _log_failed_work(error, row.study)
+                failed = True
+    return done, failed
+
+
+def _log_failed_work(error: Exception, study: str = "") -> None:
+    log.error(json.dumps({"event": "work failed", "kind": type(error).__name__, "study": study[:12]}))

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import ClearGates, Netlist, run
 from blindlabel.engines.gates.compiling import compiled, refusal
-from blindlabel.engines.gates.layout import Layout
+from blindlabel.engines.gates.layout import CODE_GROWTH, Layout
 from blindlabel.engines.interface import QuestionError, RecordError, Terms
+from blindlabel.language import words
 from blindlabel.language.formula import Atom, Count, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
@@ -160,10 +161,13 @@ def test_questions_outside_the_terms_are_refused_with_the_reason() -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(alphabet="ABCDEGHKLMNPQRSTWXY eoiaf1", max_size=12))
-def test_phonetic_codes_of_a_text_fit_the_length_of_the_text(text: str) -> None:
+@given(st.text(alphabet="ABCDEGHKLMNPQRSTWXY eoiaf1x", max_size=12))
+@example("x" * 12)
+@example("ax bx cx")
+def test_phonetic_codes_of_a_text_fit_their_field(text: str) -> None:
     record, terms = one_text(text)
     Layout.of(terms).bits(record)
+    assert all(len(words.phonetic_code(word)) <= CODE_GROWTH * len(word) for word in words.words(text))
 
 
 def test_between_holds_at_its_bounds() -> None:

@@ -112,6 +112,9 @@ def test_parcels_and_keys_of_others_are_refused(keys: Keys) -> None:
         list(ENGINE.encrypt(other, keys.public, [Record({}, "a")]))
     with pytest.raises(ParcelError, match="too short"):
         list(ENGINE.evaluate(TERMS, keys.public, [b"noise"], [Constant(True)], lambda _: b""))
+    narrow = Terms((), record_length=LENGTH, encode_attributes=False, records=0)
+    with pytest.raises(ParcelError, match="more encrypted records than the 0"):
+        list(ENGINE.evaluate(narrow, keys.public, [b"noise"], [Constant(True)], lambda _: b""))
     with pytest.raises(ParcelError, match="Expected a secret key"):
         ENGINE.decrypt(TERMS, keys.public, [], 1, 0)
     with pytest.raises(EngineError, match="never asks for an assist"):

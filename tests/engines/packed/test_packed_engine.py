@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import EngineError, QuestionError, RecordError, Terms
+from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError
 from blindlabel.language import Limits, Record, interpret, read_question
 from blindlabel.language.formula import Formula
 from blindlabel.language.rewriting import formula_of
@@ -31,7 +31,7 @@ def formulas(*sources: str) -> list[Formula]:
     return [formula for formula in found if formula is not None]
 
 
-def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple[list[Record], list[Formula], np.ndarray]:  # type: ignore[type-arg]
+def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple[list[Record], list[Formula], Answers]:
     """Random hostile records, random questions that the terms allow, and what the interpreter says."""
     random = Random(seed)
     rows = [random_record(random, terms.attributes, 12) for _ in range(records - 2)]
@@ -72,7 +72,8 @@ def test_random_questions_with_the_assist(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_without_the_assist(seed: int) -> None:
     terms = Terms(
-        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4), counting=False, negation=False, clauses=2
+        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4),
+        counting=False, negation=False, clauses=2,
     )  # fmt: skip
     records, questions, expected = random_round(terms, seed, 9, 24)
     one = Round(terms)
@@ -187,7 +188,7 @@ def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
     ],
 )  # fmt: skip
 def test_terms_that_cannot_be_served_are_refused_with_a_sentence(terms: Terms) -> None:
-    with pytest.raises(EngineError, match=r"[a-z].*\."):
+    with pytest.raises(TermsError, match=r"[a-z].*\."):
         ENGINE.make_keys(terms)
 
 

@@ -109,7 +109,9 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     arguments = {"is_empty": (), "similar": (needle, 1), "between": (1, 1000)}.get(function, (needle,))
     if PREDICATES[function].always(arguments) is not None:
         return
-    terms = Terms((), functions=WIDE, limits=LIMITS, record_length=40)
+    lowered = random.random() < 0.3
+    terms = Terms((), functions=WIDE, limits=LIMITS, record_length=40, case="lower" if lowered else "both")
+    text = case.lower(text) if lowered else text
     atom = Atom(function, arguments, View(None, shown))  # type: ignore[arg-type]  # drawn from the literals
     record = Record({}, text)
     probes = probes_of(terms, tables_of(terms, MODULUS), atom)

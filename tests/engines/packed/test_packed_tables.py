@@ -13,7 +13,8 @@ from blindlabel.engines.interface import RecordError, Terms
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.hashing import spare_columns
 from blindlabel.engines.packed.tables import Table, Tables, asking, check_record, features_of, interpolate, tables_of
-from blindlabel.language import Record
+from blindlabel.language import Record, View
+from blindlabel.language.functions import PREDICATES
 from support.random_questions import random_text
 
 LARGE, SMALL = 536690689, 114689
@@ -58,6 +59,26 @@ def test_colliding_points_lose_no_element() -> None:
         for weights, fingerprint in asked:
             assert int((weights * features[table.offset : table.end] % t).sum() % t) == fingerprint
     assert points > 0
+
+
+def test_very_large_families_are_divided_and_lose_nothing() -> None:
+    terms = Terms((), functions=("similar",), record_length=60, case="lower")
+    tables = tables_of(terms, LARGE)
+    record = Record({}, "jonathan christopher sebastian maximilian alexandra fredericks"[:60])
+    features = features_of(tables, [record])[0]
+    family = PREDICATES["similar"].all_families(terms.limits)[1]
+    assert len([table for table in tables.tables if table.family.name.startswith("edited-2/")]) > 8
+    assert max(table.size for table in tables.tables) < 600
+    elements = family.elements(record.whole)
+    assert len(elements) > 2000
+    for element in sorted(elements)[::17]:
+        table = tables.find(View(), family.name, element)
+        assert table is not None
+        assert _answers(tables, features, table, element)
+    for element in ("another", "x", "jonathon"):
+        table = tables.find(View(), family.name, element)
+        assert table is not None
+        assert not _answers(tables, features, table, element)
 
 
 def test_false_answers_are_as_rare_as_one_in_t() -> None:

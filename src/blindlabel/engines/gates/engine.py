@@ -76,6 +76,8 @@ class LocalGatesEngine:
 
         def tasks() -> Iterator[_Task]:
             for number, parcel in enumerate(parcels):
+                if number == terms.records:
+                    raise ParcelError(f"There are more encrypted records than the {terms.records} of the agreement.")
                 # Made here, before and outside any forked process: OpenFHE's random numbers must not be shared.
                 masks = library.values_of([library.encrypt(True) for _ in questions])
                 yield _Task(number, parcel, masks)

@@ -20,6 +20,9 @@ NUMBER_OFFSET = words.NUMBER_BOUND * 10**words.NUMBER_DECIMALS
 NUMBER_BITS = (2 * NUMBER_OFFSET - 1).bit_length() + 1
 """The number and, last, whether there is one."""
 
+CODE_GROWTH = 2
+"""A phonetic code has at most twice as many characters as its word: Metaphone writes X as KS, and nothing else longer than it was."""
+
 _PADDING = [False] * (CHARACTER_BITS - 1) + [True]
 
 
@@ -60,7 +63,8 @@ class Layout:
         start = 0
         for attribute, length in texts:
             for kind in kinds:
-                fields.append(Field(kind, attribute, 1 if kind == "number" else length, start))
+                room = {"text": length, "sounds": CODE_GROWTH * length, "number": 1}[kind]
+                fields.append(Field(kind, attribute, room, start))
                 start += fields[-1].size
         return cls(tuple(fields))
 

@@ -11,23 +11,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blindlabel.engines.packed import arithmetic, diagonals, parameters
+from blindlabel.engines.packed import arithmetic, diagonals, parameters, wide
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.clauses import Alternative, ClausePlan
-from blindlabel.engines.packed.material import Public
+from blindlabel.engines.packed.material import Public, Setting
 from blindlabel.engines.packed.seal import Cipher
 from blindlabel.engines.packed.tables import Tables, asking
 
 
-def forms(public: Public) -> int:
+def form_count(setting: Setting) -> int:
     """Linear forms that every question is given: clauses times alternatives."""
-    terms = public.setting.terms
-    return terms.clauses * parameters.alternatives(terms)
+    return setting.terms.clauses * parameters.alternatives(setting.terms)
 
 
-def form(public: Public, chunks: Sequence[Cipher], plans: Sequence[ClausePlan], index: int, size: int) -> Cipher:
-    """Linear form `index` (clause, alternative) of all questions of a group."""
-    setting = public.setting
+def weights_of(setting: Setting, plans: Sequence[ClausePlan], index: int, size: int) -> tuple[Words, Words]:
+    """Linear form `index` (clause, alternative) of all questions of a group in clear: a row of weights a question, and constants."""
     clause, alternative = divmod(index, parameters.alternatives(setting.terms))
     weights = np.zeros((size, setting.tables.features), dtype=np.uint64)
     constants = np.zeros(size, dtype=np.uint64)
@@ -39,13 +37,39 @@ def form(public: Public, chunks: Sequence[Cipher], plans: Sequence[ClausePlan], 
             weights[question], constants[question] = _row(setting.tables, asked[alternative])
         else:  # an absent alternative is one: false
             constants[question] = 1
+    return weights, constants
+
+
+def carries_mask(setting: Setting, index: int) -> bool:
+    """Whether a linear form carries its clause's masks: the first of every clause does."""
+    return index % parameters.alternatives(setting.terms) == 0
+
+
+def form(public: Public, chunks: Sequence[Cipher], plans: Sequence[ClausePlan], index: int, size: int) -> Cipher:
+    """Linear form `index` (clause, alternative) of all questions of a group."""
+    setting = public.setting
+    weights, constants = weights_of(setting, plans, index, size)
     masks = np.ones((size, setting.layout.block), dtype=np.uint64)
-    if alternative == 0:  # the mask of every pair rides on the first factor of the clause, at no cost
+    if carries_mask(setting, index):  # the mask of every pair rides on the first factor of the clause, at no cost
         masks = arithmetic.uniform_nonzero(masks.size, setting.ring.modulus).reshape(masks.shape)
     total = diagonals.product(setting.ring, setting.layout, chunks, weights, masks=masks, keys=public.galois)
     blocks = np.arange(setting.layout.stride) % size
     added = constants[blocks][:, None] * masks[blocks] % np.uint64(setting.ring.modulus)
     return setting.ring.add_plain(public.encryptor.zero() if total is None else total, setting.ring.slots(added.reshape(-1)))
+
+
+def wide_forms(public: Public, batch: wide.Opened, plans: Sequence[Sequence[ClausePlan]]) -> list[list[Cipher]]:
+    """All linear forms of several groups, made together by one product of matrices."""
+    setting, count = public.setting, form_count(public.setting)
+    ring, layout = setting.ring, setting.layout
+    made = [weights_of(setting, group, index, layout.stride) for group in plans for index in range(count)]
+    totals = wide.products(ring, layout, batch, np.stack([weights for weights, _ in made]), public.galois)
+    result = []
+    for index, (total, (_, constants)) in enumerate(zip(totals, made)):
+        added = ring.slots(wide.in_slots(layout, np.tile(constants, (layout.block, 1))))
+        whole = ring.add_plain(public.encryptor.zero() if total is None else total, added)
+        result.append(wide.masked(ring, whole) if carries_mask(setting, index % count) else whole)
+    return [result[start : start + count] for start in range(0, len(result), count)]
 
 
 def _order(alternative: Alternative) -> list[tuple[int, str]]:
@@ -77,7 +101,8 @@ def answers(public: Public, linear_forms: Sequence[Cipher], questions: int, reco
             paired = [ring.multiply(a, b, public.relinearisation) for a, b in zip(factors[::2], factors[1::2])]
             factors = paired + factors[len(factors) - len(factors) % 2 :]
         total = factors[0] if total is None else ring.add(total, factors[0])
-    block, record = np.divmod(np.arange(ring.degree), layout.block)
-    pair = (block < questions) & (record < records)
-    rest = np.where(pair, np.uint64(0), arithmetic.uniform(pair.size, ring.modulus))
+    record, question = np.mgrid[: layout.block, : layout.stride]
+    is_pair = ((question < questions) & (record < records)).astype(np.uint64)
+    pair = wide.in_slots(layout, is_pair) if setting.chosen.wide else is_pair.T.reshape(-1)
+    rest = np.where(pair == 1, np.uint64(0), arithmetic.uniform(pair.size, ring.modulus))
     return public.encryptor.sanitised(ring.add_plain(total, ring.slots(rest)))

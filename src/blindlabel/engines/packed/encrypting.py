@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from blindlabel.engines.interface import ParcelError, RecordError
-from blindlabel.engines.packed import diagonals, linear, parcels
+from blindlabel.engines.packed import diagonals, linear, parcels, wide
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.material import Public
 from blindlabel.engines.packed.parcels import Kind, Parcel
-from blindlabel.engines.packed.seal import saved
+from blindlabel.engines.packed.seal import Plain, saved
 from blindlabel.engines.packed.tables import check_record
 from blindlabel.language.record import Record
 
@@ -32,17 +33,33 @@ def check_records(public: Public, records: Sequence[Record]) -> None:
 
 def encrypt_batch(public: Public, features: Words, batch: int, total: int) -> Iterator[bytes]:
     """The parcels of one batch of feature vectors."""
-    setting = public.setting
-    ring, layout = setting.ring, setting.layout
-    if setting.chosen.bits is not None:
-        plains = (ring.polynomial(values) for values in linear.record_polynomials(layout, features, ring.modulus))
-    else:
-        plains = (ring.slots(values) for values in diagonals.record_slots(layout, features))
-    for part in range(layout.parcels):
-        count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
-        items = tuple(saved(public.encryptor.encrypt(next(plains))) for _ in range(count))
-        numbers = (batch, layout.batches(total), part, layout.parcels, features.shape[0], total)
-        yield parcels.write(Parcel(Kind.RECORDS, public.study, numbers, items))
+    plains = _plains(public, features)
+    for part in range(public.setting.layout.parcels):
+        yield _encrypt(public, plains, features.shape[0], (batch, part, total))
+
+
+def encrypt_part(public: Public, features: Words, batch: int, part: int, total: int) -> bytes:
+    """One parcel of a batch, on its own."""
+    skipped = part * public.setting.layout.parcel_ciphers
+    return _encrypt(public, islice(_plains(public, features), skipped, None), features.shape[0], (batch, part, total))
+
+
+def _plains(public: Public, features: Words) -> Iterator[Plain]:
+    """The plaintexts of a batch, one a ciphertext."""
+    ring, layout = public.setting.ring, public.setting.layout
+    if public.setting.chosen.bits is not None:
+        return (ring.polynomial(values) for values in linear.record_polynomials(layout, features, ring.modulus))
+    slots = (wide if public.setting.chosen.wide else diagonals).record_slots(layout, features)
+    return (ring.slots(values) for values in slots)
+
+
+def _encrypt(public: Public, plains: Iterator[Plain], records: int, place: tuple[int, int, int]) -> bytes:
+    """The next parcel of plaintexts."""
+    batch, part, total = place
+    layout = public.setting.layout
+    count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
+    items = tuple(saved(public.encryptor.encrypt(next(plains))) for _ in range(count))
+    return parcels.write(Parcel(Kind.RECORDS, public.study, (batch, layout.batches(total), part, layout.parcels, records, total), items))
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, Progress, Terms
-from blindlabel.engines.packed import assisting, encrypting, evaluating, material
+from blindlabel.engines.packed import assisting, encrypting, evaluating, material, tiles
 from blindlabel.engines.packed import workers as several
+from blindlabel.engines.packed.journal import Journal
 from blindlabel.engines.packed.tables import features_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
@@ -57,17 +59,25 @@ class PackedEngine:
         *,
         workers: int = 1,
         progress: Progress | None = None,
+        journal: Path | None = None,
     ) -> Iterator[bytes]:
-        """All questions over all records: parcels of encrypted answers, ready to leave."""
+        """All questions over all records: parcels of encrypted answers, ready to leave. What is finished in the `journal` folder is not
+        made again.
+        """
         opened = material.open_public(terms, public)
+        kept = Journal(journal, terms, opened.study, questions) if journal is not None else None
         tell = progress or _quiet
         if workers > 1:
-            return several.evaluate(opened, public, parcels, questions, assist, workers=workers, progress=tell)
-        return evaluating.evaluate(opened, parcels, questions, assist, tell)
+            return several.evaluate(opened, public, parcels, questions, assist, workers=workers, progress=tell, journal=kept)
+        return tiles.evaluate(opened, parcels, questions, assist, tell, kept)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         """The coordinator's side of one assist call."""
         return assisting.serve(terms, secret, request)
+
+    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
+        """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
+        return evaluating.assist_calls(material.setting_of(terms), questions, records)
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, one row a question and one column a record."""

@@ -1,4 +1,4 @@
-"""All questions over all records: the driver of both ways of evaluation, and the reading of answers.
+"""One batch of records and the questions of a round: both ways of evaluation behind one session, and the reading of answers.
 
 For every batch of records: open its ciphertexts ("prepare"), then for every group of questions the *units* (probes with the assist, linear
 forms without), which are independent of each other and may run in other processes, and then what joins them. Memory is bounded by one batch
@@ -12,9 +12,9 @@ from typing import Union
 
 import numpy as np
 
-from blindlabel.engines.interface import Answers, Assist, ParcelError, Progress, QuestionError
-from blindlabel.engines.packed import alone, assisted, clauses, diagonals, gates, parcels
-from blindlabel.engines.packed.encrypting import Batch, read_batches
+from blindlabel.engines.interface import Answers, Assist, EngineError, ParcelError, QuestionError
+from blindlabel.engines.packed import alone, assisted, clauses, diagonals, gates, parcels, wide
+from blindlabel.engines.packed.encrypting import Batch
 from blindlabel.engines.packed.layout import QuestionLayout, groups
 from blindlabel.engines.packed.material import Public, Secret, Setting
 from blindlabel.engines.packed.parcels import Kind, Parcel
@@ -46,7 +46,17 @@ def group_size(setting: Setting, questions: int) -> int:
     """Questions evaluated together."""
     if setting.chosen.bits is not None:
         return QuestionLayout.of(setting.layout, questions, gates.Room.of(setting.terms).probes).questions
-    return diagonals.group_size(setting.layout, questions)
+    return setting.layout.stride if setting.chosen.wide else diagonals.group_size(setting.layout, questions)
+
+
+def assist_calls(setting: Setting, questions: int, records: int) -> int:
+    """How often a round calls the assist: public, and what a coordinator may hold an owner to."""
+    if setting.chosen.bits is None:
+        return 0
+    room = gates.Room.of(setting.terms)
+    layout = QuestionLayout.of(setting.layout, questions, room.probes)
+    each = 2 * layout.units(room.probes) + room.inner_gates * room.inner_levels + 1
+    return setting.layout.batches(records) * len(groups(questions, layout.questions)) * each
 
 
 class Session:
@@ -57,14 +67,19 @@ class Session:
         self.plans = plans
         self.records = records
         ring = public.setting.ring
-        self.chunks: list[Cipher] = [ring.to_ntt(ring.load_cipher(item)) for item in items]
+        self.wide: wide.Opened | None = None
+        self.chunks: list[Cipher] = []
+        if public.setting.chosen.wide and items:
+            self.wide = wide.opened(ring, items)
+        else:
+            self.chunks = [ring.to_ntt(ring.load_cipher(item)) for item in items]
         self.size = group_size(public.setting, len(plans))
         self.groups = groups(len(plans), self.size)
 
     def units(self) -> int:
         """Units of one group."""
         if self.public.setting.chosen.bits is None:
-            return alone.forms(self.public)
+            return alone.form_count(self.public.setting)
         return self._layout().units(gates.Room.of(self.public.setting.terms).probes)
 
     def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
@@ -78,6 +93,12 @@ class Session:
         if self.public.setting.chosen.bits is None:
             return saved(alone.answers(self.public, units, len(self.groups[group]), self.records))
         return saved(assisted.gates(self._group(group), units, assist))
+
+    def together(self, wanted: Sequence[int]) -> Iterator[bytes]:
+        """The answers of several groups of the wide layout, which are made together."""
+        assert self.wide is not None
+        for group, made in zip(wanted, alone.wide_forms(self.public, self.wide, [self._clauses(group) for group in wanted])):
+            yield self.joined(group, made, _never)
 
     def _layout(self) -> QuestionLayout:
         setting = self.public.setting
@@ -93,30 +114,14 @@ class Session:
         return [plan for plan in plans if isinstance(plan, clauses.ClausePlan)]
 
 
-def evaluate(
-    public: Public, contents: Iterable[bytes], questions: Sequence[Formula], assist: Assist, progress: Progress
-) -> Iterator[bytes]:
-    """The answer parcels, in this process."""
-    plans = compile_all(public.setting, questions)
-    for batch in read_batches(public, contents):
-        if not plans:
-            continue
-        progress("prepare", batch.index / batch.batches)
-        session = Session(public, plans, batch.records, batch.items)
-        progress("prepare", (batch.index + 1) / batch.batches)
-        for group in range(len(session.groups)):
-            units = []
-            for unit in range(session.units()):
-                units.append(session.unit(group, unit, assist))
-                progress("evaluate", share(batch, group, unit + 1, len(session.groups), session.units() + 1))
-            answer = session.joined(group, units, assist)
-            progress("evaluate", share(batch, group + 1, 0, len(session.groups), 1))
-            yield answer_parcel(public, batch, group, len(plans), answer)
+def _never(_: bytes) -> bytes:
+    """The assist of agreements without one."""
+    raise EngineError("This agreement never calls the assist.")
 
 
-def share(batch: Batch, group: int, step: int, all_groups: int, steps: int) -> float:
+def share(batch: Batch, group: int, part: float, all_groups: int) -> float:
     """How much of the evaluation is done."""
-    return (batch.index + (group + step / steps) / all_groups) / batch.batches
+    return (batch.index + (group + part) / all_groups) / batch.batches
 
 
 def answer_parcel(public: Public, batch: Batch, group: int, questions: int, answer: bytes) -> bytes:
@@ -152,7 +157,7 @@ def _read_answers(secret: Secret, content: bytes, answers: Answers, batch: int, 
     count = min(layout.block, answers.shape[1] - first)
     if setting.chosen.bits is None:
         values = setting.ring.read_slots(secret.holder.decrypt(setting.ring.load_cipher(content, lowered=True)))
-        by_question = values.reshape(layout.stride, layout.block)
+        by_question = wide.from_slots(layout, values).T if setting.chosen.wide else values.reshape(layout.stride, layout.block)
     else:
         ring, holder = setting.bit_ring, secret.bit_holder
         assert holder is not None

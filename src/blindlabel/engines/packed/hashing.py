@@ -32,6 +32,25 @@ def spare_columns(elements: int, modulus: int) -> int:
     return spare
 
 
+def bucket_of(salt: bytes, family: str, element: str, buckets: int) -> int:
+    """Which of the buckets of a large family an element belongs to."""
+    start = hashlib.blake2b(element.encode("utf-8", "surrogatepass"), digest_size=8, key=salt[:64], person=b"bl-bucket")
+    start.update(b"\0" + family.encode())
+    return int.from_bytes(start.digest(), "little") % buckets
+
+
+def bucket_bound(elements: int, buckets: int) -> int:
+    """The most elements that a bucket is given room for: more come together with probability below 2^-40 (Chernoff, all buckets)."""
+    mean = elements / buckets
+    bound = math.ceil(mean)
+    while bound < elements:
+        excess = (bound + 1) / mean - 1
+        if buckets * math.exp(-mean * ((1 + excess) * math.log1p(excess) - excess)) < _FAILURE:
+            break
+        bound += 1
+    return bound
+
+
 def hash_elements(salt: bytes, family: str, elements: Sequence[str], spare: int, modulus: int) -> Words:
     """One row an element: point, fingerprint, spare values."""
     columns = 2 + spare

@@ -33,9 +33,9 @@ class RecordLayout:
     parcel_ciphers: int
 
     @classmethod
-    def of(cls, terms: Terms, tables: Tables, ring: parameters.RingParameters) -> RecordLayout:
+    def of(cls, terms: Terms, tables: Tables, ring: parameters.RingParameters, wide: bool = False) -> RecordLayout:
         """The layout of an agreement."""
-        block = parameters.block(terms, tables.features, ring.degree)
+        block = parameters.block(terms, tables.features, ring.degree, wide)
         return cls(ring.degree, block, tables.features, max(1, _PARCEL_BYTES // ring.ciphertext_bytes))
 
     @property

@@ -61,7 +61,6 @@ def inner_product(ring: Ring, layout: RecordLayout, tables: Tables, chunks: Sequ
     scale = np.uint64(pow(layout.stride, -1, ring.modulus))
     weights = weights * scale % np.uint64(ring.modulus)
     pairs = []
-    spare: Any = None
     for chunk in range(probe.table.offset // layout.stride, (probe.table.end - 1) // layout.stride + 1):
         start, stop = chunk * layout.stride, (chunk + 1) * layout.stride
         first, last = max(start, probe.table.offset), min(stop, probe.table.end)
@@ -69,10 +68,9 @@ def inner_product(ring: Ring, layout: RecordLayout, tables: Tables, chunks: Sequ
         polynomial[first - start :] = weights[first - probe.table.offset : last - probe.table.offset]
         if not polynomial.any():
             continue
-        spare = ring.transformed(ring.polynomial(polynomial))
-        pairs.append((chunks[chunk], spare))
+        pairs.append((chunks[chunk], ring.transformed(ring.polynomial(polynomial))))
     for _ in range(span(layout, tables) - len(pairs)):  # narrower tables take the time of the widest, so that time tells nothing
-        ring.multiply_plain(chunks[0], spare)
+        ring.multiply_plain(chunks[0], ring.transformed(ring.polynomial(weights[: layout.stride])))
     return ring.combination(pairs), fingerprint
 
 

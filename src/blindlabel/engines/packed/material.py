@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms
-from blindlabel.engines.packed import diagonals, linear, noise, parameters, parcels
+from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms, TermsError
+from blindlabel.engines.packed import diagonals, linear, noise, parameters, parcels, wide
 from blindlabel.engines.packed.layout import QuestionLayout, RecordLayout
 from blindlabel.engines.packed.parameters import ParameterSet
 from blindlabel.engines.packed.parcels import Kind, Parcel, Study
@@ -47,11 +47,11 @@ def setting_of(terms: Terms) -> Setting:
         ring = open_ring(chosen.evaluation)
         tables = tables_of(terms, ring.modulus)
         if not tables.tables:
-            raise EngineError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
-        layout = RecordLayout.of(terms, tables, chosen.evaluation)
+            raise TermsError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
+        layout = RecordLayout.of(terms, tables, chosen.evaluation, chosen.wide)
         if max(noise.left(terms, chosen, tables, layout).values()) <= -noise.HIDDEN:
             return Setting(terms, chosen, ring, tables, layout)
-    raise EngineError("This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter texts.")
+    raise TermsError("This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter texts.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,10 @@ def make_keys(terms: Terms) -> Keys:
     """New keys for a study."""
     setting = setting_of(terms)
     assisted = setting.chosen.bits is not None
-    elements = linear.automorphisms(setting.layout) if assisted else diagonals.rotations(setting.ring, setting.layout)
+    if assisted:
+        elements = linear.automorphisms(setting.layout)
+    else:
+        elements = (wide if setting.chosen.wide else diagonals).rotations(setting.ring, setting.layout)
     secret, public, galois, relin = setting.ring.generate(elements, relinearisation=not assisted)
     publics, secrets = [public, galois, relin], [secret]
     if assisted:

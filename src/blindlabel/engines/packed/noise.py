@@ -54,6 +54,12 @@ def product(ring: RingParameters, modulus: int) -> float:
 def stages(terms: Terms, chosen: ParameterSet, tables: Tables, layout: RecordLayout) -> dict[str, float]:
     """The noise of every ciphertext that leaves, before sanitising."""
     ring = chosen.evaluation
+    if chosen.wide:
+        # Weights are polynomials of `stride` terms; up to two diagonals a feature; then the masks.
+        linear = fresh(ring) + plain_product(ring, tables.modulus, layout.stride) + sum_of(2 * layout.chunks * layout.stride) + 0.5
+        linear += plain_product(ring, tables.modulus)
+        depth = (parameters.alternatives(terms) - 1).bit_length()
+        return {"answers": linear + depth * product(ring, tables.modulus) + sum_of(terms.clauses) + TAIL}
     if chosen.bits is None:
         # Whatever the number of questions, a result is the sum of all features' products: rotations and folds only move them.
         linear = fresh(ring) + plain_product(ring, tables.modulus) + sum_of(layout.chunks * layout.stride) + 0.5

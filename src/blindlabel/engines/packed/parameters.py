@@ -11,13 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from blindlabel.engines.interface import EngineError, Terms
+from blindlabel.engines.interface import Terms, TermsError
 from blindlabel.language import families, words
 from blindlabel.language.functions import PREDICATES
 
 BIT_MODULUS = 65537
 """Plaintext modulus of the ring for bits: the smallest prime with as many slots as coefficients."""
 
+_WIDE_FROM = 128
+"""Records per owner from which agreements without the assist take the wide layout."""
 _LEAST_BLOCK, _MOST_BLOCK = 8, 1024
 """Records in a batch: fewer would let packing double the noise too often, more would leave too few columns for questions."""
 _MOST_FEATURES = 1 << 23
@@ -60,6 +62,8 @@ class ParameterSet:
     evaluation: RingParameters
     bits: RingParameters | None = None
     depth: int = 0
+    wide: bool = False
+    """Without the assist: the layout for many records (see `wide`)."""
 
 
 _TABLE = (
@@ -70,6 +74,8 @@ _TABLE = (
     ),
     ParameterSet("alone-8192-1", RingParameters(8192, (38, 46, 45, 45, 44), plain_bits=24), depth=1),
     ParameterSet("alone-16384-3", RingParameters(16384, (42, 46, 46, 46, 46, 46, 46), plain_bits=28), depth=3),
+    ParameterSet("wide-16384-1", RingParameters(16384, (38, 54, 54, 54, 55), plain_bits=24), depth=1, wide=True),
+    ParameterSet("wide-16384-3", RingParameters(16384, (42, 54, 54, 54, 54, 54, 55), plain_bits=28), depth=3, wide=True),
     ParameterSet("alone-16384-5", RingParameters(16384, (42, 45, 45, 45, 45, 45, 45, 45, 45), plain_bits=28), depth=5),
 )
 
@@ -100,13 +106,13 @@ def check_terms(terms: Terms) -> None:
     """Refuse terms that make no sense for this engine, with a sentence."""
     for name, (low, high) in _RANGES.items():
         if not low <= getattr(terms, name) <= high:
-            raise EngineError(f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}.")
+            raise TermsError(f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}.")
     if not 1 <= terms.limits.total_weight <= 255:
-        raise EngineError(f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255.")
+        raise TermsError(f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255.")
     if terms.case not in ("both", "lower"):
-        raise EngineError(f"The agreement says case = {terms.case}; the packed engine takes both or lower.")
+        raise TermsError(f"The agreement says case = {terms.case}; the packed engine takes both or lower.")
     if len(terms.agreement_hash) != 32:
-        raise EngineError("An agreement's hash has 32 bytes.")
+        raise TermsError("An agreement's hash has 32 bytes.")
 
 
 def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
@@ -116,9 +122,12 @@ def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
     if uses_assist(terms):
         return _TABLE[:1]
     needed = (alternatives(terms) - 1).bit_length()
-    found = tuple(candidate for candidate in _TABLE[1:] if needed <= candidate.depth)
+    found = tuple(
+        candidate for candidate in _TABLE[1:] if needed <= candidate.depth and (not candidate.wide or terms.records >= _WIDE_FROM)
+    )
+    found = tuple(sorted(found, key=lambda candidate: not candidate.wide))
     if not found:
-        raise EngineError(
+        raise TermsError(
             f"The packed engine multiplies out at most {1 << _TABLE[-1].depth} alternatives without the assist, and this agreement wants "
             f"{alternatives(terms)}. Agree on fewer, or allow counting or negation."
         )
@@ -169,8 +178,10 @@ def encoded_functions(terms: Terms) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def block(terms: Terms, features: int, degree: int) -> int:
+def block(terms: Terms, features: int, degree: int, wide: bool = False) -> int:
     """Records evaluated together, a power of two."""
     wanted = 1 << max(0, terms.records - 1).bit_length()
     room = 1 << max(0, (_MOST_FEATURES // max(features, 1)).bit_length() - 1)
+    if wide:
+        return max(_LEAST_BLOCK, min(wanted, room, degree // 4))
     return max(_LEAST_BLOCK, min(wanted, room, _MOST_BLOCK)) * degree // 8192

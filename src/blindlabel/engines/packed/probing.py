@@ -57,10 +57,9 @@ def probes_of(terms: Terms, tables: Tables, atom: Atom) -> tuple[Probe, ...]:
         view = View(view.attribute, "lower")
     if terms.case == "lower":
         view = View(view.attribute)
-    table = tables.find(view, family.name)
-    if table is None:  # a stretch longer than any text: in none of them
-        return ()
-    return tuple(Probe(table, element) for element in dict.fromkeys(elements))
+    found = ((tables.find(view, family.name, element), element) for element in dict.fromkeys(elements))
+    # No table: a stretch longer than any text, which is in none of them.
+    return tuple(Probe(table, element) for table, element in found if table is not None)
 
 
 def _check_view(terms: Terms, view: View) -> None:

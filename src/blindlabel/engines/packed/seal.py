@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -35,18 +36,20 @@ _MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 
 
 class _Scratch:
-    """The one file through which objects of this process pass."""
+    """The private folder through which objects of this process pass, each thread having its own file."""
 
     def __init__(self) -> None:
         self._owner = -1
-        self._path = Path()
+        self._folder = Path()
+        self._making = threading.Lock()
 
     def path(self) -> Path:
-        if self._owner != os.getpid():  # also after a fork
-            folder = tempfile.mkdtemp(prefix="blindlabel-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
-            self._owner, self._path = os.getpid(), Path(folder) / "object"
-            atexit.register(self._remove, os.getpid(), folder)
-        return self._path
+        with self._making:
+            if self._owner != os.getpid():  # also after a fork
+                folder = tempfile.mkdtemp(prefix="blindlabel-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
+                self._owner, self._folder = os.getpid(), Path(folder)
+                atexit.register(self._remove, os.getpid(), folder)
+        return self._folder / f"object-{threading.get_ident()}"
 
     @staticmethod
     def _remove(owner: int, folder: str) -> None:
@@ -89,6 +92,7 @@ class Ring:
         if not self._context.parameters_set():
             raise EngineError(f"SEAL refuses these parameters: {self._context.parameters_error_message()}.")
         self.modulus: int = chosen.plain_modulus().value()
+        self.primes: tuple[int, ...] = tuple(prime.value() for prime in chosen.coeff_modulus())[:-1]
         self._top = self._context.first_parms_id()
         self._bottom = self._context.last_parms_id()
         self._encoder = sealapi.BatchEncoder(self._context)
@@ -121,6 +125,10 @@ class Ring:
             value, _, exponent = term.partition("x^")
             result[int(exponent or 0)] = int(value, 16)
         return result
+
+    def root(self, prime: int) -> int:
+        """The primitive root of unity of order 2·degree modulo a prime of the chain that SEAL's NTT form is made with: the smallest."""
+        return _smallest_root(2 * self.degree, prime)
 
     def monomial(self, exponent: int) -> Plain:
         """X to the exponent."""
@@ -212,6 +220,10 @@ class Ring:
             raise ParcelError("A ciphertext in this parcel has another form than it should.")
         return cipher
 
+    def load_transformed(self, content: bytes) -> Cipher:
+        """A ciphertext of two parts at the top of the chain, in NTT form."""
+        return self._load(sealapi.Ciphertext(), content)
+
     def _load(self, thing: Any, content: bytes) -> Any:
         path = _scratch.path()
         path.write_bytes(content)
@@ -255,6 +267,20 @@ class Ring:
         """Whoever has the secret key."""
         key = self._load(sealapi.SecretKey(), secret)
         return KeyHolder(self, sealapi.Encryptor(self._context, key), sealapi.Decryptor(self._context, key))
+
+
+@lru_cache(maxsize=32)
+def _smallest_root(order: int, prime: int) -> int:
+    """The smallest element of this order (a power of two) modulo a prime."""
+    base = 2
+    while pow(base, (prime - 1) // 2, prime) == 1:
+        base += 1
+    root = pow(base, (prime - 1) // order, prime)
+    square, current, smallest = root * root % prime, root, root
+    for _ in range(order // 2):
+        smallest = min(smallest, current)
+        current = current * square % prime
+    return smallest
 
 
 class Encryptor:

@@ -19,11 +19,14 @@ import numpy as np
 from blindlabel.engines.interface import RecordError, Terms
 from blindlabel.engines.packed import arithmetic
 from blindlabel.engines.packed.arithmetic import Words
-from blindlabel.engines.packed.hashing import hash_elements, spare_columns
+from blindlabel.engines.packed.hashing import bucket_bound, bucket_of, hash_elements, spare_columns
 from blindlabel.language import case
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+
+_LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
+"""Families beyond the first size are divided into buckets of about the second, named with the third."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,20 @@ class Tables:
         """Length of a record's feature vector."""
         return self.tables[-1].end if self.tables else 0
 
-    def find(self, view: View, family: str) -> Table | None:
-        """The table of a family in a view, if there is one."""
-        return _positions(self).get((view, family))
+    def find(self, view: View, family: str, element: str) -> Table | None:
+        """The table of a view in which an element of a family would be, if there is one."""
+        found = _positions(self).get((view, family), [])
+        if len(found) > 1:
+            return found[bucket_of(self.salt, family, element, len(found))]
+        return found[0] if found else None
 
 
 @lru_cache(maxsize=64)
-def _positions(tables: Tables) -> dict[tuple[View, str], Table]:
-    return {(table.view, table.family.name): table for table in tables.tables}
+def _positions(tables: Tables) -> dict[tuple[View, str], list[Table]]:
+    positions: dict[tuple[View, str], list[Table]] = {}
+    for table in tables.tables:
+        positions.setdefault((table.view, table.family.name.partition(_BUCKET)[0]), []).append(table)
+    return positions
 
 
 def text_views(terms: Terms) -> tuple[View, ...]:
@@ -101,10 +110,31 @@ def tables_of(terms: Terms, modulus: int) -> Tables:
                     if bound == 0 or (shown, family.name) in seen:
                         continue
                     seen.add((shown, family.name))
-                    table = Table(shown, family, offset, bound, spare_columns(bound, modulus))
-                    found.append(table)
-                    offset = table.end
+                    for part, size in _parts(terms.salt, family, bound):
+                        table = Table(shown, part, offset, size, spare_columns(size, modulus))
+                        found.append(table)
+                        offset = table.end
     return Tables(modulus, terms.salt, tuple(found))
+
+
+def _parts(salt: bytes, family: Family, bound: int) -> list[tuple[Family, int]]:
+    """A family as it is; a very large one in buckets, each a family of its own, so that encoding and asking stay cheap."""
+    if bound <= _LARGEST:
+        return [(family, bound)]
+    buckets = -(-bound // _BUCKET_MEAN)
+    share = bucket_bound(bound, buckets)
+
+    @lru_cache(maxsize=256)
+    def divided(text: str) -> tuple[frozenset[str], ...]:
+        parts: list[set[str]] = [set() for _ in range(buckets)]
+        for element in family.elements(text):
+            parts[bucket_of(salt, family.name, element, buckets)].add(element)
+        return tuple(map(frozenset, parts))
+
+    def part(number: int) -> Family:
+        return Family(f"{family.name}{_BUCKET}{number}", lambda text: divided(text)[number], lambda _: share)
+
+    return [(part(number), share) for number in range(buckets)]
 
 
 def case_views(terms: Terms, view: View, ignores_case: bool) -> tuple[View, ...]:
@@ -148,7 +178,7 @@ def _fill(tables: Tables, table: Table, texts: Sequence[str]) -> Words:
     for row, text in enumerate(texts):
         elements = sorted(table.family.elements(text))
         if len(elements) > table.bound:
-            raise AssertionError(f"family {table.family.name} gives more elements than its bound says")
+            raise RecordError("A record's set elements crowd together more than the encoding allows for. Agree again with a new salt.")
         hashed = hash_elements(tables.salt, table.family.name, elements, table.spare, modulus)
         own_points, first = np.unique(hashed[:, 0], return_index=True)
         if own_points.size < len(elements):

@@ -8,12 +8,13 @@ A worker never speaks to the coordinator: when it needs the assist it sends the 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -26,10 +27,12 @@ from blindlabel.engines import interface
 from blindlabel.engines.interface import Assist, EngineError, Progress, Terms
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.encrypting import Batch, read_batches
-from blindlabel.engines.packed.evaluating import Session, answer_parcel, compile_all, share
+from blindlabel.engines.packed.evaluating import AnyPlan, Session, answer_parcel, compile_all, share
+from blindlabel.engines.packed.journal import Journal
 from blindlabel.engines.packed.material import Public, open_public, setting_of
 from blindlabel.engines.packed.seal import saved
 from blindlabel.engines.packed.tables import features_of
+from blindlabel.engines.packed.tiles import Tile, answers, tiles_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -49,6 +52,14 @@ class _Unit:
     """The batch to open first; None where it is open already."""
     group: int
     unit: int
+
+
+@dataclass(frozen=True)
+class _Tile:
+    opened: Batch | None
+    """The batch to open first; None where it is open already."""
+    batch: Batch
+    tile: Tile
 
 
 @dataclass(frozen=True)
@@ -90,14 +101,20 @@ class _State:
             return None
         if isinstance(task, _Features):
             return features_of(setting_of(task.terms).tables, task.records)
+        if isinstance(task, _Tile):
+            return list(answers(self._opened(task.opened), task.batch, task.tile, self._assist))
         assert isinstance(task, _Unit)
-        if task.batch is not None:
+        return saved(self._opened(task.batch).unit(task.group, task.unit, self._assist))
+
+    def _opened(self, batch: Batch | None) -> Session:
+        """The session of the batch at hand; given the batch, of that one from now on."""
+        if batch is not None:
             assert self._start is not None
+            self._session = None  # not two at a time
             public = open_public(self._start.terms, self._start.public)
-            plans = compile_all(public.setting, self._start.questions)
-            self._session = Session(public, plans, task.batch.records, task.batch.items)
+            self._session = Session(public, compile_all(public.setting, self._start.questions), batch.records, batch.items)
         assert self._session is not None
-        return saved(self._session.unit(task.group, task.unit, self._assist))
+        return self._session
 
     def _assist(self, request: bytes) -> bytes:
         self._connection.send(("assist", request))
@@ -147,6 +164,9 @@ class Workers:
     """Some worker processes and, for each, a thread that feeds it."""
 
     def __init__(self, count: int) -> None:
+        self.count = count
+        # Workers share out the cores among themselves; BLAS in each must not do so again. They take the environment of this moment.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         self._all = [_Worker() for _ in range(count)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._all:
@@ -198,6 +218,13 @@ def _unit(batch: Batch, group: int, unit: int, assist: Assist, worker: _Worker) 
     return worker.ask(task, assist)
 
 
+def _tile(batch: Batch, tile: Tile, assist: Assist, worker: _Worker) -> Any:
+    """A whole tile on a worker."""
+    task = _Tile(None if worker.batch == batch.index else batch, replace(batch, items=()), tile)
+    worker.batch = batch.index
+    return worker.ask(task, assist)
+
+
 def evaluate(
     public: Public,
     public_bytes: bytes,
@@ -207,8 +234,9 @@ def evaluate(
     *,
     workers: int,
     progress: Progress,
+    journal: Journal | None = None,
 ) -> Iterator[bytes]:
-    """The answer parcels, with the units made by worker processes; at most two groups are under way at a time."""
+    """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the units of one."""
     plans = compile_all(public.setting, questions)
     lock = threading.Lock()
 
@@ -221,20 +249,61 @@ def evaluate(
         for batch in read_batches(public, contents):
             if not plans:
                 continue
-            progress("prepare", batch.index / batch.batches)
-            session = Session(public, plans, batch.records, ())
-            progress("prepare", (batch.index + 1) / batch.batches)
+            finished = journal.finished(batch) if journal is not None else {}
+            for path in finished.values():
+                yield path.read_bytes()
+            wanted = tiles_of(public.setting, batch.index, len(plans), finished)
+            work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
+            for answer in work.by_tiles(pool) if public.setting.chosen.wide or len(wanted) >= 2 * workers else work.by_units(pool):
+                if journal is not None:
+                    journal.keep(answer)
+                yield answer
 
-            def start(group: int, batch: Batch = batch, session: Session = session) -> list[Future[Any]]:
-                if group >= len(session.groups):
-                    return []
-                return [pool.submit(partial(_unit, batch, group, unit, one_at_a_time)) for unit in range(session.units())]
 
-            ring = public.setting.bit_ring if public.setting.chosen.bits is not None else public.setting.ring
-            waiting = start(0)
-            for group in range(len(session.groups)):
-                current, waiting = waiting, start(group + 1)
-                units = [ring.load_cipher(future.result()) for future in current]
-                answer = session.joined(group, units, one_at_a_time)
-                progress("evaluate", share(batch, group + 1, 0, len(session.groups), 1))
-                yield answer_parcel(public, batch, group, len(plans), answer)
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """One batch and what of it is still to be done."""
+
+    public: Public
+    plans: Sequence[AnyPlan]
+    batch: Batch
+    wanted: Sequence[Tile]
+    assist: Assist
+    progress: Progress
+
+    def by_tiles(self, pool: Workers) -> Iterator[bytes]:
+        """Whole tiles, in order; a few are made ahead."""
+        waiting = iter(self.wanted)
+
+        def start() -> list[Future[Any]]:
+            tile = next(waiting, None)
+            return [] if tile is None else [pool.submit(partial(_tile, self.batch, tile, self.assist))]
+
+        under_way = [future for _ in range(2 * pool.count) for future in start()]
+        done = 0
+        while under_way:
+            made = under_way.pop(0).result()
+            under_way += start()
+            done += 1
+            self.progress("evaluate", (self.batch.index + done / len(self.wanted)) / self.batch.batches)
+            yield from made
+
+    def by_units(self, pool: Workers) -> Iterator[bytes]:
+        """The units of one group after the other, at most two groups under way at a time."""
+        public, batch = self.public, self.batch
+        session = Session(public, self.plans, batch.records, ())
+        wanted = [group for tile in self.wanted for group in tile.groups]
+
+        def start(place: int) -> list[Future[Any]]:
+            if place >= len(wanted):
+                return []
+            return [pool.submit(partial(_unit, batch, wanted[place], unit, self.assist)) for unit in range(session.units())]
+
+        ring = public.setting.bit_ring if public.setting.chosen.bits is not None else public.setting.ring
+        waiting = start(0)
+        for place, group in enumerate(wanted):
+            current, waiting = waiting, start(place + 1)
+            units = [ring.load_cipher(future.result()) for future in current]
+            answer = session.joined(group, units, self.assist)
+            self.progress("evaluate", share(batch, group, 1.0, len(session.groups)))
+            yield answer_parcel(public, batch, group, len(self.plans), answer)

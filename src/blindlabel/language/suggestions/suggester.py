@@ -55,7 +55,7 @@ class Suggester:
         self.whole = whole
         self.single_attributes = single_attributes
         self._background = Background(records, self.attributes)
-        self._counts: dict[tuple[bool | str, ...], Count] = {}
+        self._counts: dict[tuple[bool, tuple[str, ...]], Count] = {}
 
     def suggest(self, record: Record, round: int = 1, previous: Sequence[str] = ()) -> Suggestion:
         """A question about the partner of this record. `previous` are those asked in earlier rounds: none of them is suggested again
@@ -74,7 +74,7 @@ class Suggester:
     def _count(self, record: Record, *, finer: bool) -> Count:
         """The record's count: the same in all rounds after the first, so kept."""
         texts = texts_of(record, self.attributes)
-        key = (finer, *texts.values())
+        key = (finer, tuple(texts.values()))
         known = self._counts.get(key)
         if known is None:
             if len(self._counts) >= _KEPT:

@@ -18,8 +18,8 @@ from blindlabel.language.suggestions.weighing import Count
 PASSED_OVER = 2
 """Own rows that may reach the bar: duplicates within the table."""
 MARGIN = 0.02
-_LOWEST = (0.30, 0.225, 0.15)
-_HIGHEST = (0.70, 0.475, 0.25)
+_LOWEST = (0.30, 0.25, 0.20)
+_HIGHEST = (0.70, 0.50, 0.30)
 
 
 def threshold(count: Count, round: int) -> int:

@@ -1,0 +1,175 @@
+"""How fast the packed engine answers a round: random records and questions of one shape, every label checked against clear evaluation.
+
+`and` and `or` are measured under an agreement without counting and negation, which never calls the assist; `not` and `count` under one with
+both. `total` is what an owner waits for in a round: prepare + evaluate + assist, the assist being served in this process.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from string import ascii_lowercase
+from typing import TypeVar
+
+import numpy as np
+
+from blindlabel.engines.interface import Terms
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.arithmetic import Words
+from blindlabel.engines.packed.encrypting import check_records, encrypt_batch
+from blindlabel.engines.packed.material import Public, open_public, setting_of
+from blindlabel.engines.packed.tables import features_of
+from blindlabel.engines.packed.workers import features
+from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
+from blindlabel.language.record import Record, View
+
+SHAPES = ("and", "or", "not", "count")
+_LETTERS = ascii_lowercase + "0123456789" + " " * 8
+
+
+@dataclass(frozen=True)
+class PackedFigures:
+    """One measurement, as the command prints it."""
+
+    shape: str
+    questions: int
+    records: int
+    length: int
+    needles: int
+    workers: int
+    seconds: dict[str, float]
+    bytes: dict[str, int]
+    peak_rss_mb: float
+    wrong_labels: int
+
+    def to_json(self) -> dict[str, object]:
+        """The document of `blindlabel bench packed --json`."""
+        return {"engine": "packed", **self.__dict__}
+
+
+def terms_of(shape: str, records: int, length: int, needles: int, full: bool = False) -> Terms:
+    """The agreement that is measured: whole records in lower case and is_in alone, or (`full`) what an agreement has by default."""
+    assisted = shape in ("not", "count")
+    alternatives = 1 if shape == "and" else 2
+    if full:
+        return Terms(("text",), record_length=length, records=records, counting=assisted, negation=assisted, alternatives=alternatives)
+    return Terms(
+        ("text",),
+        record_length=length,
+        records=records,
+        encode_attributes=False,
+        case="lower",
+        functions=("is_in",),
+        counting=assisted,
+        negation=assisted,
+        probes=needles,
+        inner_gates=0,
+        alternatives=alternatives,
+    )
+
+
+def question(chance: random.Random, records: list[Record], own: int, needles: int, shape: str) -> Formula:
+    """A question about record `own`, whose needles are mostly cut from it."""
+    atoms: dict[str, Atom] = {}
+    while len(atoms) < needles:
+        text = (records[own] if chance.random() < 0.8 else chance.choice(records)).whole
+        size = chance.randint(3, 12)
+        start = chance.randrange(max(1, len(text) - size))
+        atoms[text[start : start + size]] = Atom("is_in", (text[start : start + size],), View())
+    parts: tuple[Formula, ...] = tuple(atoms.values())
+    if shape == "or" and needles > 1:
+        either = Disjunction(parts[-2:])
+        return Conjunction((*parts[:-2], either)) if needles > 2 else either
+    if shape == "not":
+        return Conjunction((*parts[:-1], Negation(parts[-1]))) if needles > 1 else Negation(parts[0])
+    if shape == "count":
+        weights = tuple(1 + place % 3 for place in range(needles))
+        return Count(weights, parts, (sum(weights) + 1) // 2, sum(weights))
+    return Conjunction(parts) if needles > 1 else parts[0]
+
+
+def _encoded(terms: Terms, records: list[Record], workers: int) -> Words:
+    return features(terms, records, workers) if workers > 1 else features_of(setting_of(terms).tables, records)
+
+
+def _encrypted(public: Public, encoded: Words, batch: int, total: int) -> list[bytes]:
+    return list(encrypt_batch(public, encoded, batch, total))
+
+
+_Result = TypeVar("_Result")
+
+
+class _Clock:
+    """Adds up seconds by name: waiting time, or processor time of this process."""
+
+    def __init__(self, processor: bool) -> None:
+        self.now = time.process_time if processor else time.perf_counter
+        self.seconds: dict[str, float] = {}
+
+    def timed(self, name: str, work: Callable[[], _Result]) -> _Result:
+        start = self.now()
+        done = work()
+        self.seconds[name] = self.seconds.get(name, 0.0) + self.now() - start
+        return done
+
+
+def measure(
+    shape: str, records: int, length: int, needles: int, *, workers: int = 1, seed: int = 0, full: bool = False, processor: bool = False
+) -> PackedFigures:
+    """Play one round of `records` questions over `records` records of `length` characters."""
+    chance = random.Random(seed)  # noqa: S311 - nothing secret
+    rows = [Record.of({"text": "".join(chance.choices(_LETTERS, k=length))}) for _ in range(records)]
+    questions = [question(chance, rows, own, needles, shape) for own in range(records)]
+    terms = terms_of(shape, records, length, needles, full)
+    engine, clock = PackedEngine(), _Clock(processor)
+    setting_of(terms)  # opening the library is not counted
+    keys = clock.timed("keys", lambda: engine.make_keys(terms))
+    public = open_public(terms, keys.public)
+    check_records(public, rows)
+    parcels: list[bytes] = []
+    block = public.setting.layout.block
+    for batch in range(public.setting.layout.batches(records)):
+        part = rows[batch * block : (batch + 1) * block]
+        encoded = clock.timed("encode", partial(_encoded, terms, part, workers))
+        parcels += clock.timed("encrypt", partial(_encrypted, public, encoded, batch, records))
+    moved = 0
+
+    def assist(request: bytes) -> bytes:
+        nonlocal moved
+        reply = clock.timed("assist", lambda: engine.assist(terms, keys.secret, request))
+        moved += len(request) + len(reply)
+        return reply
+
+    prepare = [0.0, 0.0]
+
+    def progress(phase: str, _: float) -> None:
+        now = clock.now()
+        if phase == "prepare":  # told at the beginning and at the end of opening each batch
+            prepare[0] += now - prepare[1] if prepare[1] else 0.0
+            prepare[1] = 0.0 if prepare[1] else now
+
+    start = clock.now()
+    answers = list(engine.evaluate(terms, keys.public, parcels, questions, assist, workers=workers, progress=progress))
+    total = clock.now() - start
+    labels = clock.timed("decrypt", lambda: engine.decrypt(terms, keys.secret, answers, records, records))
+    expected = np.array([[evaluate(one, row) for row in rows] for one in questions], dtype=np.bool_)
+    served = clock.seconds.get("assist", 0.0)
+    measured = clock.seconds | {"prepare": prepare[0], "assist": served, "evaluate": max(0.0, total - prepare[0] - served), "total": total}
+    order = ("keys", "encode", "encrypt", "prepare", "evaluate", "assist", "decrypt", "total")
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return PackedFigures(
+        shape,
+        records,
+        records,
+        length,
+        needles,
+        workers,
+        {name: round(measured[name], 4) for name in order},
+        {"keys": len(keys.public), "records": sum(map(len, parcels)), "assist": moved, "answers": sum(map(len, answers))},
+        round(peak / 1024, 1),
+        int((labels != expected).sum()),
+    )

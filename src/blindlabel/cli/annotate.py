@@ -1,0 +1,48 @@
+"""`blindlabel owner annotate`: the owner's web app on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+
+from blindlabel.cli.output import result, say
+from blindlabel.errors import InputError
+
+
+def annotate(at: Path, *, port: int | None, browser: bool, run: bool) -> None:
+    """Serve the app until Ctrl-C; open a browser with its link, or only print it."""
+    from blindlabel.storage.workspace import Workspace
+
+    workspace = Workspace.open(at)
+    try:
+        from blindlabel.web.server import serve
+    except ModuleNotFoundError as error:
+        raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
+
+    def ready(link: str) -> None:
+        result(link)
+        sys.stdout.flush()
+        say("Open this link in a browser on this machine. Stop with Ctrl-C; everything is kept.")
+        if browser:
+            webbrowser.open(link)
+
+    # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with _running_beside(at) if run else contextlib.nullcontext():
+        serve(workspace, port=port, on_ready=ready)
+
+
+@contextlib.contextmanager
+def _running_beside(at: Path) -> Iterator[None]:
+    """`owner run` as a process of its own, since evaluation would make the pages wait."""
+    beside = subprocess.Popen([sys.executable, "-m", "blindlabel.cli.main", "owner", "run", "--at", str(at)])  # noqa: S603
+    try:
+        yield
+    finally:
+        beside.terminate()
+        beside.wait(20)

@@ -1,0 +1,52 @@
+"""`blindlabel explain`: what the packed engine makes of a question, and what a round with such questions costs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.question_files import attribute_list, question_source
+from blindlabel.errors import InputError
+
+
+def explain(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, a file that holds one, or - for standard input.")],
+    attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
+    records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
+    length: Annotated[int, typer.Option(min=1, help="Longest record.")] = 148,
+    no_assist: Annotated[bool, typer.Option("--no-assist", help="An agreement without counting and negation.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Print the plan of a question on the packed engine: predicates, gates or clauses, assist calls, noise, time and bytes."""
+    from blindlabel.engines.interface import EngineError, Terms
+    from blindlabel.engines.packed.explaining import explain as explained
+    from blindlabel.engines.packed.explaining import functions_of
+    from blindlabel.language import read_question, render
+    from blindlabel.language.formula import atoms_of
+
+    name, source = question_source(question)
+    checked = read_question(source, attributes=attribute_list(attributes))
+    if checked.formula is None:
+        for one in checked.diagnostics:
+            say(render(one, source, name))
+        raise InputError("The question has errors, so there is no plan.")
+    named = attribute_list(attributes) or list(dict.fromkeys(a.view.attribute for a in atoms_of(checked.formula) if a.view.attribute))
+    try:
+        terms = Terms(
+            tuple(named),
+            records=records,
+            record_length=length,
+            functions=functions_of(checked.formula),
+            counting=not no_assist,
+            negation=not no_assist,
+        )
+        plan = explained(terms, checked.formula)
+    except EngineError as problem:
+        raise InputError(str(problem)) from problem
+    if json:
+        result_json(plan.to_json())
+        return
+    for line in plan.lines():
+        result(line)

@@ -1,0 +1,75 @@
+"""The results folder: finished samples are kept there and used again, so that an interrupted experiment goes on where it stopped.
+
+A kept result is found by a key made of everything it depends on: data, attributes, seed, sizes, engine, and the code that made it. A file
+is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from blindlabel.errors import InputError
+
+_CODE = ("experiments", "language")
+_VERSION = 1
+
+
+def code_fingerprint() -> str:
+    """Changes whenever the language, the suggestions or the experiments do: results of older code are not used."""
+    package = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for part in _CODE:
+        for path in sorted((package / part).rglob("*.py")):
+            if path.name not in ("plots.py", "report.py"):
+                digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+class Results:
+    """One results folder."""
+
+    def __init__(self, folder: Path) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file; name a folder for the results.")
+        self.folder = folder
+        self._code = code_fingerprint()
+
+    def _path(self, kind: str, key: object) -> Path:
+        name = hashlib.sha256(json.dumps([_VERSION, self._code, kind, key], sort_keys=True).encode()).hexdigest()[:32]
+        return self.folder / "finished" / kind / f"{name}.json"
+
+    def kept(self, kind: str, key: object) -> Any | None:
+        """A result kept earlier; None where there is none, or where the file is damaged."""
+        try:
+            return json.loads(self._path(kind, key).read_text(encoding="utf-8"))["result"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, kind: str, key: object, result: Any) -> None:
+        """Keep a result for another time."""
+        self.write(self._path(kind, key), json.dumps({"key": key, "result": result}))
+
+    def document(self, name: str, content: Any) -> Path:
+        """Write a whole experiment's document."""
+        path = self.folder / f"{name}.json"
+        self.write(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        return path
+
+    def read_document(self, name: str) -> Any | None:
+        """A document written earlier."""
+        try:
+            return json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    @staticmethod
+    def write(path: Path, text: str) -> None:
+        """Whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)

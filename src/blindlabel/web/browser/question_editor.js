@@ -1,0 +1,267 @@
+// The editor for questions: a component over the CodeMirror that NiceGUI carries, with our language, completion, help on hovering, marks
+// at what is wrong, and a copy of unsaved text in the tab's own storage. What is right or wrong is decided in Python; nothing here
+// interprets a question, and texts are only ever put in as text.
+
+import * as CM from "nicegui-codemirror";
+import { completions, highlighting, hover, languageData } from "blindlabel-question";
+
+const setFindings = CM.StateEffect.define();
+
+const findings = CM.StateField.define({
+  create: () => ({ list: [], marks: CM.Decoration.none }),
+  update(value, transaction) {
+    for (const effect of transaction.effects) {
+      if (effect.is(setFindings)) return { list: effect.value, marks: marksOf(effect.value) };
+    }
+    if (!transaction.docChanged) return value;
+    const list = value.list.map((one) => ({
+      ...one,
+      from: transaction.changes.mapPos(one.from, 1),
+      to: transaction.changes.mapPos(one.to, -1),
+    }));
+    return { list: list.filter((one) => one.from <= one.to), marks: value.marks.map(transaction.changes) };
+  },
+  provide: (field) => CM.EditorView.decorations.from(field, (value) => value.marks),
+});
+
+function marksOf(list) {
+  const marks = list
+    .filter((one) => one.to > one.from)
+    .map((one) => CM.Decoration.mark({ class: `question-${one.severity}` }).range(one.from, one.to));
+  return CM.Decoration.set(marks, true);
+}
+
+class FindingMarker extends CM.GutterMarker {
+  constructor(severity) {
+    super();
+    this.severity = severity;
+  }
+  eq(other) {
+    return other.severity === this.severity;
+  }
+  toDOM() {
+    const dot = document.createElement("span");
+    dot.className = `question-dot question-dot-${this.severity}`;
+    dot.title = this.severity;
+    return dot;
+  }
+}
+
+const findingGutter = CM.gutter({
+  class: "question-gutter",
+  lineMarker(view, line) {
+    const here = view.state.field(findings).list.filter((one) => one.from >= line.from && one.from <= line.to);
+    if (!here.length) return null;
+    return new FindingMarker(here.some((one) => one.severity === "error") ? "error" : "warning");
+  },
+  lineMarkerChange: (update) => update.startState.field(findings) !== update.state.field(findings),
+});
+
+const findingHover = CM.hoverTooltip((view, position) => {
+  const here = view.state.field(findings).list.find((one) => one.from <= position && position <= one.to);
+  if (!here) return null;
+  return {
+    pos: here.from,
+    end: here.to,
+    above: true,
+    create() {
+      const dom = document.createElement("div");
+      dom.className = "question-tooltip";
+      dom.textContent = here.hint ? `${here.message} ${here.hint}` : here.message;
+      return { dom };
+    },
+  };
+});
+
+// Python counts code points, CodeMirror UTF-16 units.
+function utf16Offsets(text) {
+  if (!/[\uD800-\uDBFF]/.test(text)) return (index) => Math.min(index, text.length);
+  const units = [0];
+  for (const character of text) units.push(units[units.length - 1] + character.length);
+  return (index) => units[Math.min(index, units.length - 1)];
+}
+
+// The framework puts every open dialog into an element of its own behind the page.
+function dialogIsOpen() {
+  return document.querySelector('[id^="q-portal--dialog"]') !== null;
+}
+
+const QUIET = 120; // milliseconds without a key before a text is sent
+const LONGEST = 400; // and at most so long while keys keep coming
+const STORE = "blindlabel-unsaved:";
+
+export default {
+  template: `<div class="question-editor"></div>`,
+  props: { functions: Array, keywords: Array, attributes: Array, label: String },
+  emits: ["change", "action"],
+  mounted() {
+    this.key = "";
+    this.version = 0;
+    this.words = [];
+    this.mode = "list";
+    this.dirty = false;
+    this.data = [languageData((context) => completions(context, this))]; // one object: CodeMirror knows a source by its identity
+    this.view = new CM.EditorView({ state: this.fresh(""), parent: this.$el });
+    this.onKey = (event) => this.pageKey(event);
+    this.onLeave = () => this.flush();
+    document.addEventListener("keydown", this.onKey);
+    document.addEventListener("visibilitychange", this.onLeave);
+    // While a dialog is open, nothing behind it can be reached, by keyboard or by reading aloud.
+    this.dialogs = new MutationObserver(() => {
+      document.getElementById("app").inert = dialogIsOpen();
+    });
+    this.dialogs.observe(document.body, { childList: true });
+  },
+  beforeUnmount() {
+    this.dialogs.disconnect();
+    document.removeEventListener("keydown", this.onKey);
+    document.removeEventListener("visibilitychange", this.onLeave);
+    this.view.destroy();
+  },
+  methods: {
+    fresh(text) {
+      const act = (name) => () => {
+        this.act(name);
+        return true;
+      };
+      return CM.EditorState.create({
+        doc: text,
+        selection: { anchor: text.length },
+        extensions: [
+          CM.Prec.highest(
+            CM.keymap.of([
+              { key: "Mod-s", run: act("save") },
+              { key: "Mod-Enter", run: act("save-next") },
+              { key: "Alt-g", run: act("suggest") },
+              { key: "Alt-n", run: act("next") },
+              { key: "Alt-p", run: act("previous") },
+            ]),
+          ),
+          CM.basicSetup,
+          CM.keymap.of([{ key: "Escape", run: act("leave") }]),
+          CM.EditorView.lineWrapping,
+          CM.EditorView.contentAttributes.of({ "aria-label": this.label, spellcheck: "false", autocapitalize: "off" }),
+          CM.EditorState.readOnly.of(!!this.fixed),
+          CM.EditorState.languageData.of(() => this.data),
+          highlighting,
+          hover(() => this.functions),
+          findings,
+          findingGutter,
+          findingHover,
+          CM.EditorView.updateListener.of((update) => update.docChanged && this.changed()),
+        ],
+      });
+    },
+    // Called from Python
+
+    load(key, text, words, fixed) {
+      this.flush();
+      this.fixed = fixed;
+      this.words = words;
+      this.key = key;
+      this.version += 1;
+      this.dirty = false;
+      const unsaved = fixed ? null : sessionStorage.getItem(STORE + key);
+      this.view.setState(this.fresh(unsaved ?? text));
+      if (unsaved !== null && unsaved !== text) this.changed();
+    },
+    replace(text) {
+      this.view.dispatch({
+        changes: { from: 0, to: this.view.state.doc.length, insert: text },
+        selection: { anchor: text.length },
+        userEvent: "input",
+        scrollIntoView: true,
+      });
+      this.view.focus();
+    },
+    insert(expression) {
+      const state = this.view.state;
+      const { from, to } = state.selection.main;
+      const before = state.doc.sliceString(0, from).trimEnd();
+      const blank = !state.doc.toString().trim();
+      const open = /([(,&|!+*=<>]|(^|\s)ret)$/.test(before);
+      const spaced = before.length < from;
+      const text = blank ? `ret ${expression}` : open ? (spaced ? expression : ` ${expression}`) : `${spaced ? "" : " "}& ${expression}`;
+      this.view.dispatch({
+        changes: { from: blank ? 0 : from, to: blank ? state.doc.length : to, insert: text },
+        selection: { anchor: (blank ? 0 : from) + text.length },
+        userEvent: "input",
+        scrollIntoView: true,
+      });
+      this.view.focus();
+    },
+    show(version, list) {
+      if (version !== this.version) return;
+      const text = this.view.state.doc.toString();
+      const at = utf16Offsets(text);
+      const placed = list.map((one) => {
+        let from = at(one.start);
+        let to = Math.max(at(one.end), from);
+        if (to === from && from > 0 && from >= text.length) from -= 1;
+        return { ...one, from, to: Math.min(Math.max(to, from + 1), text.length) };
+      });
+      this.view.dispatch({ effects: setFindings.of(placed) });
+    },
+    kept(key, version) {
+      if (key === this.key && version === this.version) sessionStorage.removeItem(STORE + key);
+    },
+    go(start) {
+      this.view.dispatch({ selection: { anchor: utf16Offsets(this.view.state.doc.toString())(start) }, scrollIntoView: true });
+      this.view.focus();
+    },
+    focusEditor() {
+      this.view.focus();
+    },
+    setMode(mode) {
+      this.mode = mode;
+    },
+    focusElement(selector) {
+      document.querySelector(selector)?.focus();
+    },
+
+    // Out to Python
+
+    changed() {
+      this.version += 1;
+      this.dirty = true;
+      sessionStorage.setItem(STORE + this.key, this.view.state.doc.toString());
+      clearTimeout(this.quiet);
+      this.quiet = setTimeout(() => this.flush(), QUIET);
+      this.latest ??= setTimeout(() => this.flush(), LONGEST);
+    },
+    flush() {
+      clearTimeout(this.quiet);
+      clearTimeout(this.latest);
+      this.latest = undefined;
+      if (!this.dirty) return;
+      this.dirty = false;
+      this.$emit("change", this.now());
+    },
+    now() {
+      return { key: this.key, text: this.view.state.doc.toString(), version: this.version };
+    },
+    act(name) {
+      this.flush();
+      this.$emit("action", { name, ...this.now() });
+    },
+    pageKey(event) {
+      if (event.defaultPrevented || event.repeat || dialogIsOpen()) return;
+      const writing = event.target.closest?.("input, textarea, select, [contenteditable=true]");
+      const mod = event.ctrlKey || event.metaKey;
+      const name =
+        this.mode === "annotate"
+          ? mod && event.key === "s" ? "save"
+          : mod && event.key === "Enter" ? "save-next"
+          : event.altKey && event.code === "KeyG" ? "suggest"
+          : event.altKey && event.code === "KeyN" ? "next"
+          : event.altKey && event.code === "KeyP" ? "previous"
+          : event.key === "Escape" ? "leave"
+          : null
+          : mod || event.altKey || writing ? null
+          : { n: "next-open", "/": "search", "?": "help" }[event.key];
+      if (!name) return;
+      event.preventDefault();
+      this.act(name);
+    },
+  },
+};

@@ -1,0 +1,223 @@
+"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone: there is none
+here.
+
+Plain pages made on the server, with a strict content policy: no inline script, nothing from elsewhere, no frame. Signing in takes the code
+that lies in the coordinator's folder (`blindlabel coordinator code` prints it); a session is a random cookie, HttpOnly and SameSite=Strict,
+forgotten when the server stops. Everything behind it only reads; the two posts (sign in, sign out) must come from the page itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import jinja2
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from blindlabel.errors import InputError
+from blindlabel.export import FORMATS
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.results import standing, truths_of_coordinator
+from blindlabel.protocol.figures import Tally
+from blindlabel.storage.secret_files import read_secret, write_secret
+from blindlabel.transport.rate import RateLimit, TooManyRequests
+from blindlabel.web.exporting import archive_of
+from blindlabel.web.plots import agreement_plot, plot_in_words
+
+_HERE = Path(__file__).parent
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # with none at all, browsers send no origin with our own forms
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+COOKIE = "blindlabel-coordinator"
+SESSION_SECONDS = 8 * 3600.0
+_LARGEST_FORM = 4096
+
+
+def sign_in_code(coordinator: Coordinator) -> str:
+    """The code that the page asks for; made at the first call."""
+    path = coordinator.home / "page.key"
+    if not path.exists():
+        write_secret(path, secrets.token_urlsafe(18).encode(), coordinator.passphrase)
+    return read_secret(path, coordinator.passphrase).decode()
+
+
+class _Sessions:
+    """Who has signed in."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._until: dict[str, float] = {}
+        self._tries = RateLimit(0.5, 10.0)
+
+    def sign_in(self, code: str, address: str) -> str | None:
+        """A new session where the code is right."""
+        self._tries.check(address)
+        if not hmac.compare_digest(code.strip().encode(), self._code.encode()):
+            return None
+        now = time.monotonic()
+        self._until = {known: until for known, until in self._until.items() if until > now}
+        session = secrets.token_urlsafe(32)
+        self._until[session] = now + SESSION_SECONDS
+        return session
+
+    def has(self, request: Request) -> bool:
+        """Whether the request belongs to a session."""
+        return self._until.get(request.cookies.get(COOKIE, ""), 0.0) > time.monotonic()
+
+    def sign_out(self, request: Request) -> None:
+        """Forget a session."""
+        self._until.pop(request.cookies.get(COOKIE, ""), None)
+
+
+class _Pages:
+    """Templates with everything escaped."""
+
+    def __init__(self) -> None:
+        loader = jinja2.FileSystemLoader(_HERE / "templates")
+        self._environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+
+    def show(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+        return HTMLResponse(self._environment.get_template(name).render(**values), status, _HEADERS)
+
+
+def add_page(app: FastAPI, coordinator: Coordinator) -> None:
+    """Add the page to the coordinator's server."""
+    sessions, pages = _Sessions(sign_in_code(coordinator)), _Pages()
+    _add_signing_in(app, sessions, pages)
+    _add_studies(app, coordinator, sessions, pages)
+    for name, kind in (("coordinator.css", "text/css"), ("coordinator.js", "text/javascript")):
+        _add_file(app, name, kind)
+
+
+def _add_file(app: FastAPI, name: str, kind: str) -> None:
+    content = (_HERE / "browser" / name).read_bytes()
+
+    @app.get(f"/page/{name}", include_in_schema=False)
+    def file() -> Response:
+        return Response(content, media_type=kind, headers=_HEADERS)
+
+
+def _add_signing_in(app: FastAPI, sessions: _Sessions, pages: _Pages) -> None:
+    @app.get("/", include_in_schema=False)
+    def home(request: Request) -> Response:
+        return RedirectResponse("/studies" if sessions.has(request) else "/sign-in", 303, _HEADERS)
+
+    @app.get("/sign-in", include_in_schema=False)
+    def ask() -> Response:
+        return pages.show("sign_in.html", problem="")
+
+    @app.post("/sign-in", include_in_schema=False)
+    async def sign_in(request: Request) -> Response:
+        _own_post(request)
+        body = await request.body()
+        fields = parse_qs(body[:_LARGEST_FORM].decode("utf-8", "replace"))
+        try:
+            session = sessions.sign_in(fields.get("code", [""])[0], request.client.host if request.client else "")
+        except TooManyRequests:
+            return pages.show("sign_in.html", 429, problem="Too many tries. Wait a few seconds.")
+        if session is None:
+            return pages.show("sign_in.html", 403, problem="This is not the code.")
+        answer = RedirectResponse("/studies", 303, _HEADERS)
+        answer.set_cookie(COOKIE, session, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")
+        return answer
+
+    @app.post("/sign-out", include_in_schema=False)
+    def sign_out(request: Request) -> Response:
+        _own_post(request)
+        sessions.sign_out(request)
+        answer = RedirectResponse("/sign-in", 303, _HEADERS)
+        answer.delete_cookie(COOKIE, path="/")
+        return answer
+
+
+def _own_post(request: Request) -> None:
+    """Refuse a post that another site caused."""
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    if request.headers.get("origin", own) != own or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise HTTPException(403, "Another site cannot use this page.", _HEADERS)
+
+
+def _add_studies(app: FastAPI, coordinator: Coordinator, sessions: _Sessions, pages: _Pages) -> None:
+    def known(request: Request, study: str) -> None:
+        if not sessions.has(request):
+            raise HTTPException(303, headers={"Location": "/sign-in", **_HEADERS})
+        if study and coordinator.store.agreement(study) is None:
+            raise HTTPException(404, "There is no such study.", _HEADERS)
+
+    @app.get("/studies", include_in_schema=False)
+    async def studies(request: Request) -> Response:
+        known(request, "")
+        rows = await run_in_threadpool(lambda: [standing(coordinator, row.study) for row in coordinator.store.studies()])
+        return pages.show("studies.html", studies=rows)
+
+    @app.get("/studies/{study}", include_in_schema=False)
+    async def study_page(request: Request, study: str) -> Response:
+        known(request, study)
+        return await run_in_threadpool(lambda: pages.show("study.html", **_study_values(coordinator, study)))
+
+    @app.get("/studies/{study}/plot.svg", include_in_schema=False)
+    async def plot(request: Request, study: str) -> Response:
+        known(request, study)
+        picture = await run_in_threadpool(lambda: agreement_plot(_settled(coordinator, study)))
+        # The picture carries its own style element, which the pages' policy would not allow.
+        policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return Response(picture, media_type="image/svg+xml", headers=_HEADERS | policy)
+
+    @app.get("/studies/{study}/export/{first}/{second}/{format}", include_in_schema=False)
+    async def export(request: Request, study: str, first: str, second: str, format: str) -> Response:
+        known(request, study)
+        try:
+            truths = await run_in_threadpool(truths_of_coordinator, coordinator, study)
+        except InputError as error:
+            raise HTTPException(409, str(error), _HEADERS) from error
+        if (first, second) not in truths or format not in FORMATS:
+            raise HTTPException(404, "There is no such export.", _HEADERS)
+        content = await run_in_threadpool(archive_of, truths[(first, second)], format)
+        headers = {"Content-Disposition": f'attachment; filename="ground-truth-{first}-{second}-{format}.zip"'}
+        return Response(content, media_type="application/zip", headers=_HEADERS | headers)
+
+
+def _settled(coordinator: Coordinator, study: str) -> list[Tally]:
+    state = coordinator.load(study).state
+    return [sum(facts.tallies.values(), Tally()) for facts in state.rounds if facts.tallies]
+
+
+def _study_values(coordinator: Coordinator, study: str) -> dict[str, Any]:
+    """Everything that a study's page shows."""
+    agreement, rounds = coordinator.agreement(study), _settled(coordinator, study)
+    stand = standing(coordinator, study)
+    sampled = bool(coordinator.load(study).state.samples)
+    return {
+        "study": stand,
+        "agreement": agreement,
+        "owners": [
+            {"name": name, **facts, "doing": [one for one in stand["waiting"] if one.startswith(f"{name} ")]}
+            for name, facts in stand["owners"].items()
+        ],
+        "plot_words": plot_in_words(rounds),
+        "settled": [one for one in stand["history"] if one["settled"]],
+        "pairings": agreement.pairings if sampled else [],
+        "formats": {name: one.description for name, one in FORMATS.items()},
+        "moved": _moved(stand["traffic"]),
+    }
+
+
+def _moved(traffic: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Bytes moved for each owner, readable."""
+    totals: dict[str, int] = {}
+    for row in traffic:
+        totals[row["owner"]] = totals.get(row["owner"], 0) + int(row["bytes"])
+    return [(owner, f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB") for owner, size in totals.items()]

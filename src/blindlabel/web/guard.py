@@ -1,0 +1,137 @@
+"""The door of the owner's app: an ASGI application around it that lets in this machine's own browser and nobody else.
+
+1. The `Host` must be one of the app's own addresses: a page that rebinds its name to 127.0.0.1 comes with its own name and is refused.
+2. A request that names an `Origin`, or whose `Sec-Fetch-Site` says that another site caused it, must come from the app's own address;
+   the one exception is following a link to a page, which carries no rights until rule 3 is met. Websockets need their `Origin`.
+3. Every request needs the session cookie. The start link carries a token which is exchanged for that cookie once the browser opens it;
+   the cookie is HttpOnly and SameSite=Strict, and named after the instance, since all ports of 127.0.0.1 share their cookies.
+
+What the app answers gets headers that forbid framing, sniffing, referrers, other sites' content and storing pages.
+"""
+
+from __future__ import annotations
+
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+TOKEN = "token"  # noqa: S105 - the name of the parameter
+
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-embedder-policy": "require-corp",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+# The framework compiles its templates in the browser, hence the two 'unsafe'; nothing can be loaded from or sent to anywhere else.
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; connect-src 'self' {sockets}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
+)
+
+
+class Guard:
+    """Wraps an application; see the rules above."""
+
+    def __init__(self, app: ASGIApp, *, port: int, token: str, session: str, instance: str) -> None:
+        self.app = app
+        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        self.cookie = f"blindlabel-{instance}"
+        self._token = token
+        self._session = session
+        sockets = " ".join(f"ws://{host}" for host in sorted(self.hosts))
+        self._headers = _HEADERS | {"content-security-policy": _POLICY.format(sockets=sockets)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal and scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        elif refusal:
+            await _answer(send, 403, refusal, self._headers)
+        elif scope["type"] == "http" and self._has_token(scope):
+            await self._exchange(send)
+        elif not self._has_cookie(scope):
+            if scope["type"] == "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await _answer(send, 403, "Open the link that `blindlabel owner annotate` printed; it lets this browser in.", self._headers)
+        else:
+            await self.app(scope, receive, self._with_headers(scope, send))
+
+    def _refusal(self, scope: Scope) -> str | None:
+        """Why this request is none of ours; None where it may be."""
+        if _all(scope, "host") not in ([host] for host in self.hosts):
+            return "This address is not the app's own."
+        own = {f"http://{host}" for host in self.hosts}
+        origins = _all(scope, "origin")
+        if any(origin not in own for origin in origins) or (scope["type"] == "websocket" and not origins):
+            return "Another site cannot use this app."
+        caused_by = (_all(scope, "sec-fetch-site") or ["none"])[-1]
+        followed_link = scope.get("method") == "GET" and _all(scope, "sec-fetch-mode") == ["navigate"]
+        if caused_by not in ("none", "same-origin") and not (followed_link and _all(scope, "sec-fetch-dest") == ["document"]):
+            return "Another site cannot use this app."
+        return None
+
+    def _has_token(self, scope: Scope) -> bool:
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1]
+        return scope["method"] == "GET" and scope["path"] == "/" and _same(given, self._token)
+
+    def _has_cookie(self, scope: Scope) -> bool:
+        for header in _all(scope, "cookie"):
+            cookies: SimpleCookie = SimpleCookie()
+            try:
+                cookies.load(header)
+            except CookieError:
+                continue
+            if self.cookie in cookies and _same(cookies[self.cookie].value, self._session):
+                return True
+        return False
+
+    async def _exchange(self, send: Send) -> None:
+        """Give the browser its cookie and take the token out of its address bar."""
+        cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+        await _answer(send, 303, "", self._headers | {"location": "/", "set-cookie": cookie, "cache-control": "no-store"})
+
+    def _with_headers(self, scope: Scope, send: Send) -> Send:
+        stored = scope["path"].startswith("/_nicegui/") or scope["path"].startswith("/static/")
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                extra = self._headers if stored else self._headers | {"cache-control": "no-store"}
+                kept = [(name, value) for name, value in message.get("headers", []) if name.decode("latin-1").lower() not in extra]
+                message = {**message, "headers": kept + _encoded(extra)}
+            await send(message)
+
+        return guarded
+
+
+def _all(scope: Scope, name: str) -> list[str]:
+    """Every value of a header, in lower case except for cookies."""
+    wanted = name.encode()
+    found = [value.decode("latin-1") for key, value in scope.get("headers", []) if key.lower() == wanted]
+    return found if name == "cookie" else [value.strip().lower() for value in found]
+
+
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+async def _answer(send: Send, status: int, text: str, headers: dict[str, str]) -> None:
+    body = text.encode()
+    fields = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), **headers}
+    await send({"type": "http.response.start", "status": status, "headers": _encoded(fields)})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,105 @@
+"""Questions of a round as files, out and in: a ZIP archive of `<id>.question` files, which `owner run --questions` reads as well.
+
+A record whose id cannot be a file's name goes by its position, as there. Ids go before positions when files are read.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from blindlabel.errors import InputError
+from blindlabel.storage.workspace import OwnRecord
+from blindlabel.web.desk import Desk
+
+_SUFFIX = ".question"
+_LARGEST = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did: questions that could be used, drafts that need work, and files that belong to no record of this round."""
+
+    saved: int
+    drafts: int
+    unknown: tuple[str, ...]
+
+
+def archive(desk: Desk) -> bytes:
+    """All saved questions and drafts of the round."""
+    ids = {own.id for own in desk.records}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for own in desk.records:
+            task = desk.task(own.record)
+            if task is not None and task.draft:
+                file.writestr(_file_name(own, ids), task.draft)
+    return buffer.getvalue()
+
+
+def _file_name(own: OwnRecord, ids: set[str]) -> str:
+    safe = 0 < len(own.id) <= 120 and own.id.isprintable() and not set(own.id) & set('/\\:*?"<>|') and not own.id.startswith(".")
+    if not safe and str(own.position) in ids:
+        raise InputError(f"The question of the record at position {own.position} has no name as a file: its id cannot be one.")
+    return f"{own.id if safe else own.position}{_SUFFIX}"
+
+
+def unpacked(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
+    """Name without suffix to text, from question files and archives of them."""
+    texts: dict[str, str] = {}
+    for name, content in files:
+        if name.endswith(_SUFFIX):
+            texts[_stem(name)] = _text(name, content)
+        elif name.endswith(".zip"):
+            texts |= _from_archive(name, content)
+        else:
+            raise InputError(f"{name} is neither a {_SUFFIX} file nor a ZIP archive of such files.")
+    return texts
+
+
+def _from_archive(name: str, content: bytes) -> dict[str, str]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            entries = [entry for entry in file.infolist() if entry.filename.endswith(_SUFFIX)]
+            if sum(entry.file_size for entry in entries) > _LARGEST:
+                raise InputError(f"{name} unpacks to more than {_LARGEST // 2**20} MB.")
+            return {_stem(entry.filename): _text(entry.filename, file.read(entry)) for entry in entries}
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{name} is no ZIP archive that can be read.") from error
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(_SUFFIX)
+
+
+def _text(name: str, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text; save it as UTF-8.") from error
+
+
+def take_in(desk: Desk, texts: Mapping[str, str]) -> Imported:
+    """Save what is right as questions and the rest as drafts."""
+    by_name = _names(desk.records)
+    saved: dict[int, str] = {}
+    drafts, unknown = 0, []
+    for name, text in texts.items():
+        record = by_name.get(name)
+        if record is None or desk.task(record) is None:
+            unknown.append(name)
+        elif desk.check(text).ok:
+            saved[record] = text
+        else:
+            desk.save_draft(record, text)
+            drafts += 1
+    if saved:
+        desk.save_many(saved, "file")
+    return Imported(len(saved), drafts, tuple(unknown))
+
+
+def _names(records: list[OwnRecord]) -> dict[str, int]:
+    by_position = {str(own.position): own.record for own in records}
+    return by_position | {own.id: own.record for own in records}

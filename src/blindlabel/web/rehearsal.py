@@ -1,0 +1,120 @@
+"""A study on this machine to click through: generated tables, a coordinator, owners that have joined and compared their words.
+
+For `demo --web`, the screenshots, the bench and the browser tests. All parties are here, so it proves nothing about privacy; the parties
+themselves are the real ones. Messages go through a folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.owner import Owner
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
+from blindlabel.records.generator import write as write_tables
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.folder import FolderServer, FolderTransport
+from blindlabel.web.suggesting import Background
+
+CRITERIA = (
+    "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of date; "
+    "a different date of birth means another person unless it is plainly a typing error."
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to rehearse."""
+
+    records: int = 12
+    rounds: int = 3
+    engine: str = "plain"
+    seed: int = 5
+    owners: tuple[str, ...] = ("anna", "berta")
+    address: str = ""
+    """Where the coordinator will be served, if it will."""
+
+
+class Rehearsal:
+    """All parties of one study."""
+
+    def __init__(self, folder: Path, wanted: Wanted, tables: Sequence[Path] | None = None, **agreed: Any) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        attributes = _attributes(tables[0]) if tables else list(PERSON_ATTRIBUTES)
+        settings: dict[str, Any] = {
+            "criteria": CRITERIA,
+            "rounds": wanted.rounds,
+            "sampling": {"records": wanted.records},
+            "encoding": {"engine": wanted.engine, "record_length": 200},
+            "preparation": {"steps": ["nfkc", "collapse_space", "lower"]},
+        }
+        agreement = agreements.new("Patients of two hospitals", wanted.owners, attributes, **(settings | agreed))
+        self.agreement = agreement
+        self.coordinator = Coordinator(folder / "coordinator")
+        invitations = self.coordinator.create(to_text(agreement), wanted.address)
+        if tables is None:
+            made = generate("persons", Size(wanted.records, wanted.records // 2), wanted.seed)
+            tables = write_tables(made, folder / "tables")[:2]
+        self.workspaces = [
+            join(folder / invitation.owner, invitation, TableOptions(table)) for invitation, table in zip(invitations, tables)
+        ]
+        self.shared = folder / "messages"
+        self.shared.mkdir()
+        self._server = FolderServer(self.coordinator, self.shared)
+        self._owners = [Owner(one, FolderTransport(self.shared, agreement.hash, one.name)) for one in self.workspaces]
+
+    def workspace(self, name: str) -> Workspace:
+        """The workspace of an owner."""
+        return next(one for one in self.workspaces if one.name == name)
+
+    def begin(self) -> None:
+        """Everything up to the first round."""
+        for _ in range(3):
+            self.go_on()
+            for owner in self._owners:
+                state = owner.workspace.state()
+                for peer in owner.agreement.peers(owner.workspace.name) if state.keys else ():
+                    owner.confirm(peer)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Everything that needs no person now."""
+        happened = True
+        while happened:
+            turns = [owner.turn() for owner in self._owners]
+            happened = self._server.turn() or any(turns)
+
+
+def _attributes(table: Path) -> list[str]:
+    with table.open(encoding="utf-8", newline="") as file:
+        return [name for name in next(csv.reader(file)) if name != "id"]
+
+
+def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:
+    """A study in its first round, half of each owner's questions suggested and saved. Owners will reach the coordinator at the address."""
+    wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=address)
+    made = Rehearsal(folder, wanted)
+    made.begin()
+    for workspace in made.workspaces:
+        background = Background(workspace)
+        own = workspace.records()
+        tasks = workspace.tasks()
+        texts = {task.record: background.suggest(own[task.record], task).question for task in tasks[: len(tasks) // 2]}
+        workspace.save_questions(texts, "suggested")
+    return made
+
+
+def free_port() -> int:
+    """A port of this machine that is free now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

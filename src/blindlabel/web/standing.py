@@ -1,0 +1,137 @@
+"""How the study stands, as the owner sees it: what is waited for, what is being done with how much time left, how the rounds went, and at
+the end the ground truth with its exports."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from blindlabel.export import FORMATS
+from blindlabel.protocol import owner as rules
+from blindlabel.protocol.figures import Tally
+from blindlabel.storage.workspace import Activity
+from blindlabel.web.components import text
+from blindlabel.web.plots import plot_in_words, rounds_of_owner
+
+if TYPE_CHECKING:
+    from blindlabel.web.server import OwnerApp
+
+_REASONS = {
+    "agreed": "Every pair has been agreed on.",
+    "rounds": "The last round is over; pairs that still disagree are discarded.",
+    "budget": "The agreed number of questions is used up; pairs that still disagree are discarded.",
+    "closed": "The coordinator has closed the study; pairs that still disagree are discarded.",
+}
+_WORK = {
+    "blocking": "This machine has to make its blocking hashes now.",
+    "encrypt": "This machine has to encrypt your records now.",
+    "evaluate": "This machine has to ask your questions of the other side's encrypted records now.",
+}
+
+
+class Standing:
+    """The panel of one tab. It is shown whenever there is nothing to write."""
+
+    def __init__(self, app: OwnerApp) -> None:
+        self._app = app
+        self._shown: object = None
+        with ui.element("section").classes("standing").props('aria-label="The study"') as self.root:
+            pass
+
+    def refresh(self) -> None:
+        """Show what has changed."""
+        desk = self._app.desk
+        activity = self._app.workspace.activity()
+        progress = desk.progress()
+        shown = (desk.edition, None if activity is None else (activity.phase, activity.sentence, activity.share, progress.handed_in))
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self.root.clear()
+        with self.root:
+            if desk.state.truth is not None:
+                self._build_end()
+            elif not desk.writable:
+                self._build_waiting(activity)
+            self._build_rounds()
+        self.root.set_visibility(not desk.writable or desk.state.round > 1)
+
+    def _build_waiting(self, activity: Activity | None) -> None:
+        desk, progress = self._app.desk, self._app.desk.progress()
+        text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
+        agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
+        todo = rules.work(agreement, desk.state)
+        for sentence in [_WORK[todo[0].kind]] if todo else rules.awaits(agreement, desk.state):
+            text("p", sentence)
+        if (todo or self._app.workspace.unsent()) and not busy:
+            text("p", "`blindlabel owner run` does that. Start it beside this app, or open the app with --run.", "quiet")
+        if activity is not None and busy:
+            with ui.element("div").classes("doing"):
+                text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
+                label = f"aria-label={_quoted(activity.sentence)}"
+                ui.linear_progress(activity.share, show_value=False, color=None).props(f"instant-feedback rounded {label}")
+
+    def _build_end(self) -> None:
+        truth, labels = self._app.desk.state.truth, self._app.truths()
+        assert truth is not None
+        text("h2", "The study is over")
+        text("p", _REASONS[truth.reason])
+        for peer, one in labels.items():
+            text("h3", f"Ground truth with {peer}")
+            with ui.element("dl").classes("figures"):
+                matches = len(one.matches())
+                for name, value in (
+                    ("matches", matches),
+                    ("no match", len(one.pairs) - matches),
+                    ("discarded", len(one.discarded)),
+                ):
+                    with ui.element("div"):
+                        text("dt", name)
+                        text("dd", f"{value:,}")
+            with ui.element("div").classes("exports").props(f'role=group aria-label="Exports with {peer}"'):
+                text("span", "Export:")
+                for name, known in FORMATS.items():
+                    link = ui.link(name, f"/export/{peer}/{name}").props(f"download title={_quoted(known.description)}")
+                    link.classes("button export")
+
+    def _build_rounds(self) -> None:
+        rounds = rounds_of_owner(self._app.desk.state)
+        if not rounds:
+            return
+        text("h2", "Agreement by round")
+        with ui.element("div").classes("plot"):
+            words = plot_in_words(rounds)
+            ui.element("img").props(f"src=/plot.svg?rounds={len(rounds)} alt={_quoted(words)}")
+            round_table(rounds)
+
+
+def round_table(rounds: list[Tally]) -> None:
+    """The same figures as a table."""
+    with ui.element("table").classes("plain"):
+        with ui.element("thead"), ui.element("tr"):
+            for name in ("Round", "Pairs", "Match", "No match", "Disagreed", "Agreed", "Kappa", "AC1"):
+                text("th", name).props("scope=col")
+        with ui.element("tbody"):
+            for number, tally in enumerate(rounds, start=1):
+                with ui.element("tr"):
+                    text("th", str(number)).props("scope=row")
+                    for value in (tally.pairs, tally.both, tally.neither, tally.disagreed):
+                        text("td", f"{value:,}")
+                    text("td", "–" if tally.percent is None else f"{tally.percent:.1f} %")
+                    for figure in (tally.kappa, tally.ac1):
+                        text("td", "–" if figure is None else f"{figure:.3f}")
+
+
+def _time_left(activity: Activity) -> str:
+    passed = max(0.0, time.time() - activity.began)
+    left = passed / activity.share * (1 - activity.share)
+    if passed < 2:
+        return ""
+    return f", about {left / 60:.0f} minutes left" if left >= 90 else f", about {max(1, round(left))} seconds left"
+
+
+def _quoted(value: str) -> str:
+    """A text as a prop's value, without characters that would end it."""
+    return '"' + value.replace("\\", "").replace('"', "'").replace("\n", " ") + '"'

@@ -1,0 +1,118 @@
+"""The coordinator's page in a real browser: signing in, how a study stands, keeping up to date, exports; and nothing without the code."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from blindlabel.parties.questions import SuggestedQuestions
+from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
+from blindlabel.web.rehearsal import Rehearsal, Wanted
+from support.served_app import serving
+
+
+@dataclass
+class Coordinated:
+    study: Rehearsal
+    address: str
+    code: str
+
+
+@pytest.fixture(scope="module")
+def coordinated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Coordinated]:
+    folder: Path = tmp_path_factory.mktemp("coordinated")
+    study = Rehearsal(folder, Wanted(records=6, rounds=2))
+    study.begin()
+    with serving(study.coordinator, lambda app: add_page(app, study.coordinator)) as address:
+        yield Coordinated(study, address, sign_in_code(study.coordinator))
+
+
+def sign_in(page: Page, coordinated: Coordinated) -> None:
+    page.goto(coordinated.address)
+    page.get_by_label("Code").fill(coordinated.code)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+
+
+def no_violations(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, browser: Browser, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme="dark" if scheme == "dark" else "light")
+    page = context.new_page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(coordinated.address)
+    no_violations(page)
+    page.get_by_label("Code").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_have_text("This is not the code.")
+    sign_in(page, coordinated)
+    no_violations(page)
+    page.get_by_role("link", name="Patients of two hospitals").click()
+    if scheme == "light":
+        expect(page.get_by_role("heading", name="Round 1 of 2")).to_be_visible()
+        expect(page.get_by_text("anna has to answer round 1").first).to_be_visible()
+        no_violations(page)
+        for workspace in coordinated.study.workspaces:
+            SuggestedQuestions().provide(workspace)
+        coordinated.study.go_on()
+        expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible()
+    page.reload()
+    no_violations(page)
+    content = page.content()
+    for workspace in coordinated.study.workspaces:
+        for own in workspace.records():
+            assert own.id not in content and (own.row["address_1"] or "-" * 9) not in content
+    with page.expect_download() as download:
+        page.get_by_role("link", name="csv", exact=True).click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert "ground_truth.csv" in archive.namelist()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.goto(f"{coordinated.address}/studies")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert all(url.startswith((coordinated.address, "blob:")) for url in requests)
+    context.close()
+
+
+def test_nothing_is_shown_without_the_code(coordinated: Coordinated) -> None:
+    study = coordinated.study.agreement.hash
+    with httpx.Client(base_url=coordinated.address, follow_redirects=False) as client:
+        for path in ("/studies", f"/studies/{study}", f"/studies/{study}/plot.svg", f"/studies/{study}/export/anna/berta/csv"):
+            answer = client.get(path)
+            assert answer.status_code == 303 and answer.headers["location"] == "/sign-in"
+            assert client.get(path, headers={"cookie": f"{COOKIE}=guessed"}).status_code == 303
+
+
+def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coordinated) -> None:
+    with httpx.Client(base_url=coordinated.address) as client:
+        form = {"code": coordinated.code}
+        foreign = client.post("/sign-in", data=form, headers={"origin": "http://evil.example"})
+        assert foreign.status_code == 403 and "set-cookie" not in foreign.headers
+        assert client.post("/sign-in", data=form, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+        mine = client.post("/sign-in", data=form, headers={"origin": coordinated.address})
+        assert mine.status_code == 303
+        cookie = mine.headers["set-cookie"].lower()
+        assert "httponly" in cookie and "samesite=strict" in cookie
+        page = client.get("/studies")
+        assert page.status_code == 200
+        assert (
+            "unsafe" not in page.headers["content-security-policy"] and "frame-ancestors 'none'" in page.headers["content-security-policy"]
+        )
+
+
+def test_guessing_the_code_is_slowed_down(coordinated: Coordinated, context: BrowserContext) -> None:
+    with httpx.Client(base_url=coordinated.address) as client:
+        answers = [client.post("/sign-in", data={"code": f"guess {number}"}).status_code for number in range(15)]
+    assert 429 in answers

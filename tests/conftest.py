@@ -1,0 +1,69 @@
+"""Fixtures that several areas share: databases, real ones of both kinds.
+
+`BLINDLABEL_TEST_DATABASE=postgresql pytest …` runs any tests whose coordinators live in the test's own process on PostgreSQL instead of
+SQLite; `make test-postgres` does that for those of storage, transport and whole studies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from blindlabel.storage import coordinator_store
+from blindlabel.storage.database import Database
+from blindlabel.storage.upgrading import History
+from support.postgres import Server, running
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Server]:
+    """A PostgreSQL server, one for the whole test run."""
+    base = tmp_path_factory.getbasetemp()
+    with running((base if worker_id == "master" else base.parent) / "postgres") as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_database(postgres: Server) -> Iterator[str]:
+    """The address of an empty database in PostgreSQL."""
+    with postgres.fresh_database() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """A coordinator's database: None for SQLite in its folder, or the address of an empty database in PostgreSQL."""
+    if request.param == "sqlite":
+        yield None
+    else:
+        with request.getfixturevalue("postgres").fresh_database() as address:
+            yield address
+
+
+@pytest.fixture(autouse=True)
+def _on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where it is asked for: every coordinator's folder has its own database in PostgreSQL."""
+    if os.environ.get("BLINDLABEL_TEST_DATABASE") != "postgresql" or "database" in request.fixturenames:
+        yield
+        return
+    server: Server = request.getfixturevalue("postgres")
+    with contextlib.ExitStack() as stack:
+        addresses: dict[Path, str] = {}
+
+        def opened(address: str | Path, history: History) -> Database:
+            if isinstance(address, Path):
+                address.parent.mkdir(parents=True, exist_ok=True)
+                address.touch()  # what the commands look for in a coordinator's folder
+                if address not in addresses:
+                    addresses[address] = stack.enter_context(server.fresh_database())
+                address = addresses[address]
+            made = Database(address, history)
+            stack.callback(made.close)
+            return made
+
+        monkeypatch.setattr(coordinator_store, "Database", opened)
+        yield

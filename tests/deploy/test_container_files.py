@@ -1,0 +1,132 @@
+"""The container and compose files fit the program: their syntax, and every command, port, variable and file that they name."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomllib
+import yaml
+
+from blindlabel.cli.main import run
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+INSTRUCTIONS = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+Instruction = tuple[str, str]
+
+
+def instructions() -> list[Instruction]:
+    """The container file as instructions with their arguments, continued lines joined."""
+    text = "\n".join(line for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines() if not line.lstrip().startswith("#"))
+    found = []
+    for line in re.sub(r"\\\n\s*", " ", text).splitlines():
+        if line.strip():
+            name, _, rest = line.partition(" ")
+            assert name in INSTRUCTIONS and rest.strip(), line
+            found.append((name, rest.strip()))
+    return found
+
+
+def arguments_of(name: str) -> list[str]:
+    """The arguments of all instructions of one name."""
+    return [rest for found, rest in instructions() if found == name]
+
+
+def compose() -> dict[str, Any]:
+    """The compose file."""
+    loaded: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+    return loaded
+
+
+def test_container_file_begins_with_a_plain_image_and_uses_its_own_stages() -> None:
+    stages: list[str] = []
+    assert instructions()[0][0] == "FROM"
+    for image in arguments_of("FROM"):
+        name, _, stage = image.partition(" AS ")
+        assert re.fullmatch(r"[a-z]+(:[a-z0-9.-]+)?", name), "a plain name of an image, without a registry"
+        stages.append(stage)
+    for copied in arguments_of("COPY"):
+        if found := re.match(r"--from=(\w+) ", copied):
+            assert found[1] in stages
+
+
+def test_files_that_are_copied_into_the_image_exist() -> None:
+    copied = [words.split()[:-1] for words in arguments_of("COPY") if not words.startswith("--from")]
+    files = [ROOT / name for names in copied for name in names]
+    assert len(files) >= 4
+    assert [file for file in files if not file.exists()] == []
+
+
+def test_extras_that_are_installed_exist() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found = re.search(r'"\.\[(.*?)\]"', " ".join(arguments_of("RUN")))
+    assert found is not None
+    assert set(found[1].split(",")) <= set(project["optional-dependencies"])
+    assert json.loads(arguments_of("ENTRYPOINT")[0]) == ["blindlabel"] and "blindlabel" in project["scripts"]
+
+
+def test_container_does_not_run_as_root_and_keeps_its_data_in_a_volume() -> None:
+    order = [name for name, _ in instructions()]
+    assert arguments_of("USER") == ["blindlabel"] and order.index("USER") < order.index("ENTRYPOINT")
+    command = json.loads(arguments_of("CMD")[-1])
+    assert arguments_of("VOLUME") == [command[command.index("--at") + 1]]
+
+
+def test_command_of_the_container_is_one_of_the_program_and_the_documented_one(capfd: pytest.CaptureFixture[str]) -> None:
+    command = json.loads(arguments_of("CMD")[-1])
+    assert run([*command, "--help"]) == 0
+    assert run([*command, "--no-such-option", "--help"]) == 2
+    assert compose()["services"]["coordinator"]["command"] == command
+    assert "blindlabel " + " ".join(command) in (ROOT / "docs" / "scale.md").read_text("utf-8")
+    operations = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    assert "blindlabel coordinator serve --at " in operations and "`--host 0.0.0.0`" in operations
+
+
+def test_ports_agree_everywhere() -> None:
+    command = json.loads(arguments_of("CMD")[-1])
+    port = command[command.index("--port") + 1]
+    assert arguments_of("EXPOSE") == [port]
+    assert f"127.0.0.1:{port}/health" in arguments_of("HEALTHCHECK")[0]
+    proxy = (DEPLOY / "Caddyfile").read_text("utf-8")
+    assert f"port {port}" in proxy and "name coordinator" in proxy
+
+
+def test_health_check_is_python_that_compiles() -> None:
+    form = arguments_of("HEALTHCHECK")[0].partition("CMD ")[2]
+    program = json.loads(form)
+    assert program[:2] == ["python", "-c"]
+    compile(program[2], "health check", "exec")
+
+
+def test_compose_file_names_only_what_it_defines() -> None:
+    found = compose()
+    services, volumes = found["services"], found["volumes"]
+    assert set(services) == {"database", "coordinator", "proxy"}
+    for service in services.values():
+        assert re.fullmatch(r"[a-z-]+(:[a-z0-9.]+)?", service["image"]), "a plain name of an image, without a registry"
+        assert set(service.get("depends_on", [])) <= set(services)
+        for mounted in service["volumes"]:
+            source = mounted.partition(":")[0]
+            assert (DEPLOY / source).exists() if source.startswith("./") else source in volumes
+    built = services["coordinator"]["build"]
+    assert (DEPLOY / built["context"] / built["dockerfile"]).resolve() == DEPLOY / "Containerfile"
+    assert services["coordinator"]["deploy"]["replicas"] >= 2
+
+
+def test_variables_are_those_that_program_and_images_read() -> None:
+    services = compose()["services"]
+    source = "\n".join(path.read_text("utf-8") for path in (ROOT / "src" / "blindlabel").rglob("*.py"))
+    for name in services["coordinator"]["environment"]:
+        assert name == "FORWARDED_ALLOW_IPS" or f'"{name}"' in source, name
+    address = services["coordinator"]["environment"]["BLINDLABEL_DATABASE"]
+    database = services["database"]["environment"]
+    assert address.startswith(f"postgresql://{database['POSTGRES_USER']}:")
+    assert address.endswith(f"@database/{database['POSTGRES_DB']}")
+    assert "{$BLINDLABEL_SITE}" in (DEPLOY / "Caddyfile").read_text("utf-8")
+    text = (DEPLOY / "compose.yaml").read_text("utf-8") + (ROOT / "docs" / "scale.md").read_text("utf-8")
+    for variable in re.findall(r"\$\{(\w+)", text):
+        assert f"{variable}=" in text, f"nobody is told to set {variable}"

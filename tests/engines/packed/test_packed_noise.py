@@ -1,0 +1,117 @@
+"""The static noise estimate against the true noise, on ciphertexts whose key the test owns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from blindlabel.engines.interface import Terms
+from blindlabel.engines.packed import alone, arithmetic, linear, noise, parameters
+from blindlabel.engines.packed.clauses import compile_question
+from blindlabel.engines.packed.encrypting import encrypt_batch, read_batches
+from blindlabel.engines.packed.material import Public, Secret, open_public, open_secret, setting_of
+from blindlabel.engines.packed.probing import Probe
+from blindlabel.engines.packed.seal import Cipher, open_ring
+from blindlabel.engines.packed.tables import features_of
+from blindlabel.language import Limits, Record, read_question
+from support.packed_rounds import keys_of
+
+TERMS = Terms(
+    ("a",), record_length=60, records=30, case="lower", encode_attributes=False, functions=("is_in",), limits=Limits(needle_length=8)
+)
+ALONE = replace(TERMS, counting=False, negation=False)
+
+
+def _opened(terms: Terms) -> tuple[Public, Secret, list[Cipher]]:
+    keys = keys_of(terms)
+    public, secret = open_public(terms, keys.public), open_secret(terms, keys.secret)
+    random = Random(3)
+    records = [Record({}, "".join(random.choice("abcdefgh ") for _ in range(60))) for _ in range(terms.records)]
+    batch = next(iter(read_batches(public, encrypt_batch(public, features_of(public.setting.tables, records), 0, len(records)))))
+    ring = public.setting.ring
+    return public, secret, [ring.to_ntt(ring.load_cipher(item)) for item in batch.items]
+
+
+def _true_noise(secret: Secret, cipher: Cipher) -> float:
+    """Bits of the largest noise coefficient: SEAL's budget is log2(q / noise / t) - 1 of it."""
+    ring = secret.setting.ring
+    modulus = sum(ring.parameters.prime_bits[:-1])
+    return modulus - math.log2(ring.modulus) - 1 - secret.holder.noise_budget(cipher)
+
+
+def test_packed_inner_products_stay_within_the_estimate() -> None:
+    public, secret, chunks = _opened(TERMS)
+    setting = public.setting
+    probe = Probe(setting.tables.tables[2], "abc")
+
+    def column(index: int) -> Cipher | None:
+        return linear.inner_product(setting.ring, setting.layout, setting.tables, chunks, probe)[0] if index % 16 == 0 else None
+
+    packed = linear.pack(setting.ring, setting.layout, setting.layout.stride, column, public.galois)
+    estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["digits"]
+    assert estimate - 10 <= _true_noise(secret, packed) <= estimate
+
+
+def test_products_of_forms_stay_within_the_estimate() -> None:
+    public, secret, chunks = _opened(ALONE)
+    setting = public.setting
+    formula = read_question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
+    assert formula is not None
+    plans = [compile_question(ALONE, setting.tables, formula)] * 4
+    forms = [alone.form(public, chunks, plans, index, 4) for index in range(2)]
+    product = setting.ring.multiply(forms[0], forms[1], public.relinearisation)
+    estimate = noise.stages(ALONE, setting.chosen, setting.tables, setting.layout)["answers"]
+    assert estimate - 10 <= _true_noise(secret, product) <= estimate
+
+
+def test_weighted_sums_stay_within_the_estimate() -> None:
+    public, secret, _ = _opened(TERMS)
+    ring, holder = public.setting.bit_ring, secret.bit_holder
+    assert holder is not None
+    pairs = []
+    for _ in range(parameters.final_weight(TERMS)):
+        values = ring.slots(arithmetic.uniform(ring.degree, ring.modulus))
+        cipher = ring.to_ntt(ring.load_cipher(holder.encrypt(values)))
+        pairs.append((cipher, ring.transformed(ring.slots(arithmetic.uniform(ring.degree, ring.modulus)))))
+    combined = ring.combination(pairs)
+    estimate = noise.stages(TERMS, public.setting.chosen, public.setting.tables, public.setting.layout)["answers"]
+    true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - holder.noise_budget(combined)
+    assert estimate - 6 <= true <= estimate
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        TERMS,
+        ALONE,
+        Terms(("a", "b", "c", "d")),
+        Terms(("a",), records=1000, record_length=404),
+        Terms(("a",), functions=("similar", "between"), encode_attributes=False),
+        replace(ALONE, alternatives=8),
+        replace(ALONE, alternatives=32),
+    ],
+)
+def test_every_agreement_hides_the_old_noise(terms: Terms) -> None:
+    setting = setting_of(terms)
+    for left in noise.left(terms, setting.chosen, setting.tables, setting.layout).values():
+        assert left <= -noise.HIDDEN
+
+
+def test_every_parameter_set_is_accepted_at_128_bits_and_leaves_room_at_the_last_prime() -> None:
+    for chosen in parameters.parameter_sets():
+        for ring in (chosen.evaluation, chosen.bits):
+            if ring is not None:
+                assert open_ring(ring).degree == ring.degree  # SEAL refuses what is below 128 bits
+                # Rounding leaves noise of standard deviation sqrt(N/18); 12 bits above t are at least 30 of them.
+                room = 2.0 ** (ring.prime_bits[0] - 1) / open_ring(ring).modulus
+                assert room / np.sqrt(ring.degree / 18) > 30
+
+
+def test_too_little_security_is_refused() -> None:
+    weak = parameters.RingParameters(4096, (40, 54, 54, 54), plain_bits=24)
+    with pytest.raises(Exception, match="SEAL refuses"):
+        open_ring(weak)

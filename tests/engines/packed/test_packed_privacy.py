@@ -1,0 +1,166 @@
+"""What the coordinator, who holds the secret key, can see: uniform values, rounding noise, and sizes that say nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tenseal.sealapi as sealapi
+
+from blindlabel.engines.interface import Terms
+from blindlabel.engines.packed import parcels, seal
+from blindlabel.engines.packed.material import open_secret
+from blindlabel.engines.packed.parameters import BIT_MODULUS
+from blindlabel.engines.packed.parcels import Kind
+from blindlabel.language import Limits, Record, read_question
+from blindlabel.language.formula import Formula
+from support.packed_rounds import ENGINE, Round, in_clear
+
+TERMS = Terms(
+    ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
+    limits=Limits(needle_length=4, total_weight=7), probes=4, inner_gates=1, inner_weight=7,
+)  # fmt: skip
+ALONE = replace(TERMS, counting=False, negation=False)
+RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
+
+
+def asked(*sources: str) -> list[Formula]:
+    return [formula for formula in (read_question(source).formula for source in sources) if formula is not None]
+
+
+FEW = asked(*[f'ret is_in("q{i}", $r) & is_in("zz", $r)' for i in range(20)])
+MANY = asked(*[f'ret (has_word("w{i % 3}", $r) & is_in("com", $r)) | is_in("x{i}", $r)' for i in range(20)])
+
+
+def _opened(one: Round, content: bytes, *kinds: Kind) -> tuple[Kind, seal.Cipher]:
+    secret = open_secret(one.terms, one.keys.secret)
+    parcel = parcels.read(content, kinds, secret.study, most_items=1, most_bytes=1 << 24)
+    bits = secret.setting.chosen.bits is not None and parcel.kind is not Kind.DIGITS_REQUEST
+    ring = secret.setting.bit_ring if bits else secret.setting.ring
+    return parcel.kind, ring.load_cipher(parcel.items[0], lowered=True)
+
+
+def _answer_slots(one: Round) -> npt.NDArray[np.uint64]:
+    secret = open_secret(one.terms, one.keys.secret)
+    holder = secret.bit_holder or secret.holder
+    found = [holder.ring.read_slots(holder.decrypt(_opened(one, answer, Kind.ANSWERS)[1])) for answer in one.answers]
+    return np.concatenate(found)
+
+
+def _chi_square(values: npt.NDArray[np.uint64], modulus: int, bins: int = 32) -> float:
+    counts = np.bincount((values * np.uint64(bins) // np.uint64(modulus)).astype(np.int64), minlength=bins)
+    expected = values.size / bins
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+LIMIT = 85.0
+"""31 degrees of freedom: beyond this with probability below 1e-6."""
+
+
+@pytest.mark.parametrize("terms", [TERMS, ALONE])
+def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform(terms: Terms) -> None:
+    modulus = BIT_MODULUS if terms.negation else open_secret(terms, Round(terms).keys.secret).setting.ring.modulus
+    no, unused, zeros = [], [], 0
+    for _ in range(3 if terms.negation else 5):
+        one = Round(terms)
+        labels = one.run(RECORDS, MANY)
+        assert (labels == in_clear(RECORDS, MANY)).all()
+        slots = _answer_slots(one)
+        if terms.negation:
+            copies = slots.reshape(4, 32, 64)  # four probes of up to 64 questions share a ciphertext; the answer is in the first copy
+            table, rest = copies[0].T, np.concatenate([copies[1:].reshape(-1), copies[0, :, len(MANY) :].reshape(-1)])
+        else:
+            table = slots.reshape(-1, 32)
+            rest = table[len(MANY) :].reshape(-1)
+        pairs = table[: len(MANY), : len(RECORDS)]
+        assert ((pairs == 0) == labels).all()
+        no.append(pairs[pairs != 0])
+        unused.append(np.concatenate([rest, table[: len(MANY), len(RECORDS) :].reshape(-1)]))
+        zeros += int((unused[-1] == 0).sum())
+    assert _chi_square(np.concatenate(no), modulus) < LIMIT
+    assert _chi_square(np.concatenate(unused), modulus) < LIMIT
+    assert zeros < 30  # a slot that was forgotten would be zero in thousands
+
+
+def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
+    for questions in (FEW, MANY):
+        one = Round(TERMS)
+        one.run(RECORDS, questions)
+        secret = open_secret(TERMS, one.keys.secret)
+        for request in one.requests:
+            kind, cipher = _opened(one, request, Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
+            if kind is Kind.DIGITS_REQUEST:
+                values, modulus = secret.setting.ring.read_polynomial(secret.holder.decrypt(cipher)), secret.setting.ring.modulus
+            else:
+                assert secret.bit_holder is not None
+                values, modulus = secret.setting.bit_ring.read_slots(secret.bit_holder.decrypt(cipher)), BIT_MODULUS
+            assert _chi_square(values, modulus) < LIMIT
+
+
+@pytest.mark.parametrize("terms", [TERMS, ALONE])
+def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms) -> None:
+    shapes = []
+    for questions in (FEW, MANY):
+        one = Round(terms)
+        one.run(RECORDS, questions)
+        assert len(one.requests) == ENGINE.assist_calls(terms, len(questions), len(RECORDS))
+        # Ciphertexts are uniform and hardly compress; what is left of compression moves the size by a few bytes at random.
+        shapes.append([round(len(message) / 1024) for message in (*one.parcels, *one.requests, *one.replies, *one.answers)])
+    assert len(shapes[0]) == len(shapes[1])
+    assert np.abs(np.array(shapes[0]) - np.array(shapes[1])).max() <= 1
+    assert (len(shapes[0]) > 2) == terms.negation
+
+
+# -- the distinguisher: it owns the key and looks at the noise --------------------------------------------------------------------------
+
+
+def _noise_of(holder: seal.KeyHolder, cipher: seal.Cipher) -> float:
+    """Bits of the largest noise coefficient, to about a twentieth: the smallest factor k at which SEAL's whole-number budget drops."""
+    ring = holder.ring
+    budget = holder.noise_budget(cipher)
+    for k in range(17, 33):
+        if holder.noise_budget(ring.multiply_plain(cipher, ring.polynomial(np.array([k], dtype=np.uint64)))) < budget - 4:
+            return float(-budget - np.log2(k / 32))
+    return float(-budget)
+
+
+def _noises(terms: Terms, questions: list[Formula], runs: int) -> dict[Kind, list[float]]:
+    """The noise of everything that leaves in some rounds, by kind."""
+    found: dict[Kind, list[float]] = {}
+    for _ in range(runs):
+        one = Round(terms)
+        one.run(RECORDS, questions)
+        secret = open_secret(one.terms, one.keys.secret)
+        for content in (*one.requests, *one.answers):
+            kind, cipher = _opened(one, content, Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST, Kind.ANSWERS)
+            holder = secret.holder if kind is Kind.DIGITS_REQUEST or secret.bit_holder is None else secret.bit_holder
+            found.setdefault(kind, []).append(_noise_of(holder, cipher))
+    return found
+
+
+# Question sets whose computation leaves different noise: constants alone, against products or sums of everything.
+CONSTANT = asked(*["ret 1 == 1"] * 20)
+
+
+@pytest.mark.parametrize("terms", [ALONE, TERMS])
+def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise(terms: Terms) -> None:
+    runs = 2 if terms.negation else 5
+    one, other = _noises(terms, CONSTANT, runs), _noises(terms, MANY, runs)
+    assert one.keys() == other.keys()
+    for kind in one:
+        # The largest of 8,192 rounding errors varies by about a tenth of a bit; the means of a few of them by less.
+        assert abs(np.mean(one[kind]) - np.mean(other[kind])) < 0.4
+        assert np.std([*one[kind], *other[kind]]) < 0.4
+
+
+def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seal.Encryptor, "sanitised", lambda _self, cipher: cipher)
+    monkeypatch.setattr(seal.Ring, "load_cipher", lambda ring, content, lowered=False: ring._load(sealapi.Ciphertext(), content))
+    one, other = _noises(ALONE, CONSTANT, 1), _noises(ALONE, MANY, 1)
+    assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 10
+    # A fresh zero without switching down does not help either: the noise of the computation still stands out.
+    monkeypatch.setattr(seal.Encryptor, "sanitised", lambda self, cipher: self.ring.add(cipher, self.zero()))
+    one, other = _noises(ALONE, CONSTANT, 1), _noises(ALONE, MANY, 1)
+    assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 10

@@ -1,0 +1,114 @@
+"""The layout for many records: exact matrix products, the same answers, noise within its estimate, and evaluations that can be resumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from blindlabel.engines.interface import Terms
+from blindlabel.engines.packed import alone, modular, noise, wide
+from blindlabel.engines.packed.clauses import compile_question
+from blindlabel.engines.packed.encrypting import encrypt_batch, read_batches
+from blindlabel.engines.packed.material import open_public, open_secret, setting_of
+from blindlabel.engines.packed.tables import features_of
+from blindlabel.language import Limits, Record, read_question
+from blindlabel.language.formula import Formula
+from support.packed_rounds import ENGINE, Round, in_clear, keys_of
+
+TERMS = Terms(
+    ("name",),
+    encode_attributes=False,
+    record_length=20,
+    functions=("is_in", "has_word"),
+    limits=Limits(needle_length=4),
+    counting=False,
+    negation=False,
+    clauses=2,
+    records=4096,
+)
+RECORDS = [Record.of({"name": text}) for text in ("Anna Berg", "bert ahorn", "carla BIRKE", "", "a")]
+
+
+def formulas(*sources: str) -> list[Formula]:
+    found = [read_question(source).formula for source in sources]
+    assert all(formula is not None for formula in found)
+    return [formula for formula in found if formula is not None]
+
+
+ASKED = formulas(
+    'ret is_in("an", lower($r)) & (is_in("ber", lower($r)) | is_in("rn", $r))',
+    'ret is_in("IRK", upper($r)) | has_word("ahorn", $r)',
+    'ret is_in("a", $r)',
+    "ret 1 == 1",
+    "ret 1 == 2",
+    'ret (is_in("a", $r) | is_in("x", $r)) & (is_in("B", $r) | is_in("h", $r))',
+)
+
+
+@pytest.mark.parametrize("inner", [1, 512, 1100])
+def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> None:
+    prime = setting_of(TERMS).ring.primes[1]
+    random = np.random.default_rng(inner)
+    left, right = random.integers(0, prime, (70, inner), dtype=np.uint64), random.integers(0, prime, (inner, 9), dtype=np.uint64)
+    left[0], left[1], left[2], right[:, 0] = prime - 1, prime // 2, prime // 2 + 1, prime - 1
+    left[3], right[:, 1] = (1 << 26) - 1 + ((1 << 26) - 1 << 27), prime - 1
+    made = modular.product(modular.left_digits(left, prime), modular.right_digits(right, prime), prime)
+    assert (made.astype(object) == (left.astype(object) @ right.astype(object)) % prime).all()
+
+
+@pytest.mark.parametrize("records", [128, 4096])
+def test_answers_are_those_of_the_interpreter(records: int) -> None:
+    terms = replace(TERMS, records=records)
+    assert setting_of(terms).chosen.wide
+    asked = ASKED * 2
+    assert (Round(terms).run(RECORDS, asked) == in_clear(RECORDS, asked)).all()
+
+
+def test_worker_processes_share_out_the_tiles() -> None:
+    asked = ASKED[:2] * 20
+    assert (Round(TERMS).run(RECORDS, asked, workers=2) == in_clear(RECORDS, asked)).all()
+
+
+def test_noise_stays_within_the_estimate() -> None:
+    keys = keys_of(TERMS)
+    public, secret = open_public(TERMS, keys.public), open_secret(TERMS, keys.secret)
+    setting, ring = public.setting, public.setting.ring
+    random = Random(3)
+    records = [Record.of({"name": "".join(random.choices("abcdefgh ", k=20))}) for _ in range(setting.layout.block)]
+    batch = next(iter(read_batches(public, encrypt_batch(public, features_of(setting.tables, records), 0, len(records)))))
+    plan = compile_question(TERMS, setting.tables, ASKED[0])
+    forms = alone.wide_forms(public, wide.opened(ring, batch.items), [[plan] * setting.layout.stride])[0]
+    product = ring.multiply(forms[0], forms[1], public.relinearisation)
+    true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - secret.holder.noise_budget(product)
+    estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["answers"]
+    assert estimate - 12 <= true <= estimate
+    assert max(noise.left(TERMS, setting.chosen, setting.tables, setting.layout).values()) <= -noise.HIDDEN
+
+
+def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder, keys = tmp_path / "journal", keys_of(TERMS)
+    parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
+    asked = ASKED * 12
+
+    def evaluate(questions: list[Formula]) -> Iterator[bytes]:
+        return ENGINE.evaluate(TERMS, keys.public, parcels, questions, lambda _: b"", journal=folder)
+
+    stopped = evaluate(asked)
+    first = [next(stopped), next(stopped)]
+    del stopped
+    damaged = sorted(folder.glob("*.answers"))[1]
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    again = list(evaluate(asked))
+    assert again[0] == first[0]  # kept: made again it would have other masks
+    assert first[1] not in again
+    assert (ENGINE.decrypt(TERMS, keys.secret, again, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
+    assert sorted(evaluate(asked)) == sorted(again)
+    other = list(evaluate(ASKED[:1]))
+    assert len(other) == 1
+    assert len(list(folder.glob("*.answers"))) == 1

@@ -1,0 +1,89 @@
+"""Secret keys where several processes use one coordinator's folder: the right one, once, and none after its study is gone."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from blindlabel.envelope import Identity
+from blindlabel.errors import InputError
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.errors import WrongStudy
+from blindlabel.storage.secret_files import SecretsInMemory, write_secret
+from support.study_parties import small_agreement
+
+AGREEMENT = small_agreement()
+
+
+@pytest.fixture
+def coordinators(tmp_path: Path, database: str | None) -> Iterator[list[Coordinator]]:
+    """Two over one database and folder."""
+    made = [Coordinator(tmp_path / "coordinator", database=database) for _ in range(2)]
+    yield made
+    for one in made:
+        one.disconnect()
+
+
+def test_secret_in_memory_is_given_out_only_while_its_file_is_there_unchanged(tmp_path: Path) -> None:
+    held, path = SecretsInMemory(None, most=1), tmp_path / "some.key"
+    write_secret(path, b"first")
+    assert held.read(path) == b"first"
+    assert held.read(path) is held.read(path), "it is not read (and no passphrase stretched) again"
+    write_secret(path, b"second")
+    assert held.read(path) == b"second"
+    path.unlink()
+    with pytest.raises(InputError, match="missing"):
+        held.read(path)
+    os.close(os.open(path, os.O_CREAT, 0o600))
+    with pytest.raises(InputError):
+        held.read(path)
+
+
+def test_processes_that_make_keys_at_once_use_the_same_ones(coordinators: list[Coordinator]) -> None:
+    coordinators[0].create(to_text(AGREEMENT))
+    start = threading.Barrier(2)
+
+    def make(one: Coordinator) -> None:
+        start.wait()
+        one._make_keys(AGREEMENT.hash, AGREEMENT)  # as if the lease of one had lapsed while it was at work
+
+    threads = [threading.Thread(target=make, args=(one,)) for one in coordinators]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    public = coordinators[0].load(AGREEMENT.hash).state.public_key
+    assert public is not None
+    assert [path.name for path in coordinators[0]._keys(AGREEMENT.hash).glob("engine-*")] == [f"engine-{public.hash}.key"]
+    assert coordinators[0]._engine_secret(AGREEMENT.hash) == coordinators[1]._engine_secret(AGREEMENT.hash)
+
+
+def test_work_is_done_by_one_process_while_another_looks_on(coordinators: list[Coordinator]) -> None:
+    coordinators[0].create(to_text(AGREEMENT))
+    assert coordinators[0].store.claim(AGREEMENT.hash, coordinators[0].worker, 30)
+    assert not coordinators[1].work(AGREEMENT.hash)
+    assert coordinators[0].work(AGREEMENT.hash)
+    assert not coordinators[1].work(AGREEMENT.hash), "nothing is left to do"
+
+
+def test_study_made_anew_is_signed_with_its_new_key_by_every_process(coordinators: list[Coordinator]) -> None:
+    keys = []
+    for _ in range(2):
+        invitation = coordinators[0].create(to_text(AGREEMENT))[0]
+        keys.append(invitation.coordinator_key)
+        path = coordinators[1]._keys(AGREEMENT.hash) / "signing.key"
+        identity = Identity.from_bytes(coordinators[1]._identities.read(path))
+        assert identity.public.signing_key.hex() == invitation.coordinator_key
+        with pytest.raises(InputError, match="already"):
+            coordinators[1].create(to_text(AGREEMENT))
+        coordinators[0].delete(AGREEMENT.hash)
+        with pytest.raises(InputError, match="missing"):
+            coordinators[1]._identities.read(path)
+        with pytest.raises(WrongStudy):
+            coordinators[1].work(AGREEMENT.hash)
+    assert keys[0] != keys[1]

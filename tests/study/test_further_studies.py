@@ -1,0 +1,145 @@
+"""Studies with what is not the default: enriched sampling, files of questions, passphrases, the packed engine over a folder."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindlabel.errors import InputError
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.questions import FolderQuestions
+from blindlabel.parties.results import standing, truths_of_coordinator, truths_of_owner
+from blindlabel.parties.running import run
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE, read_secret
+from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.study_parties import clear_labels, confirm_all, joined, over_http, play, served, small_agreement, write_person_tables
+
+
+def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
+    agreement = small_agreement(sampling={"method": "enriched", "records": 10, "share": 0.6, "blocking": ["surname", "given_name"]})
+    coordinator = Coordinator(tmp_path / "coordinator")
+    with served(coordinator) as address:
+        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=60))
+        play(workspaces, over_http(address))
+    assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
+    assert {row["kind"] for row in standing(coordinator, agreement.hash)["traffic"]} >= {"blocking", "records", "truth"}
+
+
+def test_owner_and_coordinator_export_the_same_truth(tmp_path: Path) -> None:
+    agreement = small_agreement()
+    coordinator = Coordinator(tmp_path / "coordinator")
+    with served(coordinator) as address:
+        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path))
+        play(workspaces, over_http(address))
+    of_anna, of_berta = truths_of_owner(workspaces[0])["berta"], truths_of_owner(workspaces[1])["anna"]
+    of_coordinator = truths_of_coordinator(coordinator, agreement.hash)[("anna", "berta")]
+    assert set(of_anna.pairs) == set(of_berta.pairs) == set(of_coordinator.pairs)
+    assert (of_anna.dataset_a, of_anna.dataset_b) == ("anna", "berta")
+    assert of_anna.ids_a is not None
+    assert of_anna.ids_b is None
+    assert of_berta.ids_a is None
+    assert of_berta.ids_b is not None
+    assert of_coordinator.ids_a is None
+
+
+def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
+    agreement = small_agreement(records=3)
+    coordinator = Coordinator(tmp_path / "coordinator")
+    questions = tmp_path / "questions"
+    (questions / "round-2").mkdir(parents=True)
+    with served(coordinator) as address:
+        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3))
+        owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
+        said: list[str] = []
+        until = time.monotonic() + 60
+        while not any("question files" in sentence for sentence in said):
+            for owner in owners:
+                run(owner, FolderQuestions(questions), once=True, tell=said.append)
+            confirm_all(owners)
+            assert time.monotonic() < until
+        for record in range(3):
+            (questions / f"{record}.question").write_text('ret is_in("e", $r)')
+        (questions / "1.question").write_text('ret is_in("e" $r)')
+        with pytest.raises(InputError, match=r"1\.question cannot be used"):
+            run(owners[0], FolderQuestions(questions), once=True, tell=said.append)
+        (questions / "1.question").write_text('ret is_in("e", $r)')
+        (questions / "round-2" / "1.question").write_text('ret !is_in("e", $r)')
+        for owner in owners:
+            owner.transport.close()
+        play(workspaces, over_http(address), FolderQuestions(questions))
+    assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
+
+
+def test_keys_under_a_passphrase_serve_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PASSPHRASE_VARIABLE, "correct horse")
+    agreement = small_agreement(records=3)
+    coordinator = Coordinator(tmp_path / "coordinator", passphrase="correct horse")
+    coordinator.create(to_text(agreement))
+    coordinator.work(agreement.hash)
+    for path in (tmp_path / "coordinator" / "keys").rglob("*.key"):
+        assert path.read_bytes().startswith(b"blindlabel secret 1 passphrase")
+        with pytest.raises(InputError, match="does not open"):
+            read_secret(path, "wrong")
+
+
+def test_nothing_is_encrypted_before_the_words_are_confirmed(tmp_path: Path) -> None:
+    agreement = small_agreement(records=3)
+    coordinator = Coordinator(tmp_path / "coordinator")
+    with served(coordinator) as address:
+        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3))
+        owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
+        said: list[str] = []
+        until = time.monotonic() + 60
+        while not said or "verification words" not in said[-1]:
+            for owner in owners:
+                run(owner, None, once=True, tell=said.append)
+            assert time.monotonic() < until
+        with pytest.raises(InputError, match="before its verification words"):
+            owners[0]._seal("berta")
+        assert workspaces[0].state().sealed == {}
+        assert coordinator.load(agreement.hash).state.samples == {}
+        for owner in owners:
+            owner.transport.close()
+
+
+def test_table_that_does_not_fit_is_refused_when_joining(tmp_path: Path) -> None:
+    agreement = small_agreement(encoding={"engine": "plain", "record_length": 20})
+    invitation = Coordinator(tmp_path / "coordinator").create(to_text(agreement))[0]
+    table = write_person_tables(tmp_path)[0]
+    with pytest.raises(InputError, match="is too long"):
+        join(tmp_path / "w", invitation, TableOptions(table))
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.slow
+def test_packed_engine_over_a_shared_folder_with_its_assist_calls(tmp_path: Path) -> None:
+    encoding = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
+    agreement = small_agreement(records=3, encoding=encoding, rounds=1)
+    coordinator = Coordinator(tmp_path / "coordinator")
+    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, rows=3))
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    server, over = FolderServer(coordinator, folder), threading.Event()
+
+    def serve() -> None:
+        while not over.is_set():
+            if not server.turn():
+                time.sleep(0.02)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        play(workspaces, lambda w: FolderTransport(folder, agreement.hash, w.name, assist_patience=120), turns=4000)
+    finally:
+        over.set()
+        thread.join(60)
+    assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
+    assert list(folder.glob("*/from-anna/*.assist"))
+    assert coordinator.load(agreement.hash).state.owners["anna"].assist_calls == len(list(folder.glob("*/to-anna/*.assisted")))

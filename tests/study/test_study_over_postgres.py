@@ -1,0 +1,52 @@
+"""A study with as many owners as we plan for, over PostgreSQL and with bodies outside the folder; and its backup, restored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.results import standing
+from blindlabel.protocol.agreement_text import to_text
+from support.postgres import Server
+from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
+
+
+def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(tmp_path: Path, postgres: Server, postgres_database: str) -> None:
+    agreement = small_agreement(5, records=5)
+    coordinator = Coordinator(tmp_path / "coordinator", database=postgres_database)
+    coordinator.store.keep_bodies_at(f"file://{tmp_path}/outside")
+    with served(coordinator) as address:
+        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 5, rows=5))
+        play(workspaces, over_http(address))
+    by_name = {workspace.name: workspace for workspace in workspaces}
+    labels = coordinator.labels(agreement.hash)
+    assert len(labels) == 10
+    for (first, second), found in labels.items():
+        expected = clear_labels(by_name[first], by_name[second])
+        assert np.array_equal(found, expected)
+        assert np.array_equal(by_name[first].labels()[second], expected)
+        assert np.array_equal(by_name[second].labels()[first], expected.T)
+    assert any(np.count_nonzero(found & 1) for found in labels.values()), "a study without any match proves little"
+    sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
+    assert (sent["records"], sent["relay"], sent["answers"]) == (4, 4, 4 * coordinator.load(agreement.hash).state.round)
+    outside = {path.name for path in (tmp_path / "outside" / agreement.hash).iterdir()}
+    assert len(outside) == 20, "the sealed records of every owner for every other, and no answers any more"
+    _check_backup(coordinator, agreement.hash, postgres, postgres_database)
+
+
+def _check_backup(coordinator: Coordinator, study: str, postgres: Server, database: str) -> None:
+    """Dump the database, restore it as another, and open that with the same folder."""
+    labels, before = coordinator.labels(study), standing(coordinator, study)
+    coordinator.disconnect()
+    dump = postgres.folder / "coordinator.dump"
+    postgres.run("pg_dump", "--format=custom", f"--file={dump}", database)
+    with postgres.fresh_database() as other:
+        postgres.run("pg_restore", "--exit-on-error", "--no-owner", f"--dbname={other}", str(dump))
+        restored = Coordinator(coordinator.home, database=other)
+        assert standing(restored, study) == before
+        for pairing, found in restored.labels(study).items():
+            assert np.array_equal(found, labels[pairing])
+        restored.disconnect()
+    dump.unlink()
