@@ -107,7 +107,7 @@ def real_coordinator(home: Path) -> Coordinator:
     coordinator.store.create(agreement.name, AT_COORDINATOR["agreement"], state)
     blob = coordinator.store.bodies(agreement.hash).write([vectors.BODY])
     secret = PlainEngine().make_keys(agreement.terms()).secret
-    write_secret(home / "keys" / agreement.hash / f"engine-{blob.hash[:16]}.key", secret)
+    write_secret(coordinator._engine_key(agreement.hash, blob), secret)
     coordinator._apply(agreement.hash, lambda agreement, state: rules.keys_made(agreement, state, blob))
     for wire in AT_COORDINATOR["before"]:
         assert coordinator.receive(wire.encode())

@@ -177,7 +177,9 @@ class _Run:
             transport._client.event_hooks["response"].append(self._count)
             owners.append(Owner(workspace, transport))
         until = time.monotonic() + self.load.seconds
-        while not all([run(owner, SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]):
+        over: list[bool] = []
+        while not (over and all(over)):
+            over = [run(owner, SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
             for owner in owners:
                 state = owner.workspace.state()
                 for peer in owner.agreement.peers(owner.workspace.name) if state.keys else ():

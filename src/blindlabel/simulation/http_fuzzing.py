@@ -25,7 +25,7 @@ def fuzz_http(
     wrong: list[str] = []
     schema = schemathesis.openapi.from_dict(document)
     for found in schema.get_all_operations():
-        operation = found.ok()
+        operation: Any = found.ok()  # type: ignore[union-attr]
 
         @hypothesis.settings(
             max_examples=examples, deadline=None, database=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck)

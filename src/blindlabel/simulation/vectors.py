@@ -62,7 +62,7 @@ def signed(message: Message, by: str | None = None) -> bytes:
 
 def join_of(agreement: Agreement, name: str, **changes: Any) -> messages.Join:
     """An owner's join; changes apply before the proof is made."""
-    values = {
+    values: dict[str, Any] = {
         "records": ROWS,
         "envelope_key": bytes(nacl.public.PrivateKey(facts_hash(f"envelope {name}")).public_key).hex(),
         "signing_key": bytes(key_of(name).verify_key).hex(),

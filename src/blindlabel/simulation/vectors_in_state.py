@@ -80,7 +80,7 @@ def _contents(agreement: Agreement, from_anna: Any) -> Iterator[Vector]:
     """Well-formed, properly signed, and wrong in one point of content."""
 
     def answers(round: int = 1, **changes: Any) -> bytes:
-        values = {"peer": "berta", "questions": 3, "records": 3, "blob": blob()} | changes
+        values: dict[str, Any] = {"peer": "berta", "questions": 3, "records": 3, "blob": blob()} | changes
         return signed(from_anna(round, 4, messages.Answers(**values)))
 
     def records(receiver: str = "berta", count: int = 3, round: int = 0) -> bytes:
@@ -107,7 +107,7 @@ def _contents(agreement: Agreement, from_anna: Any) -> Iterator[Vector]:
 
 
 def _with(message: Message, **changes: Any) -> Message:
-    values = {
+    values: dict[str, Any] = {
         "study": message.study,
         "sender": message.sender,
         "receiver": message.receiver,
