@@ -23,11 +23,18 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")] = 1,
     keep: Annotated[Path | None, typer.Option("--keep", help="Folder to keep all files of all parties in.")] = None,
+    web: Annotated[bool, typer.Option("--web", help="Click through it instead: every party's pages in the browser, half annotated.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="With --web: only print the links.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Run a whole study: two generated person tables, a coordinator and two owners as processes over HTTP, suggested questions."""
     from blindlabel.experiments.demonstration import Plan, demonstrate
 
+    if web:
+        from blindlabel.cli.demo_web import demo_web
+
+        demo_web(records=records, engine=engine, rounds=rounds, seed=seed, keep=keep, browser=not no_browser)
+        return
     with ExitStack() as stack:
         if keep is not None and keep.exists() and any(keep.iterdir()):
             raise InputError(f"{keep} is not empty; choose a new folder for --keep.")

@@ -14,9 +14,17 @@ from blindlabel.transport.interface import Transport
 
 def connect(workspace: Workspace, via: str = "", *, authority: Path | None = None, patience: float = 30.0) -> Transport:
     """The transport to the coordinator: as said now, or as settled when joining."""
-    chosen = via or workspace.settings["via"]
+    chosen = checked_via(via or workspace.settings["via"])
     if chosen.startswith("folder:"):
         return FolderTransport(Path(chosen.removeprefix("folder:")), workspace.agreement.hash, workspace.name)
-    if not chosen:
-        raise InputError("Say how to reach the coordinator: --via https://… or --via folder:/path.")
     return HttpTransport(chosen, workspace.agreement.hash, own_token(workspace), authority=authority, patience=patience)
+
+
+def checked_via(via: str) -> str:
+    """The same text, or a sentence about what is wrong with it."""
+    if via.startswith("folder:"):
+        if not Path(via.removeprefix("folder:")).is_dir():
+            raise InputError(f"There is no folder {via.removeprefix('folder:')}.")
+    elif not via.startswith(("http://", "https://")):
+        raise InputError("Say how to reach the coordinator: --via https://… or --via folder:/path.")
+    return via

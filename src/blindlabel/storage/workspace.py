@@ -1,7 +1,7 @@
 """An owner's workspace: a folder with everything the owner's side of one study has to remember. The table itself stays where it is.
 
 For the web app and the commands alike. Safe for several processes at once (the web app beside `owner run`): every call is one short
-transaction, and nothing is cached between calls but the agreement, which never changes.
+transaction, and nothing is cached between calls but what never changes: the agreement, and what a version of the state says.
 
     workspace = Workspace.open(Path("workspace"))
     workspace.agreement, workspace.name, workspace.table_name
@@ -116,6 +116,7 @@ class Workspace:
         self.folder = folder
         self.database = Database(folder / "workspace.sqlite", "workspace")
         self.bodies = Bodies(folder / "bodies")
+        self._writable: _Writable | None = None
 
     @classmethod
     def create(cls, folder: Path, settings: dict[str, str], state: owner.State) -> Workspace:
@@ -288,19 +289,32 @@ class Workspace:
     def save_questions(self, texts: dict[int, str], source: str) -> None:
         """Many questions at once, all checked before by the caller."""
         with self.database.write() as connection:
-            number = _writable_round(connection, list(texts))
+            number = self._writable_round(connection, list(texts))
             for record, text in texts.items():
                 _upsert(connection, number, record, {"draft": text, "question": text, "source": source})
 
     def discard(self, record: int) -> None:
         """Forget draft and question of this record in the current round."""
         with self.database.write() as connection:
-            number = _writable_round(connection, [record])
+            number = self._writable_round(connection, [record])
             connection.execute(tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record))
 
     def _write(self, record: int, **values: str) -> None:
         with self.database.write() as connection:
-            _upsert(connection, _writable_round(connection, [record]), record, values)
+            _upsert(connection, self._writable_round(connection, [record]), record, values)
+
+    def _writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
+        """The current round, where these records can be asked in it and it has not been handed in."""
+        version = connection.execute(sa.select(tables.state.c.version)).scalar_one()
+        if self._writable is None or self._writable.version != version:  # reading a large state takes long, and a version never changes
+            self._writable = _Writable.of(*_load(connection))
+        writable = self._writable
+        if writable.problem:
+            raise InputError(writable.problem)
+        unknown = [record for record in records if record not in writable.asked]
+        if unknown:
+            raise InputError(f"Record {unknown[0]} is not asked in round {writable.round}.")
+        return writable.round
 
     def hand_in(self) -> None:
         """Fix the questions of the current round; every record must have one."""
@@ -375,19 +389,25 @@ def _load(connection: sa.Connection) -> tuple[owner.State, int]:
     return owner.State.model_validate_json(row.state), row.version
 
 
-def _writable_round(connection: sa.Connection, records: Sequence[int]) -> int:
-    """The current round, where these records can be asked in it and it has not been handed in."""
-    state, _ = _load(connection)
-    if not state.rounds or state.truth is not None:
-        raise InputError("There is no round to write questions for: " + ("the study is over." if state.truth else "none has begun."))
-    current = state.rounds[-1]
-    if current.handed_in:
-        raise InputError(f"Round {state.round} has been handed in; its questions are fixed.")
-    asked = {one.record for one in current.ask}
-    unknown = [record for record in records if record not in asked]
-    if unknown:
-        raise InputError(f"Record {unknown[0]} is not asked in round {state.round}.")
-    return state.round
+@dataclass(frozen=True)
+class _Writable:
+    """What a version of the state says about writing questions."""
+
+    version: int
+    round: int
+    asked: frozenset[int]
+    problem: str
+    """Why nothing can be written, or nothing."""
+
+    @classmethod
+    def of(cls, state: owner.State, version: int) -> _Writable:
+        problem = ""
+        if not state.rounds or state.truth is not None:
+            problem = "There is no round to write questions for: " + ("the study is over." if state.truth else "none has begun.")
+        elif state.rounds[-1].handed_in:
+            problem = f"Round {state.round} has been handed in; its questions are fixed."
+        asked = frozenset(one.record for one in state.rounds[-1].ask) if state.rounds else frozenset()
+        return cls(version, state.round, asked, problem)
 
 
 def _packed(record: Record) -> list[Any]:

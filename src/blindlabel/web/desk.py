@@ -49,6 +49,7 @@ class Desk:
         self._state = workspace.state()
         self._records: list[OwnRecord] = []
         self._searchable: list[str] = []
+        self._briefs: list[str] = []
         self._tasks: dict[int, Task] = {}
         self.refresh()
 
@@ -62,6 +63,7 @@ class Desk:
         if not self._records:
             self._records = self.workspace.records()
             self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self._records]
+            self._briefs = [brief(record) for record in self._records]
         self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
         self.edition += 1
         return True
@@ -124,8 +126,7 @@ class Desk:
         return sorted(found, key=keys[sort], reverse=descending)
 
     def _row(self, task: Task) -> Row:
-        own = self._records[task.record]
-        return Row(task.record, task.state, own.id, brief(own), task.disagreed)
+        return Row(task.record, task.state, self._records[task.record].id, self._briefs[task.record], task.disagreed)
 
     def unwritten(self) -> list[Task]:
         """Tasks without a saved question."""

@@ -86,8 +86,8 @@ function dialogIsOpen() {
   return document.querySelector('[id^="q-portal--dialog"]') !== null;
 }
 
-const QUIET = 120; // milliseconds without a key before a text is sent
-const LONGEST = 400; // and at most so long while keys keep coming
+const QUIET = 30; // milliseconds without a key before a text is sent
+const LONGEST = 200; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
 
 export default {
@@ -140,6 +140,7 @@ export default {
           CM.basicSetup,
           CM.keymap.of([{ key: "Escape", run: act("leave") }]),
           CM.EditorView.lineWrapping,
+          CM.placeholder('What must the other record say? Click words of your record, or type:  ret is_in("…", $r)'),
           CM.EditorView.contentAttributes.of({ "aria-label": this.label, spellcheck: "false", autocapitalize: "off" }),
           CM.EditorState.readOnly.of(!!this.fixed),
           CM.EditorState.languageData.of(() => this.data),

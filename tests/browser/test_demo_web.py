@@ -1,0 +1,56 @@
+"""`blindlabel demo --web`: a newcomer clicks through a whole round alone, with all parties as processes of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from support.web_app import SOURCE
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Iterator[dict[str, str]]:
+    command = [sys.executable, "-m", "blindlabel.cli.main", "demo", "--web", "--no-browser", "--engine", "plain", "--records", "6"]
+    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    process = subprocess.Popen(
+        [*command, "--keep", str(tmp_path / "demo")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    )
+    assert process.stdout is not None
+    found = dict(process.stdout.readline().strip().split(": ", 1) for _ in range(3))
+    yield found
+    process.send_signal(signal.SIGINT)
+    assert process.wait(40) == 0
+    process.stdout.close()
+
+
+def test_newcomer_clicks_through_a_round_alone(links: dict[str, str], browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(20_000)
+    for owner in ("anna", "berta"):
+        page = context.new_page()
+        page.goto(links[owner])
+        page.get_by_role("button", name="Skip the guide").click()
+        expect(page.locator(".state-saved")).to_have_count(3)
+        page.get_by_role("button", name="Many at once").click()
+        page.get_by_text("Suggest for all open records…").click()
+        page.get_by_role("button", name="Accept 3 questions").click()
+        page.get_by_role("button", name="Hand in the round").click()
+        page.get_by_role("button", name="Hand in", exact=True).click()
+    told = re.fullmatch(r"(\S+) \(code (\S+)\)", links["coordinator"])
+    assert told is not None
+    address, code = told.groups()
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_label("Code").fill(code)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Patients of two hospitals").click()
+    expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible(timeout=30_000)
+    context.close()

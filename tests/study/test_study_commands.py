@@ -1,0 +1,115 @@
+"""The commands of coordinator and owner where something is wrong: a sentence, the right exit code, nothing half made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from blindlabel.cli.main import run
+from blindlabel.parties.invitation import Invitation
+from support.study_parties import free_port, write_person_tables
+
+Said = tuple[int, str, str]
+Tell = Callable[..., Said]
+
+
+@pytest.fixture
+def tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Tell:
+    """Runs a command line in a folder of its own: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def one(line: str) -> Said:
+        capsys.readouterr()
+        code = run(line.split())
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return one
+
+
+NEW = "coordinator new a.toml --name persons --owners anna,berta --attributes given_name,surname --records 4 --engine plain"
+
+
+def test_agreement_is_written_checked_and_compared(tell: Tell, tmp_path: Path) -> None:
+    assert tell(NEW)[0] == 0
+    assert tell(NEW)[0] == 1
+    code, out, _ = tell("coordinator check a.toml --json")
+    assert code == 0
+    assert len(json.loads(out)["hash"]) == 64
+    Path("b.toml").write_text(Path("a.toml").read_text().replace("rounds = 3", "rounds = 5"))
+    code, out, _ = tell("coordinator compare a.toml b.toml")
+    assert (code, out) == (1, "rounds: 3 here, 5 there\n")
+    assert tell("coordinator compare a.toml a.toml")[:2] == (0, "The agreements are the same.\n")
+    Path("b.toml").write_text("name = 1\nowners = 2\n")
+    code, _, err = tell("coordinator check b.toml")
+    assert code == 1
+    assert "b.toml cannot be used" in err
+    assert "owners:" in err
+    assert tell("coordinator check nothing.toml")[0] == 1
+
+
+def test_study_begins_once_and_its_invitations_are_private(tell: Tell) -> None:
+    tell(NEW)
+    assert tell("coordinator status --at home")[0] == 1
+    assert tell("coordinator invite a.toml --at home --to out --address http://127.0.0.1:1")[0] == 0
+    assert Path("out/anna.invitation").stat().st_mode & 0o777 == 0o600
+    code, _, err = tell("coordinator invite a.toml --at home --to again")
+    assert code == 1
+    assert "already" in err
+    code, out, _ = tell("coordinator status --at home --json")
+    (stands,) = json.loads(out)
+    assert stands["waiting"] == ["anna has to join", "berta has to join"]
+    assert stands["budget"]["records_asked"] == 12
+    assert tell("coordinator status other --at home")[0] == 1
+    assert tell("coordinator export persons --at home --to x.csv")[0] == 1
+    assert tell("coordinator delete persons --at home --yes")[0] == 0
+    assert json.loads(tell("coordinator status --at home --json")[1]) == []
+
+
+def test_owner_joins_without_the_coordinator_and_is_told_what_is_missing(tell: Tell, tmp_path: Path) -> None:
+    table = write_person_tables(tmp_path, rows=4)[0]
+    tell(NEW)
+    tell(f"coordinator invite a.toml --at home --to out --address http://127.0.0.1:{free_port()}")
+    code, _, err = tell(f"owner join out/anna.invitation {table} --at anna --column surname=nothing")
+    assert code == 1
+    assert "has no column 'nothing'" in err
+    assert not Path("anna").exists()
+    code, out, err = tell(f"owner join out/anna.invitation {table} --at anna")
+    assert (code, out) == (0, "anna\n")
+    assert "cannot be reached" in err
+    assert "rehearsals only" in err
+    assert tell(f"owner join out/anna.invitation {table} --at anna")[0] == 1
+    stands = json.loads(tell("owner status --at anna --json")[1])
+    assert (stands["round"], stands["unsent"]) == (0, 1)
+    assert tell("owner run --at anna --auto --questions out")[0] == 1
+    assert tell("owner export --at anna --to x.csv")[0] == 1
+    assert tell("owner status --at nowhere")[0] == 1
+    assert tell("owner delete --at anna --yes")[0] == 0
+    assert not Path("anna").exists()
+
+
+@pytest.mark.parametrize("damage", ["{}", "not json", '{"form": "blindlabel invitation 1"}', ""])
+def test_damaged_invitation_is_refused(tell: Tell, tmp_path: Path, damage: str) -> None:
+    Path("x.invitation").write_text(damage)
+    code, _, err = tell("owner join x.invitation table.csv --at w")
+    assert code == 1
+    assert "no invitation" in err
+
+
+def test_unreachable_coordinator_ends_with_exit_code_3(tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = write_person_tables(tmp_path, rows=4)[0]
+    tell(NEW)
+    tell("coordinator invite a.toml --at home --to out")
+    invitation = Invitation.read(Path("out/anna.invitation"))
+    assert invitation.address == ""
+    assert tell(f"owner join out/anna.invitation {table} --at anna --via folder:{tmp_path}/nowhere")[0] == 1
+    assert tell(f"owner join out/anna.invitation {table} --at anna")[0] == 1
+    assert not Path("anna").exists()
+    assert tell(f"owner join out/anna.invitation {table} --at other --via http://127.0.0.1:{free_port()}")[0] == 0
+    monkeypatch.setattr("blindlabel.transport.client._FIRST_PAUSE", 60.0)  # no patience, so that the test is quick
+    code, _, err = tell("owner run --at other --once")
+    assert code == 3
+    assert "cannot be reached" in err
