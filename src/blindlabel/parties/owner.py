@@ -17,7 +17,7 @@ from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
 from blindlabel.protocol import framing, messages, sampling
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import Replayed, TooEarly
+from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import Blob
@@ -49,6 +49,7 @@ class Owner:
         self.agreement = workspace.agreement
         self.terms = self.agreement.terms()
         self.engine = engine_at(self.agreement.encoding.engine, self.computing, workspace.folder / "journal")
+        self._handed_over_again = False
 
     def turn(self, wait: float = 0.0) -> bool:
         """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where anything happened."""
@@ -63,14 +64,43 @@ class Owner:
     def send(self) -> bool:
         """Hand over what waits in the outbox, in order."""
         waiting = self.workspace.unsent()
+        if not self._handed_over_again:
+            waiting = self._to_hand_over_again() + waiting
         for number, wire in waiting:
+            message = messages.parse(wire).message
             try:
-                kind = messages.parse(wire).message.kind
-                self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {kind}"))
+                self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {message.kind}"))
             except TooEarly:
                 return False  # it stays in the outbox; what it needs is on its way
+            except ProtocolError as refusal:
+                if not rules.is_superseded(message, refusal):
+                    raise
             self.workspace.mark_sent(number)
+        self._handed_over_again = True
         return bool(waiting)
+
+    def _to_hand_over_again(self) -> list[tuple[int, bytes]]:
+        """After a start: messages that were handed over and that a coordinator restored from a backup would miss."""
+        state, sent = self.workspace.state(), [(number, wire, messages.parse(wire).message) for number, wire in self.workspace.sent()]
+        forgotten = bool(sent) and self._is_forgotten(state)
+        return [(number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)]
+
+    def _is_forgotten(self, state: rules.State) -> bool:
+        """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked` otherwise."""
+        after = max(0, state.received - 1)
+        if not state.received or self._agrees(state, self.transport.fetch(after, 0.0)):
+            return False
+        after = 0
+        while came := self._agrees(state, self.transport.fetch(after, 0.0)):
+            after += came
+        return True
+
+    def _agrees(self, state: rules.State, wires: list[bytes]) -> int:
+        """How many of these messages are ones that came before."""
+        known = [signed for wire in wires if (signed := messages.parse(wire)).message.sequence <= state.received]
+        for signed in known:
+            rules.handle(self.agreement, state, signed)
+        return len(known)
 
     def fetch(self, wait: float) -> bool:
         """Take in the coordinator's next messages and the bodies that they name."""
@@ -208,8 +238,15 @@ class Owner:
     def _assist(self, request: bytes) -> bytes:
         """One assist call: numbered and saved, carried, and the reply checked."""
         blob = blob_of(request)
-        step = self._change_unsent(lambda state: rules.asks_assist(state, blob))
-        wire, reply = self.transport.assist(signed_by(self.identity, step.messages[0]).wire, request)
+        for skip in rules.ASSIST_SKIPS:
+            step = self._change_unsent(lambda state, skip=skip: rules.asks_assist(state, blob, skip))  # type: ignore[misc]
+            try:
+                wire, reply = self.transport.assist(signed_by(self.identity, step.messages[0]).wire, request)
+                break
+            except Replayed:  # an earlier life of this workspace used the number
+                continue
+        else:
+            raise Replayed("The coordinator says that every number of an assist call has been used.")
         named = rules.check_assisted(step.state, messages.parse(wire), step.state.assist_number)
         if blob_of(reply) != named:
             raise Replayed("The body of the coordinator's reply is not the one that its message names.")
