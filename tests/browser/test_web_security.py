@@ -133,7 +133,7 @@ def test_attacks_in_records_stay_text_and_no_request_leaves_the_machine(app: App
         page.locator(".row-open").nth(number).click()
         expect(page.locator(".record")).to_contain_text(ATTACKS[number].split()[0])
         page.locator(".record-word").first.click()
-        expect(page.locator(".cm-content")).to_contain_text("is_in(")
+        expect(page.locator(".question-function-token").first).to_be_visible()
         page.keyboard.type(" & is_inn(")
         expect(page.locator(".finding-error").first).to_be_visible()
         page.keyboard.press("Alt+g")

@@ -38,7 +38,7 @@ class OwnerPage:
         ui.timer(1.0, self.tick)
         if record is not None and self._desk.task(record) is not None:
             self._annotation.open(record)
-        elif app.workspace.remembered(GUIDE_SEEN) is None:
+        elif app.workspace.remembered(GUIDE_SEEN) != "yes":
             self._guide.open()
 
     def _build_head(self) -> None:

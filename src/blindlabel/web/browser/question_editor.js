@@ -86,7 +86,7 @@ function dialogIsOpen() {
   return document.querySelector('[id^="q-portal--dialog"]') !== null;
 }
 
-const QUIET = 30; // milliseconds without a key before a text is sent
+const QUIET = 10; // milliseconds without a key before a text is sent
 const LONGEST = 200; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
 
