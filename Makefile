@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 
-.PHONY: setup demo test test-postgres lint format bench gates screenshots clean
+.PHONY: setup demo test test-postgres lint format bench gates simulate fuzz audit screenshots clean
 
 setup: $(STAMP)
 
@@ -40,6 +40,16 @@ gates: $(STAMP)
 	@scripts/gates-environment.sh
 	@scripts/run-gates-tests.sh
 	@$(BIN)/blindlabel bench gates
+
+# Ten thousand whole studies with faults, judged by the clear protocol.
+simulate: $(STAMP)
+	@$(BIN)/python scripts/simulate
+
+fuzz: $(STAMP)
+	@$(BIN)/python scripts/fuzz
+
+audit: $(STAMP)
+	@$(BIN)/python scripts/audit
 
 # Pictures of the web app: two into docs/images, all states into a folder to look at.
 screenshots: $(STAMP)

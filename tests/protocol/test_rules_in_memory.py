@@ -15,7 +15,7 @@ import pytest
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import coordinator, facts, labels, messages, owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import NotFitting, OverBudget, Replayed, TooEarly, WrongRound, WrongSender, WrongStudy
+from blindlabel.protocol.errors import Forked, NotFitting, OverBudget, Replayed, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.messages import Signed
 
 
@@ -195,7 +195,7 @@ def test_answers_of_another_round_and_changed_answers_are_refused() -> None:
     other = body.model_copy(update={"blob": facts.blob_of(b"other")})
     with pytest.raises(Replayed):
         study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 1, 99, other)))
-    with pytest.raises(WrongRound):
+    with pytest.raises(TooEarly):
         study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 3, 99, other)))
 
 
@@ -215,7 +215,7 @@ def test_coordinators_numbers_cannot_be_skipped_or_used_twice() -> None:
     with pytest.raises(TooEarly):
         beyond = messages.Message(state.study, "coordinator", "anna", 0, state.received + 2, messages.Round(ask=(), tallies={}))
         owner.handle(study.agreement, state, study.signed(beyond))
-    with pytest.raises(Replayed):
+    with pytest.raises(Forked):
         again = messages.Message(state.study, "coordinator", "anna", 0, 1, messages.Round(ask=(), tallies={}))
         owner.handle(study.agreement, state, study.signed(again))
 

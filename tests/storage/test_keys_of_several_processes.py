@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from blindlabel.envelope import Identity
 from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.agreement_text import to_text
@@ -76,14 +75,12 @@ def test_study_made_anew_is_signed_with_its_new_key_by_every_process(coordinator
     for _ in range(2):
         invitation = coordinators[0].create(to_text(AGREEMENT))[0]
         keys.append(invitation.coordinator_key)
-        path = coordinators[1]._keys(AGREEMENT.hash) / "signing.key"
-        identity = Identity.from_bytes(coordinators[1]._identities.read(path))
-        assert identity.public.signing_key.hex() == invitation.coordinator_key
+        assert coordinators[1]._identity(AGREEMENT.hash).public.signing_key.hex() == invitation.coordinator_key
         with pytest.raises(InputError, match="already"):
             coordinators[1].create(to_text(AGREEMENT))
         coordinators[0].delete(AGREEMENT.hash)
         with pytest.raises(InputError, match="missing"):
-            coordinators[1]._identities.read(path)
+            coordinators[1]._identity(AGREEMENT.hash)
         with pytest.raises(WrongStudy):
             coordinators[1].work(AGREEMENT.hash)
     assert keys[0] != keys[1]

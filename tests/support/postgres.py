@@ -74,15 +74,32 @@ def running(shared: Path) -> Iterator[Server]:
         server = _running_server(shared) or _started(shared)
         user = shared / f"user-{os.getpid()}"
         user.touch()
+        (server.folder / "shared").write_text(str(shared))
     try:
         yield server
     finally:
         with _locked(shared):
             user.unlink()
-            if not any(Path(f"/proc/{path.name.removeprefix('user-')}").exists() for path in shared.glob("user-*")):
-                server.run("pg_ctl", "stop", "-D", str(server.folder / "data"), "-m", "immediate", "-w")
-                shutil.rmtree(server.folder)
+            if not _used(shared):
+                _stop(server)
                 (shared / "server").unlink()
+
+
+def _used(shared: Path) -> bool:
+    return any(Path(f"/proc/{path.name.removeprefix('user-')}").exists() for path in shared.glob("user-*"))
+
+
+def _stop(server: Server) -> None:
+    server.run("pg_ctl", "stop", "-D", str(server.folder / "data"), "-m", "immediate", "-w")
+    shutil.rmtree(server.folder)
+
+
+def _stop_left_over(programs: Path) -> None:
+    """Stop servers of test runs that were killed before they could do it themselves."""
+    for file in Path(tempfile.gettempdir()).glob("bl-postgres-*/shared"):
+        with contextlib.suppress(OSError, AssertionError):  # somebody else's, or stopped by another run at this moment
+            if not _used(Path(file.read_text())):
+                _stop(Server(programs, file.parent))
 
 
 @contextlib.contextmanager
@@ -105,6 +122,7 @@ def _started(shared: Path) -> Server:
     ensured = subprocess.run([str(ENSURE)], check=False, capture_output=True, text=True, timeout=540)
     if ensured.returncode != 0:
         pytest.skip(ensured.stderr.strip())
+    _stop_left_over(Path(ensured.stdout.strip()))
     folder = Path(tempfile.mkdtemp(prefix="bl-postgres-"))  # short: the path of a socket may have some 100 characters
     os.chown(folder, _account().pw_uid, _account().pw_gid)
     server = Server(Path(ensured.stdout.strip()), folder)

@@ -15,6 +15,7 @@ from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, s
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
+    from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
     from blindlabel.storage.workspace import Workspace
 
@@ -39,14 +40,19 @@ def _opened(at: Path) -> Workspace:
 
 @contextmanager
 def _party(
-    workspace: Workspace, via: str, ca: Path | None, workers: int = 1, report: Report | None = None, patience: float = 30.0
+    workspace: Workspace,
+    via: str,
+    ca: Path | None,
+    computing: Computing | None = None,
+    report: Report | None = None,
+    patience: float = 30.0,
 ) -> Iterator[Owner]:
     from blindlabel.parties.connecting import connect
     from blindlabel.parties.owner import Owner
 
     transport = connect(workspace, via, authority=ca, patience=patience)
     with closing(transport):
-        yield Owner(workspace, transport, workers=workers, report=report, passphrase=_passphrase())
+        yield Owner(workspace, transport, computing=computing, report=report, passphrase=_passphrase())
 
 
 @app.command("join")
@@ -188,14 +194,23 @@ def run(
     auto: Annotated[bool, typer.Option("--auto", help="Let the suggestion oracle write all questions.")] = False,
     hand_in: Annotated[bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
+    cluster: Annotated[
+        str, typer.Option("--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port.")
+    ] = "",
+    cluster_may_see_records: Annotated[
+        bool, typer.Option("--cluster-may-see-records", help="Encrypt on the cluster too, whose machines then see your records in clear.")
+    ] = False,
     once: Annotated[bool, typer.Option("--once", help="Do what can be done now and stop.")] = False,
     via: Via = "",
     ca: Authority = None,
 ) -> None:
     """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. May be stopped and started at any time."""
+    from blindlabel.parties.computing import Computing
     from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions
     from blindlabel.parties.running import run as take_turns
 
+    if cluster_may_see_records and not cluster:
+        raise InputError("--cluster-may-see-records says something about a cluster: name one with --cluster.")
     if questions is not None and auto:
         raise InputError("Questions come from --questions or from --auto, not from both.")
     source: QuestionSource | None = FolderQuestions(questions) if questions else SuggestedQuestions() if auto else None
@@ -205,15 +220,17 @@ def run(
     with workspace.alone("owner run"), progress_bar() as bar:
         tasks: dict[str, Any] = {}
 
-        def report(phase: str, share: float) -> None:
+        def report(text: str, share: float) -> None:
+            phase = text.partition(" · ")[0]
             if phase not in tasks:
                 for other in tasks.values():
                     bar.update(other, visible=False)
                 tasks[phase] = bar.add_task(phase, total=1.0)
-            bar.update(tasks[phase], completed=share, visible=share < 1.0)
-            workspace.say(phase, share, phase)
+            bar.update(tasks[phase], completed=share, visible=share < 1.0, description=text)
+            workspace.say(phase, share, text)
 
-        with _party(workspace, via, ca, workers, report) as owner:
+        computing = Computing(workers, cluster, cluster_may_see_records)
+        with _party(workspace, via, ca, computing, report) as owner:
             over = take_turns(owner, source, once=once, tell=say)
     if over:
         say("The study is over. Write the ground truth with `blindlabel owner export`.")

@@ -170,7 +170,7 @@ class Coordinator:
                 return True
 
     def _sign(self, message: Message) -> Signed:
-        identity = Identity.from_bytes(self._identities.read(self._keys(message.study) / "signing.key"))
+        identity = self._identity(message.study)
         return messages.sign(message, lambda data: sign_for(identity, b"", data))
 
     # Work
@@ -284,6 +284,9 @@ class Coordinator:
 
     def _keys(self, study: str) -> Path:
         return self.home / "keys" / study
+
+    def _identity(self, study: str) -> Identity:
+        return Identity.from_bytes(self._identities.read(self._keys(study) / "signing.key"))
 
     def _engine_key(self, study: str, public: Blob) -> Path:
         return self._keys(study) / f"engine-{public.hash}.key"

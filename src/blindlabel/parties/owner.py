@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from blindlabel.engines.interface import EngineError, Progress
-from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Context, PublicIdentity, open_, seal, shared_secret, verification_words
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
+from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
 from blindlabel.protocol import framing, messages, sampling
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import Replayed, TooEarly
+from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import Blob
@@ -33,16 +33,23 @@ class Owner:
     """One owner's side of one study, at work."""
 
     def __init__(
-        self, workspace: Workspace, transport: Transport, *, workers: int = 1, report: Report | None = None, passphrase: str | None = None
+        self,
+        workspace: Workspace,
+        transport: Transport,
+        *,
+        computing: Computing | None = None,
+        report: Report | None = None,
+        passphrase: str | None = None,
     ) -> None:
         self.workspace = workspace
         self.transport = transport
-        self.workers = workers
+        self.computing = computing or Computing()
         self.report = report or (lambda _phase, _share: None)
         self.identity = own_identity(workspace, passphrase)
         self.agreement = workspace.agreement
         self.terms = self.agreement.terms()
-        self.engine = engine_named(self.agreement.encoding.engine)
+        self.engine = engine_at(self.agreement.encoding.engine, self.computing, workspace.folder / "journal")
+        self._handed_over_again = False
 
     def turn(self, wait: float = 0.0) -> bool:
         """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where anything happened."""
@@ -57,14 +64,43 @@ class Owner:
     def send(self) -> bool:
         """Hand over what waits in the outbox, in order."""
         waiting = self.workspace.unsent()
+        if not self._handed_over_again:
+            waiting = self._to_hand_over_again() + waiting
         for number, wire in waiting:
+            message = messages.parse(wire).message
             try:
-                kind = messages.parse(wire).message.kind
-                self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {kind}"))
+                self.transport.deliver(wire, self.workspace.bodies, self._mover(f"send {message.kind}"))
             except TooEarly:
                 return False  # it stays in the outbox; what it needs is on its way
+            except ProtocolError as refusal:
+                if not rules.is_superseded(message, refusal):
+                    raise
             self.workspace.mark_sent(number)
+        self._handed_over_again = True
         return bool(waiting)
+
+    def _to_hand_over_again(self) -> list[tuple[int, bytes]]:
+        """After a start: messages that were handed over and that a coordinator restored from a backup would miss."""
+        state, sent = self.workspace.state(), [(number, wire, messages.parse(wire).message) for number, wire in self.workspace.sent()]
+        forgotten = bool(sent) and self._is_forgotten(state)
+        return [(number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)]
+
+    def _is_forgotten(self, state: rules.State) -> bool:
+        """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked` otherwise."""
+        after = max(0, state.received - 1)
+        if not state.received or self._agrees(state, self.transport.fetch(after, 0.0)):
+            return False
+        after = 0
+        while came := self._agrees(state, self.transport.fetch(after, 0.0)):
+            after += came
+        return True
+
+    def _agrees(self, state: rules.State, wires: list[bytes]) -> int:
+        """How many of these messages are ones that came before."""
+        known = [signed for wire in wires if (signed := messages.parse(wire)).message.sequence <= state.received]
+        for signed in known:
+            rules.handle(self.agreement, state, signed)
+        return len(known)
 
     def fetch(self, wait: float) -> bool:
         """Take in the coordinator's next messages and the bodies that they name."""
@@ -97,7 +133,13 @@ class Owner:
         return lambda done, every: self.report(phase, done / every if every else 1.0)
 
     def _progress(self, phase: str) -> Progress:
-        return lambda _, share: self.report(phase, share)
+        """Reports an engine's progress; where that says more than how far it is (`evaluate: 3 of 9 tiles`), behind a dot."""
+
+        def tell(step: str, share: float) -> None:
+            detail = step.partition(": ")[2]
+            self.report(f"{phase} · {detail}" if detail else phase, share)
+
+        return tell
 
     def _store_sample(self) -> None:
         """Once the sample is drawn: read, prepare and keep the sampled rows."""
@@ -165,7 +207,7 @@ class Owner:
             records = [record.prepared for record in self.workspace.records()]
             public = self._public_key(state)
             phase = f"encrypt {len(records)} records"
-            parcels = self.engine.encrypt(self.terms, public, records, workers=self.workers, progress=self._progress(phase))
+            parcels = self.engine.encrypt(self.terms, public, records, workers=self.computing.workers, progress=self._progress(phase))
             blob = bodies.write(framing.frame(parcels))
             self.workspace.remember("encrypted", blob.model_dump_json())
         chunks = framing.unframe(bodies.read(blob))
@@ -182,7 +224,7 @@ class Owner:
         self.report(phase, 0.0)
         public = self._public_key(state)
         answers = self.engine.evaluate(
-            self.terms, public, parcels, formulas, self._assist, workers=self.workers, progress=self._progress(phase)
+            self.terms, public, parcels, formulas, self._assist, workers=self.computing.workers, progress=self._progress(phase)
         )
         return bodies.write(framing.frame(answers))
 
@@ -196,8 +238,15 @@ class Owner:
     def _assist(self, request: bytes) -> bytes:
         """One assist call: numbered and saved, carried, and the reply checked."""
         blob = blob_of(request)
-        step = self._change_unsent(lambda state: rules.asks_assist(state, blob))
-        wire, reply = self.transport.assist(signed_by(self.identity, step.messages[0]).wire, request)
+        for skip in rules.ASSIST_SKIPS:
+            step = self._change_unsent(lambda state, skip=skip: rules.asks_assist(state, blob, skip))  # type: ignore[misc]
+            try:
+                wire, reply = self.transport.assist(signed_by(self.identity, step.messages[0]).wire, request)
+                break
+            except Replayed:  # an earlier life of this workspace used the number
+                continue
+        else:
+            raise Replayed("The coordinator says that every number of an assist call has been used.")
         named = rules.check_assisted(step.state, messages.parse(wire), step.state.assist_number)
         if blob_of(reply) != named:
             raise Replayed("The body of the coordinator's reply is not the one that its message names.")

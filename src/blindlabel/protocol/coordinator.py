@@ -14,7 +14,9 @@ messages arrive does not matter:
 6. Answers count in the current round only, once for each asker and other owner, with one row for each asked record.
 7. When all answers of a round are read, the round is settled by `labels.settle`; all pairs agreed, the last round, or a spent budget end
    the study; otherwise the next round asks exactly the records that stand on an open pair.
-8. The leakage budget (questions asked, assist calls) is counted here and never exceeded.
+8. An owner's message is taken in only if the coordinator's message that it follows is one of this coordinator's history; otherwise the
+   coordinator has forgotten something (an old backup was restored), and the message waits.
+9. The leakage budget (questions asked, assist calls) is counted here and never exceeded.
 
 What takes long or needs files is not done here but named by `work`: make keys, draw an enriched sample, read answers, settle a round. The
 caller saves the new state together with the messages that follow, and only then lets anything leave.
@@ -65,7 +67,11 @@ def handle(agreement: Agreement, state: State, signed: Signed, draw: sampling.Dr
     handler = _HANDLERS.get(message.kind)
     if handler is None:
         raise WrongSender(f"An owner cannot send a {message.kind} message here.")
+    if message.round and message.kind != "answers":
+        raise WrongRound(f"A {message.kind} message belongs to no round.")
     state, relayed = handler(agreement, state, signed)
+    if message.kind != "join" and message.previous not in state.owners[message.sender].history:
+        raise TooEarly(f"{message.sender} knows a message that this coordinator has not sent (yet). Was an old backup restored?")
     state = state.model_copy(update={"seen": {**state.seen, message.slot: signed.digest}})
     return _follow(agreement, state, draw, relayed)
 
@@ -155,6 +161,8 @@ def _records(_agreement: Agreement, state: State, signed: Signed) -> _Handled:
 def _answers(_agreement: Agreement, state: State, signed: Signed) -> _Handled:
     message, answers = signed.message, signed.message.body
     assert isinstance(answers, messages.Answers)
+    if message.round > state.round:
+        raise TooEarly(f"Answers for round {message.round}, and the study is in round {state.round}.")
     if message.round != state.round or not state.rounds:
         raise WrongRound(f"Answers for round {message.round}, and the study is in round {state.round}.")
     peer_facts(state, message.sender, answers.peer)
@@ -287,8 +295,6 @@ def close(agreement: Agreement, state: State) -> Step:
     """End the study as it is: what agreed so far is the truth, the rest is discarded."""
     if state.ended:
         return Step(state)
-    if not state.samples:
-        return Step(state.model_copy(update={"ended": "closed"}))
     return _end(agreement, Step(state), "closed")
 
 
@@ -364,15 +370,18 @@ def _end(agreement: Agreement, step: Step, reason: Reason) -> Step:
                 tallies=tuple(facts.tallies[key_of(owner, peer)] for facts in settled),
             )
             for peer in agreement.peers(owner)
+            if state.samples
         )
         step = _send(step, owner, state.round, messages.Truth(reason=reason, pairings=results))
     return step
 
 
 def _send(step: Step, receiver: str, round: int, body: messages.Body) -> Step:
-    number = step.state.owners[receiver].sent + 1
-    message = Message(step.state.study, COORDINATOR, receiver, round, number, body)
-    return Step(with_owner(step.state, receiver, sent=number), (*step.messages, message), step.bodies)
+    facts = step.state.owners[receiver]
+    previous = facts.history[-1] if facts.history else ""
+    message = Message(step.state.study, COORDINATOR, receiver, round, facts.sent + 1, body, previous)
+    state = with_owner(step.state, receiver, sent=facts.sent + 1, history=(*facts.history, message.digest))
+    return Step(state, (*step.messages, message), step.bodies)
 
 
 def _open_counts(agreement: Agreement, state: State, labels: Mapping[str, labelling.Labels]) -> dict[str, list[int]]:

@@ -48,7 +48,7 @@ class WrongReceiver(ProtocolError):
 
 
 class WrongRound(ProtocolError):
-    """A message for a round that is over or has not begun."""
+    """A message for a round that is over, or of a kind that belongs to no round."""
 
     code = "round"
 
@@ -66,6 +66,12 @@ class TooEarly(ProtocolError):
     again = True
 
 
+class Forked(ProtocolError):
+    """The coordinator's messages do not continue the ones before: it has forgotten some, as after restoring an old backup."""
+
+    code = "history"
+
+
 class NotFitting(ProtocolError):
     """A message whose content contradicts what is known: wrong counts, unknown owners, keys that differ."""
 
@@ -81,8 +87,8 @@ class OverBudget(ProtocolError):
 ALL: dict[str, type[ProtocolError]] = {
     kind.code: kind
     for kind in (
-        ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound, Replayed, TooEarly, NotFitting,
-        OverBudget,
+        ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound, Replayed, TooEarly, Forked,
+        NotFitting, OverBudget,
     )
 }  # fmt: skip
 """Every error by its code, so that a refusal that came over the wire becomes the same error again."""

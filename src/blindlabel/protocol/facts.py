@@ -30,6 +30,8 @@ class OwnerFacts(Shape):
     records: dict[Name, messages.Records] = Field(default_factory=dict)
     sent: Count = 0
     """Messages to this owner so far."""
+    history: tuple[Hex32, ...] = ()
+    """Their digests, in order."""
     asked: Count = 0
     """Questions of this owner so far, this round's included."""
     assist_calls: Count = 0

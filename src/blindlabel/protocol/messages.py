@@ -5,10 +5,13 @@ before anybody looks at the content:
 
 1. at most `LARGEST` bytes; the first line exactly as above; UTF-8; JSON that is byte for byte its own canonical form, so there is one
    encoding of every message and one digest;
-2. the header names version, study (the agreement's hash), sender, receiver, kind, round and sequence; the body has exactly the fields of
-   its kind, each within its bounds; no floating point anywhere;
+2. the header names version, study (the agreement's hash), sender, receiver, kind, round, sequence and the message before; the body has
+   exactly the fields of its kind, each within its bounds; no floating point anywhere;
 3. large bodies are not in the message: it names them by hash and length (`Blob`);
 4. the signature (Ed25519) covers the JSON line under a fixed prefix. Whose key must hold is the receiver's business (`Signed.check`).
+
+`previous` chains the messages: the coordinator's name its message before this one to the same owner, an owner's name the coordinator's last
+message that it had taken in. So a party that was restored from an old backup and goes on differently is noticed.
 
 A message's `slot` says where there can be only one: kind, round and the other owner it is about. The same message again (same digest) is
 harmless; a different one in the same slot is `Replayed`.
@@ -180,6 +183,7 @@ class _Header(Shape):
     kind: str
     round: Annotated[int, Field(ge=0, le=200)]
     sequence: Annotated[int, Field(ge=1, le=2**40)]
+    previous: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
     body: dict[str, Any]
 
 
@@ -193,6 +197,8 @@ class Message:
     round: int
     sequence: int
     body: Body
+    previous: str = ""
+    """Digest of the coordinator's message before; empty where there was none."""
 
     @property
     def kind(self) -> str:
@@ -210,6 +216,11 @@ class Message:
         """All large bodies that the message names."""
         return list(_blobs(self.body))
 
+    @property
+    def digest(self) -> str:
+        """Names the message's content; a signature is not part of it."""
+        return hashlib.blake2b(self.text(), digest_size=32).hexdigest()
+
     def text(self) -> bytes:
         """The canonical JSON."""
         return canonical(
@@ -221,6 +232,7 @@ class Message:
                 "kind": self.kind,
                 "round": self.round,
                 "sequence": self.sequence,
+                "previous": self.previous,
                 "body": self.body.model_dump(mode="json"),
             }
         )
@@ -237,7 +249,7 @@ class Signed:
     @property
     def digest(self) -> str:
         """Names the message's content; the signature is not part of it."""
-        return hashlib.blake2b(self.message.text(), digest_size=32).hexdigest()
+        return self.message.digest
 
     def check(self, *, study: str, receiver: str, signing_key: str) -> None:
         """The message belongs to this study, is meant for this receiver, and its signature holds under this key."""
@@ -282,7 +294,7 @@ def parse(wire: bytes) -> Signed:
         body = shape.model_validate_json(canonical(header.body))
     except ValidationError as error:
         raise MalformedMessage(f"The {header.kind} message is not of its shape: {_reason(error)}.") from error
-    message = Message(header.study, header.sender, header.receiver, header.round, header.sequence, body)  # type: ignore[arg-type]
+    message = Message(header.study, header.sender, header.receiver, header.round, header.sequence, body, header.previous)  # type: ignore[arg-type]
     if message.text() != text:
         raise MalformedMessage("The message leaves out fields of its kind.")
     return Signed(message, signature, wire)

@@ -1,7 +1,8 @@
 """What an owner knows of a study, what the coordinator's messages add to that, and what it does next. No input, no output, no keys.
 
 1. The coordinator's messages are numbered; they are taken in that order. A number already taken is harmless when it is the same message and
-   `Replayed` when it is another; a number too far ahead is `TooEarly` (the owner fetches again, nothing is lost).
+   `Forked` when it is another; a number too far ahead is `TooEarly` (the owner fetches again, nothing is lost). Each names the one
+   before it, and one that names another is `Forked` too: the coordinator was restored from an old backup and went on differently.
 2. Every message of the coordinator carries its signature, under the key that came with the invitation. A message of another owner comes
    inside a relay and carries that owner's signature, under the key that stands in the keys message.
 3. Nothing is encrypted for another owner before this owner has confirmed, out of band, the verification words of the two envelope keys.
@@ -9,7 +10,10 @@
    the same. A round that asks nothing of this owner is handed in from the start.
 5. Each thing is sent once: records for each other owner, answers for each round and other owner. What has been made is stored before it
    is sent, and sent again as it is after a crash.
-6. Assist calls are numbered without gaps or repeats that the coordinator could confuse; a number is saved as used before the call is made.
+6. Assist calls are numbered upwards; a number is saved as used before the call is made. An owner that was restored from a backup skips the
+   numbers that its earlier life used (`ASSIST_SKIPS`).
+7. After a start, an owner hands over again what the coordinator may have lost by restoring a backup (`matters_still`); what the coordinator
+   has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
 
 `work` names what can be done now, `awaits` says what has to happen first and who has to do it.
 """
@@ -24,7 +28,7 @@ from pydantic import Field
 from blindlabel.errors import InputError
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import MalformedMessage, NotFitting, Replayed, TooEarly, WrongSender
+from blindlabel.protocol.errors import Forked, MalformedMessage, NotFitting, ProtocolError, Replayed, TooEarly, WrongRound, WrongSender
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Shape
@@ -97,6 +101,11 @@ class Step:
     messages: tuple[Message, ...] = ()
 
 
+_FORKED = (
+    "The coordinator's messages do not continue what it sent before. It seems to have been restored from an old backup, and this study "
+    "cannot go on. Ask the coordinator to restore a newer backup, or to begin the study again."
+)
+
 # Messages of the coordinator
 
 
@@ -110,9 +119,11 @@ def handle(agreement: Agreement, state: State, signed: Signed) -> State:
     if message.sequence <= state.received:
         if state.seen.get(number) == signed.digest:
             return state
-        raise Replayed(f"The coordinator's message {number} was another one before.")
+        raise Forked(_FORKED)
     if message.sequence > state.received + 1:
         raise TooEarly(f"The coordinator's message {state.received + 1} is missing before {number}.")
+    if message.previous != latest(state):
+        raise Forked(_FORKED)
     handler = _HANDLERS.get(message.kind)
     if handler is None:
         raise WrongSender(f"The coordinator cannot send a {message.kind} message here.")
@@ -186,6 +197,8 @@ def _again(_agreement: Agreement, state: State, message: Message) -> State:
 def _truth(agreement: Agreement, state: State, message: Message) -> State:
     truth = message.body
     assert isinstance(truth, messages.Truth)
+    if state.sample is None and truth.reason == "closed" and not truth.pairings:
+        return _first(state, "truth", truth)  # the study was ended before anything was sampled
     own = len(state.sample.positions) if state.sample else 0
     for pairing in truth.pairings:
         if pairing.labels.length != own * len(pairing.positions):
@@ -260,12 +273,28 @@ def has_answered(state: State, round: int, peer: str, blob: Blob) -> Step:
     return _send(state, COORDINATOR, round, body)
 
 
-def asks_assist(state: State, blob: Blob) -> Step:
+ASSIST_SKIPS = (1, *(2**power for power in range(24)))
+"""By how much the number of an assist call grows from attempt to attempt, where the coordinator says that it knows the number."""
+
+
+def asks_assist(state: State, blob: Blob, skip: int = 1) -> Step:
     """One more assist call. Its number is used up, whether or not the call succeeds."""
-    state = state.model_copy(update={"assist_number": state.assist_number + 1})
+    state = state.model_copy(update={"assist_number": state.assist_number + skip})
     body = messages.Assist(number=state.assist_number, blob=blob)
-    message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, body)
+    message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, body, latest(state))
     return Step(state, (message,))
+
+
+def matters_still(state: State, message: Message, *, forgotten: bool) -> bool:
+    """Whether a message that was handed over is handed over again after a start, since the coordinator may have been restored meanwhile:
+    everything where it has forgotten own messages (`forgotten`), otherwise what belongs to the current round."""
+    return forgotten or (state.truth is None and message.round in (0, state.round))
+
+
+def is_superseded(message: Message, refusal: ProtocolError) -> bool:
+    """Whether a refused message may be dropped. The coordinator has another in its place: this owner was restored from a backup, and what
+    its earlier life sent counts (a different join is another's). Or its round is over: the study was ended meanwhile."""
+    return message.kind != "join" and isinstance(refusal, (Replayed, WrongRound))
 
 
 def check_assisted(state: State, signed: Signed, number: int) -> Blob:
@@ -329,7 +358,13 @@ def awaits(agreement: Agreement, state: State) -> list[str]:
 
 def _send(state: State, receiver: str, round: int, body: messages.Body) -> Step:
     number = state.sent + 1
-    return Step(state.model_copy(update={"sent": number}), (Message(state.study, state.name, receiver, round, number, body),))
+    message = Message(state.study, state.name, receiver, round, number, body, latest(state))
+    return Step(state.model_copy(update={"sent": number}), (message,))
+
+
+def latest(state: State) -> str:
+    """Digest of the coordinator's last message that was taken in."""
+    return state.seen.get(str(state.received), "")
 
 
 def _with_round(state: State, round: int, **changes: Any) -> State:

@@ -258,7 +258,8 @@ class CoordinatorStore:
         now, known = self.database.now(), tables.study.c
         with self.database.write() as connection:
             holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
-            free = [known.worker == worker, known.worker_until < now]
+            lapsed = sa.or_(known.worker_until < now, known.worker_until > now + seconds)  # beyond: the clock was set back meanwhile
+            free = [known.worker == worker, lapsed]
             if holder is not None and _is_dead(holder, worker):
                 free.append(known.worker == holder)
             taken = tables.study.update().where(known.study == study, sa.or_(*free)).values(worker=worker, worker_until=now + seconds)

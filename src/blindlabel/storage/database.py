@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.storage import journal
 from blindlabel.storage.upgrading import History, upgrade
 
 _CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
@@ -35,6 +36,7 @@ class Database:
             address = f"sqlite:///{address}"
         self.engine = _engine(address)
         weakref.finalize(self, self.engine.dispose)  # a database that nobody holds any more gives back its connections by itself
+        self.clock: Callable[[], float] | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
             sa.event.listen(self.engine, "connect", _set_up_sqlite)
@@ -49,6 +51,8 @@ class Database:
         """A transaction that may write: all of it is kept, or nothing."""
         with self.failing_with_a_sentence(), self.engine.begin() as connection:
             yield connection
+            journal.reached("before commit")
+        journal.reached("after commit")
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -71,7 +75,9 @@ class Database:
             raise OutsideError("The database is busy: no connection became free in time.") from error
 
     def now(self) -> sa.ColumnElement[float]:
-        """The time in seconds by the database's clock, the same for all processes on all machines."""
+        """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where one is set."""
+        if self.clock is not None:
+            return sa.literal(self.clock(), sa.Float)
         if self.is_sqlite:
             return sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Float)
         return sa.literal_column("extract(epoch from clock_timestamp())::float8", sa.Float)

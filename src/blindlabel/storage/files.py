@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from blindlabel.errors import OutsideError
 from blindlabel.protocol.shape import Blob
+from blindlabel.storage import journal
 
 PIECE = 1 << 20
 """Bytes that are held in memory at once."""
@@ -38,8 +39,9 @@ class WrongOffset(OutsideError):
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made for this user alone where it was not there."""
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """The folder, made for this user alone where it was not there, and so are those above it that were not there."""
+    for above in reversed([path, *path.parents]):
+        above.mkdir(exist_ok=True, mode=0o700)
     return path
 
 
@@ -54,17 +56,29 @@ def sync_folder(path: Path) -> None:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """The whole content under this name, or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # mkstemp makes files 0600
+    with failing_with_a_sentence(path.parent):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # mkstemp makes files 0600
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            journal.reached("before rename")
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+        journal.reached("after rename")
+
+
+@contextmanager
+def failing_with_a_sentence(where: Path) -> Iterator[None]:
+    """A full disk, a lost share or missing rights become a sentence."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+        yield
+    except OSError as error:
+        raise OutsideError(f"{where} cannot be written: {error.strerror or type(error).__name__}.") from error
 
 
 class Bodies:
@@ -85,21 +99,24 @@ class Bodies:
     def write(self, pieces: Iterable[bytes]) -> Blob:
         """Store a body; its name follows from its content."""
         digest, length = hashlib.blake2b(digest_size=32), 0
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for piece in pieces:
-                    digest.update(piece)
-                    length += len(piece)
-                    file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-            blob = Blob(hash=digest.hexdigest(), length=length)
-            Path(name).replace(self.path(blob))
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        sync_folder(self.folder)
+        with failing_with_a_sentence(self.folder):
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    for piece in pieces:
+                        digest.update(piece)
+                        length += len(piece)
+                        file.write(piece)
+                    file.flush()
+                    os.fsync(file.fileno())
+                blob = Blob(hash=digest.hexdigest(), length=length)
+                journal.reached("before rename")
+                Path(name).replace(self.path(blob))
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            sync_folder(self.folder)
+        journal.reached("after rename")
         return blob
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
@@ -146,7 +163,7 @@ class Bodies:
         """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused."""
         if not self._in_part(blob) and self.has(blob):
             return _continued(offset, blob.length)
-        with _locked(self._part(blob)) as file:
+        with failing_with_a_sentence(self.folder), _locked(self._part(blob)) as file:
             if not self._in_part(blob) and self.has(blob):  # another process completed it a moment ago, and this part is a new one
                 self._part(blob).unlink()
                 return _continued(offset, blob.length)
@@ -156,6 +173,7 @@ class Bodies:
                     raise BodyDamaged("The body is longer than announced.")
                 file.write(piece)
                 here += len(piece)
+            journal.reached("after a part of a body")
             if here == blob.length:
                 file.flush()
                 os.fsync(file.fileno())
@@ -170,6 +188,7 @@ class Bodies:
         if found != blob.hash:
             part.unlink()
             raise BodyDamaged("The body is not the one that was announced: its hash differs. Send it again.")
+        journal.reached("before rename")
         self._keep(part, blob)
 
     def _keep(self, part: Path, blob: Blob) -> None:

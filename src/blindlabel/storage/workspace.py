@@ -219,6 +219,12 @@ class Workspace:
         with self.database.read() as connection:
             return [(row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))]
 
+    def sent(self) -> list[tuple[int, bytes]]:
+        """Messages that have been handed over, in order."""
+        query = sa.select(tables.outbox.c.sequence, tables.outbox.c.wire).where(tables.outbox.c.sent.is_(True))
+        with self.database.read() as connection:
+            return [(row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))]
+
     def mark_sent(self, sequence: int) -> None:
         """The coordinator has this message."""
         with self.database.write() as connection:
@@ -366,10 +372,10 @@ class Workspace:
     def labels(self) -> dict[str, labelling.Labels]:
         """After the end: for each other owner the labels, with this owner's sampled records as rows and the other's as columns."""
         state = self.state()
-        if state.truth is None or state.sample is None:
+        if state.truth is None:
             raise InputError("The study is not over yet.")
-        found = {}
-        own = len(state.sample.positions)
+        found: dict[str, labelling.Labels] = {}
+        own = len(state.sample.positions) if state.sample else 0
         for pairing in state.truth.pairings:
             first = self.name < pairing.peer
             rows, columns = (own, len(pairing.positions)) if first else (len(pairing.positions), own)

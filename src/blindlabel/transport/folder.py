@@ -2,30 +2,39 @@
 HTTP.
 
     <folder>/<first 16 of the study's hash>/
-        from-<owner>/<number>.message        an owner's message; <number>.assist for an assist call with its body
-        to-<owner>/<number>.message          the coordinator's; <number>.assisted for the reply to an assist call
-        to-<owner>/refused-<number>.txt      why the coordinator refused an owner's message
-        bodies/<hash>                        large bodies, whoever made them
+        from-<owner>/<number>-<digest>.message   an owner's message; .assist for an assist call with its body
+        to-<owner>/<number>.message              the coordinator's; <number>-<digest>.assisted for the reply to an assist call
+        to-<owner>/refused-<file>-<hash>.txt     why the coordinator refused a file with this content: code, then a sentence
+        bodies/<hash>                            large bodies, whoever made them
 
 Files appear whole (written under another name and renamed) and are never changed, so copying the folder at any moment is safe, and
-copying it twice does no harm. Nothing is deleted here; `blindlabel owner delete` and `coordinator delete` say what is left to remove by
-hand.
+copying it twice does no harm. A file that was damaged on its way is refused by its content, so the next, good copy is taken in. Nothing is
+deleted here; `blindlabel owner delete` and `coordinator delete` say what is left to remove by hand.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import secrets
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol import messages
-from blindlabel.protocol.errors import ProtocolError, TooEarly, WrongSender, WrongStudy
+from blindlabel.protocol import errors, messages
+from blindlabel.protocol.errors import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.framing import pack_with_body, unpack_with_body
+from blindlabel.protocol.messages import Message
+from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
-from blindlabel.storage.files import Bodies, BodyDamaged, write_atomically
+from blindlabel.storage.coordinator_store import StudyRow
+from blindlabel.storage.files import Bodies, BodyDamaged, failing_with_a_sentence, write_atomically
 from blindlabel.transport.interface import Moved, Unreachable
+
+log = logging.getLogger("blindlabel.folder")
 
 LARGEST_ASSIST = 256 * 2**20
 _POLL = 0.1
@@ -51,7 +60,7 @@ class FolderTransport:
             self._place.put_body(blob, bodies)
             if moved:
                 moved(blob.length, blob.length)
-        _put(self._place.from_owner(self._owner) / f"{message.sequence:06d}.message", wire)
+        _put(self._place.from_owner(self._owner) / f"{_stem(message)}.message", wire)
 
     def fetch(self, after: int, wait: float) -> list[bytes]:
         """The coordinator's messages with numbers above `after`, without a gap."""
@@ -74,20 +83,35 @@ class FolderTransport:
 
     def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
         """Put an assist call into the folder and wait until the reply is there, however long the way is."""
-        number = messages.parse(wire).message.sequence
-        _put(self._place.from_owner(self._owner) / f"{number:06d}.assist", pack_with_body(wire, body))
-        reply = self._place.to_owner(self._owner) / f"{number:06d}.assisted"
+        stem = _stem(messages.parse(wire).message)
+        _put(self._place.from_owner(self._owner) / f"{stem}.assist", pack_with_body(wire, body))
+        reply = self._place.to_owner(self._owner) / f"{stem}.assisted"
         began = time.monotonic()
         while not reply.exists():
-            self._check_refusals()
+            self._check_refusals(f"{stem}.assist")
             if self._assist_patience is not None and time.monotonic() - began > self._assist_patience:
                 raise Unreachable("The coordinator has not replied to an assist call yet.")
             time.sleep(_POLL)
         return unpack_with_body(_read(reply, LARGEST_ASSIST))
 
-    def _check_refusals(self) -> None:
+    def _check_refusals(self, call: str = "") -> None:
+        """Raise what the coordinator refused: messages, and this assist call. Nothing that was only damaged on its way, or that the owner
+        may drop."""
         for path in sorted(self._place.to_owner(self._owner).glob("refused-*.txt")):
-            raise OutsideError(f"The coordinator refused message {path.stem.removeprefix('refused-')}: {path.read_text('utf-8').strip()}")
+            name, _, content_hash = path.stem.removeprefix("refused-").rpartition("-")
+            file = self._place.from_owner(self._owner) / name
+            if not name.endswith(".message") and name != call:
+                continue
+            if not file.exists() or _hash_of(content := _read(file, LARGEST_ASSIST)) != content_hash:
+                continue
+            code, _, sentence = path.read_text("utf-8").strip().partition("\n")
+            refusal = errors.ALL.get(code, ProtocolError)(f"The coordinator refused message {name}: {sentence}")
+            try:
+                droppable = name != call and is_superseded(messages.parse(content).message, refusal)
+            except ProtocolError:
+                droppable = False
+            if not droppable:
+                raise refusal
 
 
 class FolderServer:
@@ -98,71 +122,74 @@ class FolderServer:
             raise InputError(f"There is no folder {folder}.")
         self._coordinator = coordinator
         self._folder = folder
-        self._known: set[tuple[str, str, str]] = set()
-        """Files that need not be read again."""
+        self._known: set[tuple[Path, int, int]] = set()
+        """Files that need not be read again: path, size and time of change."""
 
     def turn(self) -> bool:
         """Everything that can be done now, for all studies; True where anything happened."""
         happened = False
         for row in self._coordinator.store.studies():
-            place = _Place(self._folder, row.study)
-            if place.root.is_dir():
-                happened |= self._take_in(row.study, place)
-                happened |= self._coordinator.work(row.study)
-                happened |= self._put_out(row.study, place)
-            elif not row.ended:
-                happened |= self._coordinator.work(row.study)
+            try:
+                happened |= self._turn_of(row)
+            except (InputError, OutsideError) as error:  # one study's failure must not stop the others; it is tried again
+                log.error("study %s: %s", row.study[:12], error)
         return happened
+
+    def _turn_of(self, row: StudyRow) -> bool:
+        place = _Place(self._folder, row.study)
+        if not place.root.is_dir():
+            return not row.ended and self._coordinator.work(row.study)
+        happened = self._take_in(row.study, place)
+        happened |= self._coordinator.work(row.study)
+        return self._put_out(row.study, place) or happened
 
     def _take_in(self, study: str, place: _Place) -> bool:
         happened = False
         for owner in self._coordinator.agreement(study).owners:
             for path in sorted(place.from_owner(owner).glob("*.message")):
-                if not self._done(study, place, owner, path):
-                    happened |= self._take_message(study, place, owner, path)
+                happened |= self._take(path, partial(self._message, study, place, owner), place, owner)
             for path in sorted(place.from_owner(owner).glob("*.assist")):
-                if not (place.to_owner(owner) / f"{path.stem}.assisted").exists() and not _refusal(place, owner, path).exists():
-                    happened |= self._take_assist(study, place, owner, path)
+                if not (place.to_owner(owner) / f"{path.stem}.assisted").exists():
+                    happened |= self._take(path, partial(self._assist, study, place, owner, path), place, owner)
         return happened
 
-    def _done(self, study: str, place: _Place, owner: str, path: Path) -> bool:
-        """Whether the coordinator has this message already, or has refused it."""
-        key = (study, owner, path.name)
-        if key in self._known:
-            return True
-        if _refusal(place, owner, path).exists():
-            self._known.add(key)
-            return True
-        return False
-
-    def _take_message(self, study: str, place: _Place, owner: str, path: Path) -> bool:
-        try:
-            wire = _read(path, messages.LARGEST)
-            message = messages.parse(wire).message
-            if message.sender != owner:
-                raise WrongSender("The message lies in another owner's folder.")
-            bodies = self._coordinator.store.bodies(study)
-            if not all(place.get_body(blob, bodies) for blob in message.blobs):
-                return False
-            new = self._coordinator.receive(wire)
-        except TooEarly:
+    def _take(self, path: Path, handle: Callable[[bytes], bool | None], place: _Place, owner: str) -> bool:
+        """Take in a file, unless that was done or refused before. None of `handle`: not now, look again later."""
+        key = _version(path)
+        if key is None or key in self._known:
             return False
-        except (ProtocolError, BodyDamaged) as error:
-            _put(_refusal(place, owner, path), f"{error}\n".encode())
-            return True
-        self._known.add((study, owner, path.name))
-        return new
-
-    def _take_assist(self, study: str, place: _Place, owner: str, path: Path) -> bool:
+        most = messages.LARGEST if path.suffix == ".message" else LARGEST_ASSIST
         try:
-            wire, body = unpack_with_body(_read(path, LARGEST_ASSIST))
-            message = messages.parse(wire).message
-            if message.sender != owner or message.study != study:
-                raise WrongStudy("The assist call belongs to another owner or study.")
-            reply = self._coordinator.assist(wire, body)
+            content = _read(path, most) if key[1] <= most else b""
+            refusal = place.to_owner(owner) / f"refused-{path.name}-{_hash_of(content)}.txt"
+            if refusal.exists():
+                self._known.add(key)
+                return False
+            if key[1] > most:
+                raise MalformedMessage("The file is larger than a message can be.")
+            happened = handle(content)
+        except (TooEarly, Unreachable, BodyDamaged):
+            return False  # a body that was damaged on its way may come again
         except ProtocolError as error:
-            _put(_refusal(place, owner, path), f"{error}\n".encode())
-            return True
+            _put(refusal, f"{error.code}\n{error}\n".encode())
+            happened = True
+        if happened is None:
+            return False
+        self._known.add(key)
+        return happened
+
+    def _message(self, study: str, place: _Place, owner: str, wire: bytes) -> bool | None:
+        message = messages.parse(wire).message
+        _check_place(message, study, owner)
+        bodies = self._coordinator.store.bodies(study)
+        if not all(place.get_body(blob, bodies) for blob in message.blobs):
+            return None
+        return self._coordinator.receive(wire)
+
+    def _assist(self, study: str, place: _Place, owner: str, path: Path, content: bytes) -> bool:
+        wire, body = unpack_with_body(content)
+        _check_place(messages.parse(wire).message, study, owner)
+        reply = self._coordinator.assist(wire, body)
         _put(place.to_owner(owner) / f"{path.stem}.assisted", pack_with_body(*reply))
         return True
 
@@ -195,11 +222,12 @@ class _Place:
         path = self.root / "bodies" / blob.hash
         if path.exists() and path.stat().st_size == blob.length:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".new-{secrets.token_hex(8)}-{blob.hash}")  # two processes may put the same body at once
-        with part.open("wb") as file:
-            file.writelines(bodies.read(blob))
-        part.replace(path)
+        with failing_with_a_sentence(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_name(f".new-{secrets.token_hex(8)}-{blob.hash}")  # two processes may put the same body at once
+            with part.open("wb") as file:
+                file.writelines(bodies.read(blob))
+            part.replace(path)
 
     def get_body(self, blob: Blob, bodies: Bodies) -> bool:
         """Copy a body in; False where it is not there (yet, or not whole)."""
@@ -222,8 +250,28 @@ def _named_bodies(wire: bytes) -> list[Blob]:
     return message.blobs
 
 
-def _refusal(place: _Place, owner: str, path: Path) -> Path:
-    return place.to_owner(owner) / f"refused-{path.stem}.txt"
+def _stem(message: Message) -> str:
+    """A file's name without its ending; the digest tells apart what an owner sent before and after it was restored from a backup."""
+    return f"{message.sequence:06d}-{message.digest[:8]}"
+
+
+def _check_place(message: Message, study: str, owner: str) -> None:
+    if message.study != study:
+        raise WrongStudy("The message lies in another study's folder.")
+    if message.sender != owner:
+        raise WrongSender("The message lies in another owner's folder.")
+
+
+def _version(path: Path) -> tuple[Path, int, int] | None:
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return path, known.st_size, known.st_mtime_ns
+
+
+def _hash_of(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def _put(path: Path, content: bytes) -> None:

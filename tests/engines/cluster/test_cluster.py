@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from blindlabel.engines.cluster import ClusterEngine
-from blindlabel.engines.interface import Keys, Terms
+from blindlabel.engines.cluster import ClusterEngine, connecting
+from blindlabel.engines.interface import EngineUnavailable, Keys, Terms
 from blindlabel.engines.packed import PackedEngine
+from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import read_question
-from blindlabel.language.formula import Formula, evaluate
+from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
+from support.packed_rounds import ENGINE, in_clear
 
 distributed = pytest.importorskip("distributed")
 
@@ -34,7 +36,6 @@ TERMS = Terms(
 )
 ALONE = replace(TERMS, counting=False, negation=False)
 RECORDS = [Record.of({"name": text}) for text in ("anna berg", "bert ahorn", "carla birke", "")]
-ENGINE = PackedEngine()
 
 
 def questions(terms: Terms, count: int) -> list[Formula]:
@@ -47,10 +48,6 @@ def questions(terms: Terms, count: int) -> list[Formula]:
         assert formula is not None
         made.append(formula)
     return made
-
-
-def wanted(asked: list[Formula]) -> np.ndarray:
-    return np.array([[evaluate(question, record) for record in RECORDS] for question in asked])
 
 
 @pytest.fixture(scope="module")
@@ -72,23 +69,67 @@ def worker_processes(address: str) -> list[int]:
         return list(client.run(os.getpid).values())
 
 
+class Assist:
+    """The coordinator's end; can kill a process or fail on a call."""
+
+    def __init__(self, terms: Terms, keys: Keys, *, kills: int | None = None, fails: bool = False) -> None:
+        self.terms, self.keys, self.kills, self.fails = terms, keys, kills, fails
+        self.calls = 0
+
+    def __call__(self, request: bytes) -> bytes:
+        self.calls += 1
+        if self.fails:
+            raise OutsideError("The coordinator cannot be reached.")
+        if self.kills is not None and self.calls == 2:
+            os.kill(self.kills, signal.SIGKILL)
+        return ENGINE.assist(self.terms, self.keys.secret, request)
+
+
 def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, keys: Keys, tmp_path: Path) -> None:
-    terms = TERMS
-    asked = questions(terms, 36)  # five tiles
-    victims = worker_processes(address)
-    calls = 0
-
-    def assist(request: bytes) -> bytes:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            os.kill(victims[0], signal.SIGKILL)
-        return ENGINE.assist(terms, keys.secret, request)
-
+    asked = questions(TERMS, 28)  # four tiles
+    assist = Assist(TERMS, keys, kills=worker_processes(address)[0])
     told: list[str] = []
-    parcels = list(ENGINE.encrypt(terms, keys.public, RECORDS))
+    parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
     engine = ClusterEngine(address, journal=tmp_path / "journal")
-    answers = list(engine.evaluate(terms, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase)))
-    assert (ENGINE.decrypt(terms, keys.secret, answers, len(asked), len(RECORDS)) == wanted(asked)).all()
-    assert told[-1] == "evaluate: 5 of 5 tiles"
+    answers = list(engine.evaluate(TERMS, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase)))
+    assert (ENGINE.decrypt(TERMS, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
+    assert told[-1] == "evaluate: 4 of 4 tiles"
     assert any("left" in phase for phase in told)
+    assert assist.calls > ENGINE.assist_calls(TERMS, len(asked), len(RECORDS))  # the killed worker's tile was begun again
+    # What the journal has is not made again: no cluster is needed for it, nor the assist.
+    alone = PackedEngine(journal=tmp_path / "journal")
+    elsewhere = alone.evaluate(TERMS, keys.public, parcels, asked, Assist(TERMS, keys, fails=True))
+    assert sorted(elsewhere) == sorted(answers)
+
+
+def test_a_failing_assist_ends_the_evaluation_with_its_own_error(address: str, keys: Keys) -> None:
+    parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
+    evaluation = ClusterEngine(address).evaluate(TERMS, keys.public, parcels, questions(TERMS, 2), Assist(TERMS, keys, fails=True))
+    with pytest.raises(OutsideError, match="cannot be reached"):
+        list(evaluation)
+
+
+def test_records_may_be_encrypted_on_the_cluster_where_the_owner_says_so(address: str) -> None:
+    keys = ENGINE.make_keys(ALONE)
+    engine, asked = ClusterEngine(address, may_see_records=True), questions(ALONE, 20)
+    parcels = list(engine.encrypt(ALONE, keys.public, RECORDS))
+    answers = list(engine.evaluate(ALONE, keys.public, parcels, asked, Assist(ALONE, keys, fails=True)))
+    assert (engine.decrypt(ALONE, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
+
+
+def test_records_in_clear_do_not_leave_this_process_otherwise(keys: Keys) -> None:
+    nowhere = ClusterEngine("tcp://127.0.0.1:1")
+    assert list(nowhere.encrypt(TERMS, keys.public, RECORDS))
+
+
+def test_wrong_addresses_and_absent_clusters_are_sentences(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ("remote", "local:0", "http://127.0.0.1:1"):
+        with pytest.raises(InputError, match="cluster"):
+            ClusterEngine(wrong)
+    monkeypatch.setattr(connecting, "_PATIENCE", 0.2)
+    parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
+    with pytest.raises(OutsideError, match="No Dask scheduler answers"):
+        list(ClusterEngine("tcp://127.0.0.1:1").evaluate(TERMS, keys.public, parcels, questions(TERMS, 1), Assist(TERMS, keys)))
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EngineUnavailable, match="pip install"):
+        ClusterEngine("local:2")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import alone, modular, noise, wide
+from blindlabel.engines.packed import PackedEngine, alone, modular, noise, wide
 from blindlabel.engines.packed.clauses import compile_question
 from blindlabel.engines.packed.encrypting import encrypt_batch, read_batches
 from blindlabel.engines.packed.material import open_public, open_secret, setting_of
@@ -62,7 +62,7 @@ def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> 
     assert (made.astype(object) == (left.astype(object) @ right.astype(object)) % prime).all()
 
 
-@pytest.mark.parametrize("records", [128, 4096])
+@pytest.mark.parametrize("records", [512, 4096])
 def test_answers_are_those_of_the_interpreter(records: int) -> None:
     terms = replace(TERMS, records=records)
     assert setting_of(terms).chosen.wide
@@ -97,7 +97,7 @@ def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     asked = ASKED * 12
 
     def evaluate(questions: list[Formula]) -> Iterator[bytes]:
-        return ENGINE.evaluate(TERMS, keys.public, parcels, questions, lambda _: b"", journal=folder)
+        return PackedEngine(journal=folder).evaluate(TERMS, keys.public, parcels, questions, lambda _: b"")
 
     stopped = evaluate(asked)
     first = [next(stopped), next(stopped)]

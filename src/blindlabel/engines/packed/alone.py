@@ -63,11 +63,11 @@ def wide_forms(public: Public, batch: wide.Opened, plans: Sequence[Sequence[Clau
     setting, count = public.setting, form_count(public.setting)
     ring, layout = setting.ring, setting.layout
     made = [weights_of(setting, group, index, layout.stride) for group in plans for index in range(count)]
-    totals = wide.products(ring, layout, batch, np.stack([weights for weights, _ in made]), public.galois)
+    totals = wide.products(public.encryptor, layout, batch, np.stack([weights for weights, _ in made]), public.galois)
     result = []
     for index, (total, (_, constants)) in enumerate(zip(totals, made)):
         added = ring.slots(wide.in_slots(layout, np.tile(constants, (layout.block, 1))))
-        whole = ring.add_plain(public.encryptor.zero() if total is None else total, added)
+        whole = ring.add_plain(total, added)
         result.append(wide.masked(ring, whole) if carries_mask(setting, index % count) else whole)
     return [result[start : start + count] for start in range(0, len(result), count)]
 

@@ -23,6 +23,10 @@ class PackedEngine:
 
     name = "packed"
 
+    def __init__(self, journal: Path | None = None) -> None:
+        self.journal = journal
+        """A folder for finished answers, so that a stopped evaluation goes on where it was."""
+
     def refuse(self, terms: Terms, question: Formula) -> str | None:
         """Why this question cannot be answered under these terms; None where it can."""
         try:
@@ -59,13 +63,12 @@ class PackedEngine:
         *,
         workers: int = 1,
         progress: Progress | None = None,
-        journal: Path | None = None,
     ) -> Iterator[bytes]:
-        """All questions over all records: parcels of encrypted answers, ready to leave. What is finished in the `journal` folder is not
-        made again.
+        """All questions over all records: parcels of encrypted answers, ready to leave. What is finished in the journal is not made
+        again.
         """
         opened = material.open_public(terms, public)
-        kept = Journal(journal, terms, opened.study, questions) if journal is not None else None
+        kept = Journal(self.journal, terms, opened.study, questions) if self.journal is not None else None
         tell = progress or _quiet
         if workers > 1:
             return several.evaluate(opened, public, parcels, questions, assist, workers=workers, progress=tell, journal=kept)

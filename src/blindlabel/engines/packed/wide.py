@@ -26,7 +26,7 @@ from blindlabel.engines.packed import arithmetic, modular
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.layout import RecordLayout
 from blindlabel.engines.packed.raw import WordForm
-from blindlabel.engines.packed.seal import Cipher, Ring
+from blindlabel.engines.packed.seal import Cipher, Encryptor, Ring
 
 
 def rotations(ring: Ring, layout: RecordLayout) -> list[int]:
@@ -58,25 +58,22 @@ class Opened:
 
     form: WordForm
     words: Words
-    spare: Cipher
-    """Some ciphertext in NTT form, to spend time on where there is nothing to add."""
 
 
 def opened(ring: Ring, items: Sequence[bytes]) -> Opened:
     """The ciphertexts of a batch, checked and transformed."""
-    spare = ring.to_ntt(ring.load_cipher(items[0]))
-    form = WordForm(ring, spare)
+    form = WordForm(ring, ring.to_ntt(ring.load_cipher(items[0])))
     words = np.empty((len(items), 2, ring.parameters.data_primes, ring.degree), dtype=np.uint64)
     for index, item in enumerate(items):
         words[index] = form.words(ring.to_ntt(ring.load_cipher(item)))
-    return Opened(form, words, spare)
+    return Opened(form, words)
 
 
-def products(ring: Ring, layout: RecordLayout, batch: Opened, weights: Words, keys: Any) -> list[Cipher | None]:
+def products(encryptor: Encryptor, layout: RecordLayout, batch: Opened, weights: Words, keys: Any) -> list[Cipher]:
     """weights[matrix, question, feature] times the features of all records, one ciphertext a matrix: question q of record j in slot (j, q)
-    of `in_slots`. None where a matrix is zero.
+    of `in_slots`.
     """
-    matrices, period = weights.shape[0], layout.stride // 2
+    ring, matrices, period = encryptor.ring, weights.shape[0], layout.stride // 2
     padded = np.zeros((matrices, layout.stride, layout.chunks * layout.stride), dtype=np.uint64)
     padded[:, :, : weights.shape[2]] = weights
     diagonals = _diagonals(layout, padded.reshape(matrices, layout.stride, layout.chunks, layout.stride))
@@ -85,15 +82,10 @@ def products(ring: Ring, layout: RecordLayout, batch: Opened, weights: Words, ke
     results = []
     for index in range(matrices):
         rows = words[index * count : (index + 1) * count]
-        same = _horner(ring, batch, rows[: 2 * period - 1], keys)
-        other = _horner(ring, batch, rows[2 * period - 1 :], keys)
-        total = same
-        if other is not None:
-            swapped = ring.automorphism(other, ring.swap, keys)
-            total = swapped if same is None else ring.add(same, swapped)
-        if total is not None and period > 1:
-            total = ring.automorphism(total, ring.rotation(1 - period), keys)
-        results.append(total)
+        same = _horner(encryptor, batch, rows[: 2 * period - 1], keys)
+        other = _horner(encryptor, batch, rows[2 * period - 1 :], keys)
+        total = ring.add(same, ring.automorphism(other, ring.swap, keys))
+        results.append(ring.automorphism(total, ring.rotation(1 - period), keys) if period > 1 else total)
     return results
 
 
@@ -135,16 +127,15 @@ def _multiply(ring: Ring, layout: RecordLayout, batch: Opened, diagonals: Words)
     return result
 
 
-def _horner(ring: Ring, batch: Opened, rows: Words, keys: Any) -> Cipher | None:
-    """Σ_k rotate^k(row k), from the last row down."""
-    total: Cipher | None = None
-    for words in rows[::-1]:
-        if total is not None:
+def _horner(encryptor: Encryptor, batch: Opened, rows: Words, keys: Any) -> Cipher:
+    """Σ_k rotate^k(row k), from the last row down. Begins with a fresh zero, so that questions without weights cost what others do."""
+    ring, total = encryptor.ring, encryptor.zero()
+    for index, words in enumerate(rows[::-1]):
+        if index:
             total = ring.automorphism(total, ring.rotation(1), keys)
         idle = not words.any()  # SEAL refuses ciphertexts of zeros only; the time is spent all the same
-        more = ring.from_ntt(batch.spare if idle else batch.form.cipher(words))
-        if not idle:
-            total = more if total is None else ring.add(total, more)
+        added = ring.add(total, ring.from_ntt(batch.form.cipher(batch.words[0] if idle else words)))
+        total = total if idle else added
     return total
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import log2
 
 import numpy as np
@@ -28,6 +28,11 @@ EMPHASIS = 2.0
 """A needle that no sibling has counts up to 1 + this times as much."""
 NEIGHBOURS = 16
 """Best scores of other own rows that are kept for setting thresholds."""
+ALIKE = 0.3
+"""A row with this share of the weights, and less than `SAME_THING`, is so alike that its model number tells it apart."""
+MOST_EXCLUDED = 4
+EXCLUSION = 0.3
+"""What finding the model number of such a row costs, as a share of the total."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,18 @@ class Count:
     asked: tuple[Asked, ...]
     neighbours: tuple[int, ...]
     """The best scores of other own rows, highest first."""
+    excluded: tuple[Needle, ...] = ()
+    """Model numbers of own rows that are much alike, none of which the other record should have."""
 
     @property
     def total(self) -> int:
         """The score of the record itself."""
         return sum(one.weight for one in self.asked)
+
+    @property
+    def penalty(self) -> int:
+        """What an excluded needle costs."""
+        return round(EXCLUSION * self.total) if self.excluded else 0
 
 
 def weigh(needles: Mapping[Needle, tuple[str, ...]], whole: str, background: Background, most_weight: int, most_needles: int) -> Count:
@@ -103,3 +115,30 @@ def _whole_numbers(worth: Mapping[Needle, float], most: int) -> dict[Needle, int
         weights[largest] -= 1
     kept = {needle: weight for needle, weight in weights.items() if weight > 0}
     return kept or {next(iter(worth)): 1}
+
+
+def with_exclusions(
+    count: Count, whole: str, background: Background, needles_of_row: Callable[[Mapping[str, str]], Iterable[Needle]], most: int
+) -> Count:
+    """The count with the model numbers (letters and digits together) of the own rows that are most alike, at most so many."""
+    scores = np.zeros(len(background), dtype=np.int64)
+    for one in count.asked:
+        scores += one.weight * background.presence(one.needle)
+    scores *= background.others(whole)
+    excluded: list[Needle] = []
+    for row in np.argsort(-scores, kind="stable")[:NEIGHBOURS]:
+        if len(excluded) >= min(most, MOST_EXCLUDED) or scores[row] < ALIKE * count.total:
+            break
+        if scores[row] >= SAME_THING * count.total:
+            continue
+        codes = [needle for needle in needles_of_row(background.rows[row]) if _is_code(needle) and needle.text not in whole]
+        if codes:
+            rarest = min(codes, key=lambda needle: (int(np.count_nonzero(background.presence(needle))), needle.text))
+            if rarest not in excluded:
+                excluded.append(rarest)
+    return replace(count, excluded=tuple(excluded))
+
+
+def _is_code(needle: Needle) -> bool:
+    has_digit = any(character.isdigit() for character in needle.text)
+    return needle.function == "is_in" and has_digit and any(character.isalpha() for character in needle.text)

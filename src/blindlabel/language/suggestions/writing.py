@@ -17,14 +17,18 @@ NOTHING_TO_ASK = "There is nothing in this record that could be asked, so it say
 CASELESS = frozenset({"sounds_like", "is_empty"})
 
 
-def question_of(asked: Sequence[Asked], threshold: int, *, lowered: bool, counting: bool) -> str:
+def question_of(count: Count, threshold: int, *, lowered: bool, counting: bool) -> str:
     """The question: yes from this score on. Without counting, the weightiest needles that together reach it must all be there."""
+    asked = count.asked
     if not asked:
         return NOTHING
     fold = "" if lowered or all(one.needle.function in CASELESS for one in asked) else "$r = lower($r)\n"
     if counting and len(asked) > 1:
         parts = [(f"{one.weight}*" if one.weight > 1 else "") + call(one.needle) for one in asked]
-        return f"{fold}ret {_joined(parts, '+', f' >= {threshold}')}\n"
+        if count.excluded:
+            either = " | ".join(map(call, count.excluded))
+            parts.append(f"{count.penalty}*!({either})" if len(count.excluded) > 1 else f"{count.penalty}*!{either}")
+        return f"{fold}ret {_joined(parts, '+', f' >= {threshold + count.penalty}')}\n"
     needed = asked if counting else _reaching(asked, threshold)
     return f"{fold}ret {_joined([call(one.needle) for one in needed], '&', '')}\n"
 
@@ -50,7 +54,12 @@ def why(count: Count, threshold: int, round: int, rows: int) -> str:
         reason = "no other own row has any of it"
     else:
         reason = f"the nearest other own row has {best}"
-    return f"The rarest of its words count most: {named}{others}; {enough}, {reason}."
+    apart = f"; {_listed([needle.text for needle in count.excluded])} would speak for a similar own row" if count.excluded else ""
+    return f"The rarest of its words count most: {named}{others}; {enough}, {reason}{apart}."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
 def _rarity(having: int, rows: int) -> str:

@@ -1,0 +1,34 @@
+"""Journal points: the moments just before and just after something becomes durable. A process that dies does so between two of them.
+
+Storage code calls `reached` there. Nothing listens in a real study; simulations listen, so as to stop a party at every one of these points
+(`listening`). Listeners belong to the thread that set them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Listener = Callable[[str], None]
+"""Called with what happens there, for instance `before commit`; what it raises comes out of the storage call."""
+
+_listeners = threading.local()
+
+
+def reached(what: str) -> None:
+    """The code is at a journal point."""
+    listener: Listener | None = getattr(_listeners, "current", None)
+    if listener is not None:
+        listener(what)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Hear of every journal point of this thread."""
+    before = getattr(_listeners, "current", None)
+    _listeners.current = listener
+    try:
+        yield
+    finally:
+        _listeners.current = before

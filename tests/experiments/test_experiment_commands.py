@@ -1,0 +1,85 @@
+"""`blindlabel suggest` and `blindlabel experiment …` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blindlabel.records.generator import Size, generate, write
+
+
+def blindlabel(*arguments: object, code: int = 0) -> tuple[str, str]:
+    command = [sys.executable, "-m", "blindlabel.cli.main", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("data")
+    write(generate("products", Size(120, 60), 2), place / "products")
+    return place
+
+
+def test_suggest_prints_questions_that_check_accepts(folder: Path, tmp_path: Path) -> None:
+    table = folder / "products" / "a.csv"
+    document: dict[str, Any] = json.loads(blindlabel("suggest", table, "--attributes", "name,brand", "--json")[0])
+    assert len(document["suggestions"]) == 120
+    assert document["attributes"] == ["name", "brand"]
+    one = document["suggestions"][0]
+    question = tmp_path / "question.txt"
+    question.write_text(one["question"])
+    blindlabel("check", question, "--attributes", "name,brand")
+    shown, _ = blindlabel("suggest", table, "--attributes", "name,brand", "--id", one["id"])
+    assert one["why"] in shown and one["question"].strip() in shown
+    assert one["id"] not in one["question"]
+
+
+def test_suggest_says_what_is_wrong_in_a_sentence(folder: Path) -> None:
+    table = folder / "products" / "a.csv"
+    assert "no column" in blindlabel("suggest", table, "--attributes", "colour", code=1)[1]
+    assert "empty name" in blindlabel("suggest", table, "--attributes", "name,", code=1)[1]
+    assert "no row with the id" in blindlabel("suggest", table, "--id", "nobody", code=1)[1]
+
+
+def test_quality_prints_one_document_of_the_agreed_shape(folder: Path, tmp_path: Path) -> None:
+    out, _ = blindlabel("experiment", "quality", "--data", folder, "--samples", 1, "--json", "--results", tmp_path, "--no-plots")
+    document = json.loads(out)
+    keys = {"precision", "recall", "f", "recall_strict", "f_strict", "agreement", "records_to_ask"}
+    figures = document["datasets"]["products"]
+    assert len(figures["rounds"]) == 3
+    assert all(set(one) == keys for one in [*figures["rounds"], figures["final"]])
+    assert json.loads((tmp_path / "quality.json").read_text()) == document
+
+
+def test_all_writes_the_report_with_tables_commands_and_figures(folder: Path, tmp_path: Path) -> None:
+    blindlabel("experiment", "all", "--data", folder, "--samples", 1, "--no-costs", "--results", tmp_path)
+    report = (tmp_path / "report.md").read_text()
+    page = (tmp_path / "report.html").read_text()
+    for name in ("quality", "oracles", "tokens", "missing"):
+        assert f"blindlabel experiment {name} --data" in report and f"blindlabel experiment {name} --data" in page
+        assert (tmp_path / f"{name}.json").exists()
+        assert (tmp_path / f"{name}.png").stat().st_size > 1000
+        assert (tmp_path / f"{name}.svg").read_text().startswith("<?xml")
+    assert "simulated" in report
+
+
+def test_data_lists_the_known_sets_and_others_with_checksums(folder: Path) -> None:
+    document = json.loads(blindlabel("experiment", "data", "--data", folder, "--json")[0])
+    rows = {row["name"]: row for row in document["datasets"]}
+    assert list(rows) == ["abt-buy", "amazon-google", "dblp-scholar", "dblp-acm", "febrl", "products"]
+    assert not rows["abt-buy"]["found"] and rows["abt-buy"]["files"]["a"]["expected"]
+    assert rows["products"]["found"] and len(rows["products"]["files"]["a"]["sha256"]) == 64
+    assert "matches.csv" in document["how_to_place"]
+
+
+def test_a_missing_folder_or_set_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+    assert "There is no folder" in blindlabel("experiment", "quality", "--data", tmp_path / "none", code=1)[1]
+    assert "There is no set x" in blindlabel("experiment", "quality", "--data", folder, "--dataset", "x", code=1)[1]
+    assert "There is no engine" in blindlabel("experiment", "quality", "--data", folder, "--engine", "magic", code=1)[1]

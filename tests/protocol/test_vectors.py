@@ -1,0 +1,183 @@
+"""The vectors in tests/vectors against the parser, the rules and both transports; and that they are what the script makes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from blindlabel.engines.plain import PlainEngine
+from blindlabel.envelope.identity import new_identity
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.invitation import Invitation
+from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.owner import Owner
+from blindlabel.protocol import coordinator as rules
+from blindlabel.protocol import messages, owner
+from blindlabel.protocol.errors import ALL, MalformedMessage, ProtocolError, TooEarly
+from blindlabel.protocol.facts import State
+from blindlabel.simulation import vectors
+from blindlabel.simulation.vectors import COORDINATOR, join_of, key_of, token_of, wire_of
+from blindlabel.storage.secret_files import write_secret
+from blindlabel.transport.folder import FolderServer, FolderTransport
+from blindlabel.transport.server import ServerLimits, create_app
+
+FOLDER = Path(__file__).parent.parent / "vectors"
+AT_COORDINATOR: dict[str, Any] = json.loads((FOLDER / "to-coordinator.json").read_text("utf-8"))
+AT_OWNER: dict[str, Any] = json.loads((FOLDER / "to-owner.json").read_text("utf-8"))
+AGREEMENT = vectors.the_agreement()
+
+
+def faulty(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [entry for entry in document["vectors"] if entry["error"]]
+
+
+def test_vectors_are_many_distinct_and_what_the_script_makes() -> None:
+    entries = AT_COORDINATOR["vectors"] + AT_OWNER["vectors"]
+    assert len(entries) >= 150
+    assert len({wire_of(entry) for entry in AT_COORDINATOR["vectors"]}) == len(AT_COORDINATOR["vectors"])
+    assert {entry["error"] for entry in entries} - {None} <= set(ALL)
+    made = vectors.documents()
+    assert made["to-coordinator"] == AT_COORDINATOR and made["to-owner"] == AT_OWNER
+
+
+@pytest.mark.parametrize("document", [AT_COORDINATOR, AT_OWNER], ids=["to-coordinator", "to-owner"])
+def test_parser_refuses_what_the_bytes_alone_show(document: dict[str, Any]) -> None:
+    for entry in document["vectors"]:
+        if entry["stage"] == "parse":
+            with pytest.raises(ProtocolError) as caught:
+                messages.parse(wire_of(entry))
+            assert caught.value.code == entry["error"], entry["name"]
+        else:
+            assert messages.parse(wire_of(entry)).wire == wire_of(entry), entry["name"]
+
+
+def test_message_larger_than_allowed_is_refused() -> None:
+    with pytest.raises(MalformedMessage):
+        messages.parse(b"blindlabel-message/1 " + b"A" * messages.LARGEST)
+
+
+def coordinator_state() -> State:
+    agreement, state = vectors.founded()
+    state = rules.keys_made(agreement, state, vectors.blob()).state
+    for wire in AT_COORDINATOR["before"]:
+        state = rules.handle(agreement, state, messages.parse(wire.encode())).state
+    return state
+
+
+def test_coordinators_rules_give_the_expected_error() -> None:
+    state = coordinator_state()
+    for entry in AT_COORDINATOR["vectors"]:
+        try:
+            rules.handle(AGREEMENT, state, messages.parse(wire_of(entry)))
+            code = None
+        except ProtocolError as error:
+            code = error.code
+        assert code == entry["error"], entry["name"]
+
+
+def owner_state() -> owner.State:
+    state = owner.State(study=AGREEMENT.hash, name="anna", coordinator_key=bytes(key_of(COORDINATOR).verify_key).hex())
+    state = owner.joins(state, join_of(AGREEMENT, "anna")).state
+    for wire in AT_OWNER["before"]:
+        state = owner.handle(AGREEMENT, state, messages.parse(wire.encode()))
+    return state
+
+
+def test_owners_rules_give_the_expected_error() -> None:
+    state = owner_state()
+    for entry in AT_OWNER["vectors"]:
+        try:
+            owner.handle(AGREEMENT, state, messages.parse(wire_of(entry)))
+            code = None
+        except ProtocolError as error:
+            code = error.code
+        assert code == entry["error"], entry["name"]
+
+
+def real_coordinator(home: Path) -> Coordinator:
+    """A coordinator in the state of the vectors."""
+    coordinator = Coordinator(home)
+    agreement, state = vectors.founded()
+    write_secret(home / "keys" / agreement.hash / "signing.key", new_identity().to_bytes())
+    coordinator.store.create(agreement.name, AT_COORDINATOR["agreement"], state)
+    blob = coordinator.store.bodies(agreement.hash).write([vectors.BODY])
+    secret = PlainEngine().make_keys(agreement.terms()).secret
+    write_secret(coordinator._engine_key(agreement.hash, blob), secret)
+    coordinator._apply(agreement.hash, lambda agreement, state: rules.keys_made(agreement, state, blob))
+    for wire in AT_COORDINATOR["before"]:
+        assert coordinator.receive(wire.encode())
+    return coordinator
+
+
+def test_vectors_over_http(tmp_path: Path) -> None:
+    coordinator = real_coordinator(tmp_path)
+    limits = ServerLimits(requests_per_second=10_000, joins_per_second=10_000)
+
+    async def post_all() -> None:
+        transport = httpx.ASGITransport(create_app(coordinator, limits))
+        headers = {"Authorization": f"Bearer {token_of('anna')}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://coordinator", headers=headers) as client:
+            before = coordinator.load(AGREEMENT.hash)
+            for entry in faulty(AT_COORDINATOR):
+                response = await client.post("/v1/messages", content=wire_of(entry))
+                allowed = {entry["error"], "sender"} if entry["stage"] == "check" else {entry["error"]}
+                assert response.status_code >= 400 and response.json()["error"] in allowed, entry["name"]
+            assert coordinator.load(AGREEMENT.hash) == before, "a faulty message changed something"
+            for entry in AT_COORDINATOR["vectors"]:
+                if entry["error"] is None:
+                    response = await client.post("/v1/messages", content=wire_of(entry))
+                    assert response.status_code == 200, entry["name"]
+
+    asyncio.run(post_all())
+
+
+def test_vectors_over_the_folder(tmp_path: Path) -> None:
+    coordinator = real_coordinator(tmp_path / "coordinator")
+    shared = tmp_path / "shared"
+    inbox, outbox = (shared / AGREEMENT.hash[:16] / f"{way}-anna" for way in ("from", "to"))
+    inbox.mkdir(parents=True)
+    before = coordinator.load(AGREEMENT.hash)
+    for number, entry in enumerate(faulty(AT_COORDINATOR)):
+        (inbox / f"{number:06d}-00000000.message").write_bytes(wire_of(entry))
+    server = FolderServer(coordinator, shared)
+    server.turn()
+    assert coordinator.load(AGREEMENT.hash) == before, "a faulty message changed something"
+    for number, entry in enumerate(faulty(AT_COORDINATOR)):
+        refusals = list(outbox.glob(f"refused-{number:06d}-*.txt"))
+        if entry["error"] == TooEarly.code:
+            assert not refusals, entry["name"]
+        else:
+            assert len(refusals) == 1 and refusals[0].read_text("utf-8").split("\n")[0] in (entry["error"], "sender"), entry["name"]
+    for number, entry in enumerate(AT_COORDINATOR["vectors"], start=1000):
+        if entry["error"] is None:
+            (inbox / f"{number:06d}-00000000.message").write_bytes(wire_of(entry))
+    server.turn()
+    assert not list(outbox.glob("refused-001*.txt"))
+    state = coordinator.load(AGREEMENT.hash).state
+    assert state.owners["anna"].records
+    assert any(slot.startswith("unusable") for slot in state.seen), "the answers came, and were no answers"
+
+
+def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> None:
+    table = tmp_path / "anna.csv"
+    table.write_text("name\na\nb\nc\nd\ne\n", encoding="utf-8")
+    key = bytes(key_of(COORDINATOR).verify_key).hex()
+    workspace = join(tmp_path / "anna", Invitation("anna", "00" * 32, key, "", AT_OWNER["agreement"]), TableOptions(table))
+    workspace.change(lambda _: owner.Step(owner_state()))
+    workspace.bodies.write([vectors.BODY])
+    shared = tmp_path / "shared"
+    inbox = shared / AGREEMENT.hash[:16] / "to-anna"
+    inbox.mkdir(parents=True)
+    party = Owner(workspace, FolderTransport(shared, AGREEMENT.hash, "anna"))
+    before = workspace.state()
+    for entry in faulty(AT_OWNER):
+        (inbox / "000004.message").write_bytes(wire_of(entry))
+        with pytest.raises(ProtocolError) as caught:
+            party.fetch(0)
+        assert caught.value.code == entry["error"], entry["name"]
+        assert workspace.state() == before

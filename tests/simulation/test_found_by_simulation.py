@@ -1,0 +1,174 @@
+"""What simulation and load found, each kept by name so that it does not come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blindlabel.errors import OutsideError
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.owner import Owner
+from blindlabel.protocol import messages, owner
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.errors import Forked, WrongRound
+from blindlabel.protocol.messages import Message
+from blindlabel.simulation.real_parties import Backup
+from blindlabel.simulation.schedule import Plan, Study, run
+from blindlabel.storage.files import Bodies
+from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
+
+
+@pytest.mark.parametrize("seed", [2, 9, 37, 45, 50, 69, 84, 1787, 1790, 2426])
+def test_seeds_that_once_failed(seed: int) -> None:
+    assert run(seed).violations == ()
+
+
+def quiet(seed: int, owners: int = 2, until: int = 1) -> Study:
+    """A study without faults that has reached a round."""
+    study = Study(Plan(seed, {}, owners=owners))
+    while study.coordinator.disk.state.round < until:
+        for name in study.owners:
+            study.act(name)
+        study.work()
+    return study
+
+
+def test_coordinator_restored_to_before_the_sample_does_not_go_on_with_another_sample() -> None:
+    """It would draw new rows, and owners that keep the old ones would get labels at the wrong rows."""
+    for seed in range(8):
+        study = Study(Plan(seed, {}, owners=2))
+        while not study.coordinator.disk.state.samples:
+            study.coordinator.disk.back_up()
+            study.owners["anna"].turn(), study.owners["berta"].turn(), study.work()
+        study.owners["anna"].turn(), study.owners["berta"].turn()
+        study.coordinator.disk.restore()
+        study.weather.counts["backup of coordinator"] += 1
+        assert study.calm()
+        same = all(study.owners[name].disk.state.sample.positions == study.coordinator.disk.state.samples[name] for name in study.owners)  # type: ignore[union-attr]
+        assert study.forked or same
+
+
+def test_second_join_in_another_round_is_refused() -> None:
+    """Its slot was another, so an owner could change its table's size and keys after joining."""
+    study = quiet(5)
+    join = next(messages.parse(wire).message for wire in study.network.carried if messages.parse(wire).message.kind == "join")
+    again = Message(join.study, join.sender, join.receiver, 3, 9, join.body, join.previous)
+    with pytest.raises(WrongRound):
+        study.coordinator.receive(messages.sign(again, study.network.signers[join.sender]).wire)
+
+
+def test_round_that_asks_nothing_of_an_owner_needs_nobody_there(tmp_path: Path) -> None:
+    """With three owners one can be through while the others are not; it had no question to hand in and the study waited for it."""
+    state = owner.State(study="0" * 64, name="anna", coordinator_key="0" * 64, sample=messages.Sample(positions=(0,), others={"berta": 1}))
+    agreement = small_agreement()
+    message = Message("0" * 64, "coordinator", "anna", 1, 1, messages.Round(ask=(), tallies={}))
+    assert owner._HANDLERS["round"](agreement, state, message).rounds[0].handed_in
+
+
+def test_study_closed_before_the_sample_is_over_for_its_owners() -> None:
+    study = Study(Plan(1, {}, owners=2))
+    study.owners["anna"].turn(), study.owners["berta"].turn(), study.work()
+    study.coordinator.close()
+    study.owners["anna"].turn(), study.owners["berta"].turn()
+    assert all(one.is_over() for one in study.owners.values())
+
+
+def test_owner_with_answers_under_way_hears_that_the_study_was_closed() -> None:
+    study = quiet(3)
+    anna = study.owners["anna"]
+    while not anna.work() or not any(messages.parse(wire).message.kind == "answers" for _, wire in anna.disk.contents.messages):
+        study.owners["berta"].turn(), study.work(), anna.fetch(), anna.send()
+    study.coordinator.close()
+    anna.turn()
+    assert anna.is_over()
+
+
+def test_clock_set_back_does_not_hold_a_studys_work(tmp_path: Path) -> None:
+    """A process died while the clock was a year ahead."""
+    coordinator = Coordinator(tmp_path)
+    agreement = small_agreement()
+    coordinator.create(to_text(agreement))
+    now = 1_000_000.0
+    coordinator.store.database.clock = lambda: now + 365 * 86_400
+    assert coordinator.store.claim(agreement.hash, "1:other:elsewhere", 120)
+    coordinator.store.database.clock = lambda: now
+    assert coordinator.work(agreement.hash)
+
+
+def test_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = Bodies(tmp_path / "bodies")
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OutsideError, match="No space left"):
+        bodies.write([b"x"])
+
+
+def started(folder: Path) -> tuple[Coordinator, FolderServer, list[Owner], Path]:
+    agreement = small_agreement()
+    coordinator = Coordinator(folder / "coordinator")
+    workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder))
+    shared = folder / "shared"
+    shared.mkdir()
+    owners = [Owner(workspace, FolderTransport(shared, agreement.hash, workspace.name)) for workspace in workspaces]
+    return coordinator, FolderServer(coordinator, shared), owners, shared
+
+
+def test_owner_restored_from_a_backup_is_heard_over_the_folder(tmp_path: Path) -> None:
+    """Its messages had the numbers, and so the file names, of its earlier life, and were not written."""
+    coordinator, server, owners, _ = started(tmp_path)
+    for one in owners:
+        one.send()
+    server.turn()
+    for one in owners:
+        one.fetch(0)
+    folder = owners[0].workspace.folder
+    owners[0].workspace.database.close()
+    backup = Backup(folder)
+    backup.make()
+    confirm_all(owners)
+    owners[0].send()
+    owners[0].workspace.database.close()
+    backup.restore()
+    reopened = Owner(type(owners[0].workspace).open(folder), owners[0].transport)
+    reopened.workspace.change(lambda state: owner.Step(state.model_copy(update={"sent": state.sent})))
+    confirm_all([reopened, owners[1]])
+    reopened.send()
+    owners[1].send()
+    server.turn()
+    assert coordinator.load(owners[1].agreement.hash).state.samples
+    reopened.fetch(0)
+
+
+def test_file_damaged_on_its_way_is_taken_in_when_it_comes_again(tmp_path: Path) -> None:
+    coordinator, server, owners, shared = started(tmp_path)
+    owners[0].send()
+    path = next(shared.glob("*/from-anna/*.message"))
+    good = path.read_bytes()
+    path.write_bytes(good[:-20] + b"x" * 20)
+    server.turn()
+    path.write_bytes(good)
+    owners[0].fetch(0)  # the refusal of the damaged copy is not the owner's business
+    server.turn()
+    assert coordinator.load(owners[0].agreement.hash).state.owners["anna"].join
+
+
+def test_huge_file_in_the_folder_stops_nobody(tmp_path: Path) -> None:
+    coordinator, server, owners, shared = started(tmp_path)
+    for one in owners:
+        one.send()
+    with next(shared.glob("*/from-anna/*.message")).with_name("000099-00000000.message").open("wb") as file:
+        file.truncate(messages.LARGEST + 1)
+    server.turn()
+    assert all(known.join for known in coordinator.load(owners[0].agreement.hash).state.owners.values())
+
+
+def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() -> None:
+    study = quiet(4)
+    anna = study.owners["anna"].disk.state
+    sign = study.coordinator._sign
+    other = Message(anna.study, "coordinator", "anna", 0, anna.received, messages.Keys(peers=(), public_key=anna.keys.public_key))  # type: ignore[union-attr]
+    follower = Message(anna.study, "coordinator", "anna", 2, anna.received + 1, messages.Round(ask=(), tallies={}), "f" * 64)
+    for message in (other, follower):
+        with pytest.raises(Forked):
+            owner.handle(study.plan.agreement, anna, messages.parse(messages.sign(message, sign).wire))

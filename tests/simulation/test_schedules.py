@@ -1,0 +1,92 @@
+"""A few hundred of the schedules that `make simulate` plays by the thousand. The judge is tested too: it finds what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blindlabel.protocol import coordinator, owner
+from blindlabel.protocol import labels as labelling
+from blindlabel.simulation import campaign, reference
+from blindlabel.simulation.faults import KINDS
+from blindlabel.simulation.real_schedule import run_real
+from blindlabel.simulation.schedule import run
+
+
+@pytest.mark.parametrize("first", range(0, 160, 40))
+def test_schedules_keep_all_promises(first: int) -> None:
+    tally = campaign.Tally()
+    campaign.core(range(first, first + 40), tally)
+    assert tally.failed == []
+    assert tally.schedules["core"] == 40 and sum(tally.faults.values()) > 100
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"clock jump"}))
+def test_each_kind_of_fault_alone_keeps_all_promises(kind: str) -> None:
+    tally = campaign.Tally()
+    for seed in range(700, 703):
+        tally.add("core", run(seed, rates={kind: 0.15}))
+    assert tally.failed == []
+    assert tally.faults[kind], f"{kind} never happened"
+
+
+def test_crash_at_any_journal_point_keeps_all_promises() -> None:
+    tally = campaign.Tally()
+    campaign.crash_everywhere(3, tally, owners=2, step=2)
+    assert tally.failed == []
+    assert tally.faults["crash"] == tally.schedules["crash at every point"] > 40
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_schedules_with_real_parties_keep_all_promises(tmp_path: Path, seed: int) -> None:
+    assert run_real(seed, tmp_path, owners=2).violations == ()
+
+
+def test_clock_that_jumps_while_parties_crash_stops_nothing(tmp_path: Path) -> None:
+    verdict = run_real(11, tmp_path, rates={"clock jump": 0.4, "crash": 0.02}, owners=2)
+    assert verdict.violations == () and verdict.faults["clock jump"]
+
+
+def test_same_seed_gives_the_same_schedule() -> None:
+    assert run(42) == run(42)
+
+
+def violations(seeds: range) -> set[str]:
+    return {violation for seed in seeds for violation in run(seed, rates={}).violations}
+
+
+def test_judge_finds_labels_that_change_after_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = labelling.settle
+
+    def fickle(labels: labelling.Labels, *rest: Any) -> Any:
+        after, tally = honest(labels, *rest)
+        return np.where(labels != 0, labels ^ 1, after).astype(np.uint8), tally
+
+    monkeypatch.setattr(labelling, "settle", fickle)
+    assert any("labels" in violation for violation in violations(range(3)))
+
+
+def test_judge_finds_a_study_that_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest: Callable[..., list[owner.Work]] = owner.work
+    monkeypatch.setattr(owner, "work", lambda agreement, state: [todo for todo in honest(agreement, state) if todo.kind != "evaluate"])
+    assert any("stuck" in violation for violation in violations(range(2)))
+
+
+def test_judge_finds_accepted_forgeries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "check", lambda _state, _signed: None)
+    found = {violation for seed in range(6) for violation in run(seed, rates={"wrong key": 0.5}).violations}
+    assert any("was accepted" in violation for violation in found)
+
+
+def test_clear_protocol_by_hand() -> None:
+    """Two rows each, two rounds: one pair agrees at once, one later, the rest by the last round or never."""
+    a, b, x, y = ("anna", 0), ("anna", 1), ("berta", 0), ("berta", 1)
+    yes = {(a, x, 1), (x, a, 1), (b, x, 1), (b, y, 2), (y, b, 2), (y, b, 1), (b, x, 2)}
+    played = reference.play({"anna": [0, 1], "berta": [0, 1]}, lambda one, other, number: (one, other, number) in yes, 2, 99)
+    assert played.labels == {(a, x): (True, 1), (a, y): (False, 1), (b, y): (True, 2)}
+    assert played.asked == [{a, b, x, y}, {b, x, y}]
+    assert played.reason == "rounds"
