@@ -89,6 +89,10 @@ def test_error_is_shown_at_its_place_and_kept_as_draft(desk: Desk, context: Brow
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Kept as a draft")).to_be_visible()
     assert desk.task(1) == ('# 🦉\nret is_inn("smith", $r)', None)
+    page.keyboard.press("Alt+n")
+    expect(page.locator(".question-error")).to_have_count(0)
+    page.keyboard.press("Alt+p")
+    expect(page.locator(".question-error")).to_have_text("is_inn")
     page.locator(".question-error").hover()
     expect(page.locator(".question-tooltip")).to_contain_text("is_inn")
 

@@ -155,7 +155,7 @@ export default {
     },
     // Called from Python
 
-    load(key, text, words, fixed) {
+    load(key, text, words, fixed, list) {
       this.flush();
       this.fixed = fixed;
       this.words = words;
@@ -165,6 +165,7 @@ export default {
       const unsaved = fixed ? null : sessionStorage.getItem(STORE + key);
       this.view.setState(this.fresh(unsaved ?? text));
       if (unsaved !== null && unsaved !== text) this.changed();
+      else this.show(this.version, list);
     },
     replace(text) {
       this.view.dispatch({
