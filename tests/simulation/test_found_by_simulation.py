@@ -172,3 +172,39 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
     for message in (other, follower):
         with pytest.raises(Forked):
             owner.handle(study.plan.agreement, anna, messages.parse(messages.sign(message, sign).wire))
+
+
+def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: Path) -> None:
+    """A folder that cannot be written ended the turn for all studies that came after."""
+    coordinator, server, owners, shared = started(tmp_path)
+    broken = small_agreement().model_copy(update={"name": "broken"})
+    coordinator.create(to_text(broken))
+    (shared / broken.hash[:16]).mkdir()
+    in_the_way = tmp_path / "coordinator" / "bodies" / broken.hash
+    in_the_way.parent.mkdir(exist_ok=True)
+    in_the_way.write_bytes(b"no folder")
+    with pytest.raises(OutsideError):
+        coordinator.work(broken.hash)
+    for one in owners:
+        one.send()
+    server.turn()
+    for one in owners:
+        assert one.fetch(0), "the good study went on"
+
+
+def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
+    """Every call was refused as old until the numbers had been used up one by one."""
+    study = quiet(6)
+    anna = study.owners["anna"]
+    while not any(messages.parse(wire).message.kind == "records" for _, wire in study.owners["berta"].disk.contents.messages):
+        study.owners["berta"].turn()
+    anna.fetch()
+    for _ in range(40):
+        anna._assist()
+    used = study.coordinator.disk.state.owners["anna"].assist_number
+    state = anna.disk.state
+    anna.disk.commit(state.model_copy(update={"assist_number": 0}))
+    before = study.coordinator.disk.state.owners["anna"].assist_calls
+    anna._assist()
+    after = study.coordinator.disk.state.owners["anna"]
+    assert used >= 40 and after.assist_number > used and after.assist_calls == before + 1, "one call counts once"
