@@ -51,6 +51,7 @@ fuzz: $(STAMP)
 audit: $(STAMP)
 	@$(BIN)/python scripts/audit
 
+# Pictures of the web app: two into docs/images, all states into a folder to look at.
 screenshots: $(STAMP)
 	@scripts/ensure-chromium >/dev/null
 	@$(BIN)/python scripts/screenshots

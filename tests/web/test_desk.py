@@ -68,7 +68,7 @@ def test_restore_undoes_any_change(workspace: Workspace) -> None:
 def test_next_unwritten_goes_round_and_ends(workspace: Workspace) -> None:
     desk = Desk(workspace)
     assert [desk.next_unwritten(None), desk.next_unwritten(3), desk.next_unwritten(7)] == [0, 4, 0]
-    desk.save_many({record: "ret true" for record in range(7)}, "person")
+    desk.save_many(dict.fromkeys(range(7), "ret true"), "person")
     assert desk.next_unwritten(3) == 7
     assert desk.next_unwritten(7) is None, "the record itself is not the next one"
     assert (desk.neighbour(0, -1), desk.neighbour(0, 1), desk.neighbour(7, 1)) == (None, 1, None)
@@ -81,7 +81,7 @@ def test_rows_are_searched_filtered_and_sorted(workspace: Workspace) -> None:
     assert [row.record for row in desk.rows(search=own.id)] == [5]
     assert [row.record for row in desk.rows(search=f"{own.row['surname'].upper()} {own.id}")] == [5]
     assert [row.record for row in desk.rows(shown="saved")] == [2]
-    assert [row.record for row in desk.rows(sort="state", descending=True)][0] == 2
+    assert desk.rows(sort="state", descending=True)[0].record == 2
     ids = [row.id for row in desk.rows(sort="id")]
     assert ids == sorted(ids)
 
@@ -183,9 +183,9 @@ def test_unreadable_files_are_refused_with_a_sentence() -> None:
 
 def test_suggestions_can_be_used_as_they_are(workspace: Workspace) -> None:
     background = Background(workspace)
-    assert not background.ready
+    ready = [background.ready]
     background.warm_up()
-    assert background.ready
+    assert [*ready, background.ready] == [False, True]
     for own, task in zip(workspace.records(), workspace.tasks()):
         suggested = background.suggest(own, task)
         checked = workspace.check(suggested.question)

@@ -98,9 +98,14 @@ def _in_browser(workspace: Path, repeats: int) -> dict[str, float] | None:
     try:
         assert app.stdout is not None
         link = app.stdout.readline().strip()
-        with sync_playwright() as playwright, contextlib.closing(
-            playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"])
-        ) as browser:
+        with (
+            sync_playwright() as playwright,
+            contextlib.closing(
+                playwright.chromium.launch(
+                    executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+                )
+            ) as browser,
+        ):
             page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
             return _seen(page, link, repeats)
     finally:
@@ -121,7 +126,7 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
     opened, checked, saved = [], [], []
     for place in range(repeats):
         opened.append(page.evaluate("() => measured('h2', () => act('next'))"))
-        checked.append(page.evaluate("n => measured('.cost', () => type(n % 2 ? ' & is_in(\"x\", $r)' : 'ret is_in(\"y\", $r)'))", 0))
+        checked.append(page.evaluate("""() => measured('.cost', () => type('ret is_in("y", $r)'))"""))
         page.wait_for_timeout(200)
         saved.append(page.evaluate("() => measured('h2', () => act('save-next'))"))
         page.wait_for_timeout(50 if place else 300)
@@ -132,7 +137,11 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
 
 _WATCH = """() => {
   window.act = (name) => {
-    const key = { next: { key: "n", code: "KeyN", keyCode: 78, altKey: true }, "save-next": { key: "Enter", code: "Enter", keyCode: 13, ctrlKey: true } }[name];
+    const keys = {
+      next: { key: "n", code: "KeyN", keyCode: 78, altKey: true },
+      "save-next": { key: "Enter", code: "Enter", keyCode: 13, ctrlKey: true },
+    };
+    const key = keys[name];
     document.querySelector(".cm-content").dispatchEvent(new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true }));
   };
   window.type = (text) => {

@@ -23,7 +23,9 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")] = 1,
     keep: Annotated[Path | None, typer.Option("--keep", help="Folder to keep all files of all parties in.")] = None,
-    web: Annotated[bool, typer.Option("--web", help="Click through it instead: every party's pages in the browser, half annotated.")] = False,
+    web: Annotated[
+        bool, typer.Option("--web", help="Click through it instead: every party's pages in the browser, half annotated.")
+    ] = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="With --web: only print the links.")] = False,
     json: JsonFlag = False,
 ) -> None:

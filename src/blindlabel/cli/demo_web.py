@@ -27,7 +27,7 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
     with contextlib.ExitStack() as stack:
         folder = keep.resolve() if keep else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
         port = free_port()
-        say("Making two tables and a study …")
+        say("Making two tables, keys and encrypted records …")
         made = prepared_for_web(folder, records=records, engine=engine, rounds=rounds, seed=seed, address=f"http://{HOST}:{port}")
         links = []
         home = folder / "coordinator"

@@ -8,9 +8,12 @@ character (`ß`, `İ`, the Kelvin sign, titlecase digraphs) is left alone by bot
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1)
 def _pairs() -> tuple[dict[int, int], dict[int, int]]:
+    """Capital to small, and small to capital. Made when first needed: plain ASCII text never needs it."""
     down: dict[int, int] = {}
     up: dict[int, int] = {}
     for code in range(sys.maxunicode + 1):
@@ -22,24 +25,25 @@ def _pairs() -> tuple[dict[int, int], dict[int, int]]:
     return down, up
 
 
-_DOWN, _UP = _pairs()
-
-
 def lower(text: str) -> str:
     """The text with every paired capital letter replaced by its small letter."""
-    return text.lower() if text.isascii() else text.translate(_DOWN)
+    return text.lower() if text.isascii() else text.translate(_pairs()[0])
 
 
 def upper(text: str) -> str:
     """The text with every paired small letter replaced by its capital letter."""
-    return text.upper() if text.isascii() else text.translate(_UP)
+    return text.upper() if text.isascii() else text.translate(_pairs()[1])
 
 
 def has_paired_lower(text: str) -> bool:
     """Whether `upper` would change the text."""
-    return any(ord(character) in _UP for character in text)
+    if text.isascii():
+        return text != text.upper()
+    return any(ord(character) in _pairs()[1] for character in text)
 
 
 def has_paired_upper(text: str) -> bool:
     """Whether `lower` would change the text."""
-    return any(ord(character) in _DOWN for character in text)
+    if text.isascii():
+        return text != text.lower()
+    return any(ord(character) in _pairs()[0] for character in text)

@@ -29,6 +29,7 @@ def suggester_for(workspace: Workspace, rows: Sequence[Record] | None = None) ->
         lowered=terms.case == "lower",
         functions=terms.functions,
         counting=terms.counting,
+        negation=terms.negation,
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
     )

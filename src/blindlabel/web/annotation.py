@@ -296,10 +296,12 @@ class Annotation:
 
         async def count() -> None:
             found = await run.io_bound(background.matches, formula, own.prepared)
+            cost = await run.io_bound(background.cost, formula)
             if found is None or (last, record) != (self._last, self._record):
                 return
             rows = f"{'a sample of ' if found.sampled else ''}your own {found.rows:,} records"
             itself = "this one included" if found.itself else "but not this one"
+            self._cost.text = cost or ""
             self._matches.text = f"Matches {found.matches:,} of {rows}, {itself}."
             self._matches.classes(replace="matches" if found.itself else "matches warn")
 

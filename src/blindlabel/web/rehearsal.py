@@ -18,8 +18,10 @@ from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
+from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
+from blindlabel.records.preparation import prepare
+from blindlabel.records.tables import read_table
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.web.suggesting import Background
@@ -28,6 +30,7 @@ CRITERIA = (
     "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of date; "
     "a different date of birth means another person unless it is plainly a typing error."
 )
+STEPS = ("nfkc", "collapse_space", "lower")
 
 
 @dataclass(frozen=True)
@@ -48,21 +51,21 @@ class Rehearsal:
 
     def __init__(self, folder: Path, wanted: Wanted, tables: Sequence[Path] | None = None, **agreed: Any) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        attributes = _attributes(tables[0]) if tables else list(PERSON_ATTRIBUTES)
+        if tables is None:
+            made = generate("persons", Size(wanted.records, wanted.records // 2), wanted.seed)
+            tables = write_tables(made, folder / "tables")[:2]
+        attributes = _attributes(tables[0])
         settings: dict[str, Any] = {
             "criteria": CRITERIA,
             "rounds": wanted.rounds,
             "sampling": {"records": wanted.records},
-            "encoding": {"engine": wanted.engine, "record_length": 200},
-            "preparation": {"steps": ["nfkc", "collapse_space", "lower"]},
+            "encoding": {"engine": wanted.engine, **_lengths(tables, attributes)},
+            "preparation": {"steps": list(STEPS)},
         }
         agreement = agreements.new("Patients of two hospitals", wanted.owners, attributes, **(settings | agreed))
         self.agreement = agreement
         self.coordinator = Coordinator(folder / "coordinator")
         invitations = self.coordinator.create(to_text(agreement), wanted.address)
-        if tables is None:
-            made = generate("persons", Size(wanted.records, wanted.records // 2), wanted.seed)
-            tables = write_tables(made, folder / "tables")[:2]
         self.workspaces = [
             join(folder / invitation.owner, invitation, TableOptions(table)) for invitation, table in zip(invitations, tables)
         ]
@@ -91,6 +94,14 @@ class Rehearsal:
         while happened:
             turns = [owner.turn() for owner in self._owners]
             happened = self._server.turn() or any(turns)
+
+
+def _lengths(tables: Sequence[Path], attributes: Sequence[str]) -> dict[str, int]:
+    """The longest record and value, rounded up, as people would settle them before a study."""
+    rows = [prepare(table.row(place), attributes, STEPS) for table in map(read_table, tables) for place in range(len(table))]
+    record = max(len(row.whole) for row in rows)
+    value = max(len(text) for row in rows for text in row.attributes.values())
+    return {"record_length": 8 * (record // 8 + 1), "attribute_length": min(8 * (value // 8 + 1), 8 * (record // 8 + 1))}
 
 
 def _attributes(table: Path) -> list[str]:

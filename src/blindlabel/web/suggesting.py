@@ -12,7 +12,7 @@ from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.suggesting import suggester_for
 from blindlabel.storage.workspace import OwnRecord, Task, Workspace
-from blindlabel.web.what_if import MOST_ROWS, Matches, OwnRecords, prepared_table
+from blindlabel.web.what_if import MOST_ROWS, Matches, OwnRecords, cost_sentence, prepared_table
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,10 @@ class Background:
         """How a question fits the own records."""
         with self._lock:
             return self.own.matches(formula, own)
+
+    def cost(self, formula: Formula) -> str:
+        """What a question costs, in words."""
+        return cost_sentence(formula, self._workspace)
 
     def warm_up(self) -> None:
         """Make everything now."""

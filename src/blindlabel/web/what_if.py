@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from blindlabel.engines.interface import EngineError
+from blindlabel.engines.packed.explaining import explain
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, evaluate, in_order
@@ -113,8 +115,9 @@ def prepared_table(workspace: Workspace) -> tuple[list[Record], bool]:
         return [record.prepared for record in workspace.records()], True
 
 
-def cost_sentence(formula: Formula) -> str:
-    """What a question costs to evaluate, in words."""
+def cost_sentence(formula: Formula, workspace: Workspace | None = None) -> str:
+    """What a question costs to evaluate, in words. On the packed engine all questions of a round run together in a time that the agreement
+    fixes, so that nobody learns from it what was asked; that time is said as well."""
     atoms = counts = negations = 0
     for node in in_order(formula):
         atoms += isinstance(node, Atom)
@@ -122,6 +125,21 @@ def cost_sentence(formula: Formula) -> str:
         negations += isinstance(node, Negation)
     asked = "1 predicate" if atoms == 1 else f"{atoms} predicates"
     extra = [text for number, text in ((counts, "a count"), (negations, "a negation")) if number]
-    if not extra:
-        return f"{asked}; quick to evaluate"
-    return f"{asked} with {' and '.join(extra)}; takes a few assist calls to evaluate"
+    found = f"{asked} with {' and '.join(extra)}" if extra else asked
+    round_seconds = None if workspace is None else _round_seconds(workspace, formula)
+    return (
+        found if round_seconds is None else f"{found}; asking all questions of a round takes about {_duration(round_seconds)} on one core"
+    )
+
+
+def _round_seconds(workspace: Workspace, formula: Formula) -> float | None:
+    if workspace.agreement.encoding.engine != "packed":
+        return None
+    try:
+        return explain(workspace.agreement.terms(), formula).seconds
+    except EngineError:
+        return None
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{round(seconds / 60)} minutes"
