@@ -71,7 +71,7 @@ def test_answers_are_those_of_the_interpreter(records: int) -> None:
 
 
 def test_worker_processes_share_out_the_tiles() -> None:
-    asked = ASKED[:2] * 20
+    asked = ASKED[:2] * 12
     assert (Round(TERMS).run(RECORDS, asked, workers=2) == in_clear(RECORDS, asked)).all()
 
 
@@ -94,7 +94,7 @@ def test_noise_stays_within_the_estimate() -> None:
 def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     folder, keys = tmp_path / "journal", keys_of(TERMS)
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
-    asked = ASKED * 12
+    asked = ASKED * 4
 
     def evaluate(questions: list[Formula]) -> Iterator[bytes]:
         return PackedEngine(journal=folder).evaluate(TERMS, keys.public, parcels, questions, lambda _: b"")

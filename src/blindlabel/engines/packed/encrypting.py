@@ -70,7 +70,7 @@ class Batch:
     batches: int
     records: int
     total: int
-    items: tuple[bytes, ...]
+    items: Sequence[bytes]
 
 
 def read_batches(public: Public, contents: Iterable[bytes]) -> Iterator[Batch]:

@@ -75,6 +75,7 @@ _TABLE = (
     ParameterSet("alone-8192-1", RingParameters(8192, (38, 46, 45, 45, 44), plain_bits=24), depth=1),
     ParameterSet("alone-16384-3", RingParameters(16384, (42, 46, 46, 46, 46, 46, 46), plain_bits=28), depth=3),
     ParameterSet("wide-16384-1", RingParameters(16384, (38, 54, 54, 54, 55), plain_bits=24), depth=1, wide=True),
+    ParameterSet("wide-16384-1-long", RingParameters(16384, (38, 45, 45, 45, 45, 46), plain_bits=24), depth=1, wide=True),
     ParameterSet("wide-16384-3", RingParameters(16384, (42, 54, 54, 54, 54, 54, 55), plain_bits=28), depth=3, wide=True),
     ParameterSet("alone-16384-5", RingParameters(16384, (42, 45, 45, 45, 45, 45, 45, 45, 45), plain_bits=28), depth=5),
 )

@@ -11,16 +11,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from blindlabel.engines.interface import Assist, Progress
-from blindlabel.engines.packed import alone
+from blindlabel.engines.packed import alone, wide
 from blindlabel.engines.packed.encrypting import Batch, read_batches
 from blindlabel.engines.packed.evaluating import Session, answer_parcel, compile_all, group_size, share
 from blindlabel.engines.packed.journal import Journal, Place
 from blindlabel.engines.packed.layout import groups
 from blindlabel.engines.packed.material import Public, Setting
 from blindlabel.language.formula import Formula
-
-_MOST_WORDS = 1 << 24
-"""Words of products that a tile of the wide layout holds at a time: 128 MB."""
 
 Step = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""
@@ -46,8 +43,7 @@ def groups_together(setting: Setting) -> int:
     """Groups of questions in a tile: one, or in the wide layout as many as have room, since their matrices are multiplied together."""
     if not setting.chosen.wide:
         return 1
-    diagonals = 2 * (setting.layout.stride - 1) * alone.form_count(setting)
-    return max(1, _MOST_WORDS // (2 * setting.chosen.evaluation.degree * setting.chosen.evaluation.data_primes * diagonals))
+    return max(1, wide.matrices_together(setting.ring, setting.layout) // alone.form_count(setting))
 
 
 def answers(session: Session, batch: Batch, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[bytes]:
@@ -96,3 +92,4 @@ def evaluate(
                     journal.keep(answer)
                 yield answer
             step(tile.groups[-1], 1.0)
+        del batch, session, step  # before the next batch arrives: they are large

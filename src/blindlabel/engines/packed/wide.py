@@ -28,6 +28,9 @@ from blindlabel.engines.packed.layout import RecordLayout
 from blindlabel.engines.packed.raw import WordForm
 from blindlabel.engines.packed.seal import Cipher, Encryptor, Ring
 
+_MOST_WORDS = 1 << 24
+"""Words of results that are held at a time (128 MB), unless one matrix has more."""
+
 
 def rotations(ring: Ring, layout: RecordLayout) -> list[int]:
     """The Galois elements that the product needs."""
@@ -71,8 +74,19 @@ def opened(ring: Ring, items: Sequence[bytes]) -> Opened:
 
 def products(encryptor: Encryptor, layout: RecordLayout, batch: Opened, weights: Words, keys: Any) -> list[Cipher]:
     """weights[matrix, question, feature] times the features of all records, one ciphertext a matrix: question q of record j in slot (j, q)
-    of `in_slots`.
+    of `in_slots`. So many matrices as have room are multiplied together.
     """
+    size = matrices_together(encryptor.ring, layout)
+    parts = [weights[start : start + size] for start in range(0, weights.shape[0], size)]
+    return [result for part in parts for result in _products(encryptor, layout, batch, part, keys)]
+
+
+def matrices_together(ring: Ring, layout: RecordLayout) -> int:
+    """Matrices whose products have room in memory at a time."""
+    return max(1, _MOST_WORDS // (2 * len(ring.primes) * ring.degree * 2 * (layout.stride - 1)))
+
+
+def _products(encryptor: Encryptor, layout: RecordLayout, batch: Opened, weights: Words, keys: Any) -> list[Cipher]:
     ring, matrices, period = encryptor.ring, weights.shape[0], layout.stride // 2
     padded = np.zeros((matrices, layout.stride, layout.chunks * layout.stride), dtype=np.uint64)
     padded[:, :, : weights.shape[2]] = weights

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +33,7 @@ from blindlabel.engines.packed.evaluating import AnyPlan, Session, answer_parcel
 from blindlabel.engines.packed.journal import Journal
 from blindlabel.engines.packed.material import Public, open_public, setting_of
 from blindlabel.engines.packed.seal import saved
+from blindlabel.engines.packed.stored import store
 from blindlabel.engines.packed.tables import features_of
 from blindlabel.engines.packed.tiles import Tile, answers, tiles_of
 from blindlabel.language.formula import Formula
@@ -244,14 +247,16 @@ def evaluate(
         with lock:
             return assist(request)
 
-    with Workers(workers) as pool:
+    with Workers(workers) as pool, TemporaryDirectory(prefix="blindlabel-") as folder:
         pool.every(_Start(public.setting.terms, public_bytes, questions))
-        for batch in read_batches(public, contents):
+        for arrived in read_batches(public, contents):
             if not plans:
                 continue
-            finished = journal.finished(batch) if journal is not None else {}
+            finished = journal.finished(arrived) if journal is not None else {}
             for path in finished.values():
                 yield path.read_bytes()
+            batch = replace(arrived, items=store(Path(folder) / "batch", arrived.items))
+            del arrived
             wanted = tiles_of(public.setting, batch.index, len(plans), finished)
             work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
             for answer in work.by_tiles(pool) if public.setting.chosen.wide or len(wanted) >= 2 * workers else work.by_units(pool):
