@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.rehearsal import Rehearsal, Wanted
@@ -112,7 +113,9 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
         )
 
 
-def test_guessing_the_code_is_slowed_down(coordinated: Coordinated, context: BrowserContext) -> None:
-    with httpx.Client(base_url=coordinated.address) as client:
+def test_guessing_the_code_is_slowed_down(tmp_path: Path) -> None:
+    coordinator = Coordinator(tmp_path / "coordinator")
+    with serving(coordinator, lambda app: add_page(app, coordinator)) as address, httpx.Client(base_url=address) as client:
         answers = [client.post("/sign-in", data={"code": f"guess {number}"}).status_code for number in range(15)]
-    assert 429 in answers
+        assert answers[0] == 403 and answers[-1] == 429
+        assert client.post("/sign-in", data={"code": sign_in_code(coordinator)}).status_code == 429

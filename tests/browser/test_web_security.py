@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ ATTACKS = (
     "<script>window.hit=1</script>",
     '"><img src=x onerror="window.hit=1">',
     "{{ window.hit = 1 }}",
-    "${window.hit=1}",
+    "`${window.hit=1}`",
     "</textarea><svg onload=window.hit=1>",
     "<a href=javascript:window.hit=1>x</a>",
 )
@@ -37,7 +38,12 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
             writer = csv.writer(file)
             writer.writerow(["id", "title", "note"])
             writer.writerows([f"{name}{row}{attack}", attack, f"{attack} plain"] for row, attack in enumerate(ATTACKS))
-    study = Rehearsal(folder / "study", Wanted(records=6), tables, criteria="<img src=x onerror=window.hit=1> " + ATTACKS[2])
+    study = Rehearsal(
+        folder / "study",
+        Wanted(records=6, name="</title><script>window.hit=1</script>${window.hit=1}"),
+        tables,
+        criteria="<img src=x onerror=window.hit=1> " + ATTACKS[2],
+    )
     study.begin()
     study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "study" / "anna") as started:
@@ -128,12 +134,13 @@ def test_attacks_in_records_stay_text_and_no_request_leaves_the_machine(app: App
     page.on("websocket", lambda websocket: requests.append(websocket.url))
     page.reload()
     expect(page.locator(".row-open").nth(5)).to_be_visible()
+    expect(page).to_have_title(re.compile("^</title><script>"))
     assert ATTACKS[0] in page.locator(".records").inner_text()
     for number in range(len(ATTACKS)):
         page.locator(".row-open").nth(number).click()
         expect(page.locator(".record")).to_contain_text(ATTACKS[number].split()[0])
         page.locator(".record-word").first.click()
-        expect(page.locator(".cm-content")).to_contain_text("is_in(")
+        expect(page.locator(".question-function-token").first).to_be_visible()
         page.keyboard.type(" & is_inn(")
         expect(page.locator(".finding-error").first).to_be_visible()
         page.keyboard.press("Alt+g")

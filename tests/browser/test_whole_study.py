@@ -23,9 +23,9 @@ class Played:
     app: App
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    folder: Path = tmp_path_factory.mktemp("study")
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[Played]:
+    folder = tmp_path / "study"
     study = Rehearsal(folder, Wanted(records=6, rounds=2))
     study.begin()
     study.workspace("anna").remember(GUIDE_SEEN, "yes")
@@ -52,10 +52,17 @@ def hand_in(page: Page) -> None:
     expect(page.get_by_role("heading", name=re.compile("is handed in"))).to_be_visible()
 
 
-# The tests of this module follow one study in order.
+def test_whole_study_from_the_first_question_to_the_export(played: Played, context: BrowserContext) -> None:
+    """The steps below, in the order in which a study goes through them."""
+    bulk_suggestions_are_reviewed_accepted_and_can_be_undone(played, context)
+    pattern_fills_in_the_words_of_each_record(played, context)
+    questions_go_out_as_files_and_come_in_again(played, context)
+    handed_in_round_is_fixed_and_says_what_is_waited_for(played, context)
+    second_round_shows_why_and_starts_from_the_question_before(played, context)
+    end_of_the_study_shows_figures_and_exports(played, context)
 
 
-def test_bulk_suggestions_are_reviewed_accepted_and_can_be_undone(played: Played, context: BrowserContext) -> None:
+def bulk_suggestions_are_reviewed_accepted_and_can_be_undone(played: Played, context: BrowserContext) -> None:
     anna = played.study.workspace("anna")
     page = open_app(context, played.app)
     expect(page.get_by_role("button", name="Hand in the round")).to_be_disabled()
@@ -70,7 +77,7 @@ def test_bulk_suggestions_are_reviewed_accepted_and_can_be_undone(played: Played
     assert {task.question for task in anna.tasks()} == {None}
 
 
-def test_pattern_fills_in_the_words_of_each_record(played: Played, context: BrowserContext) -> None:
+def pattern_fills_in_the_words_of_each_record(played: Played, context: BrowserContext) -> None:
     anna = played.study.workspace("anna")
     page = open_app(context, played.app)
     menu(page, "Apply a pattern…")
@@ -91,7 +98,7 @@ def test_pattern_fills_in_the_words_of_each_record(played: Played, context: Brow
             assert not own[task.record]["surname"] or not own[task.record]["given_name"]
 
 
-def test_questions_go_out_as_files_and_come_in_again(played: Played, context: BrowserContext) -> None:
+def questions_go_out_as_files_and_come_in_again(played: Played, context: BrowserContext) -> None:
     anna = played.study.workspace("anna")
     ids = [record.id for record in anna.records()]
     page = open_app(context, played.app)
@@ -113,10 +120,16 @@ def test_questions_go_out_as_files_and_come_in_again(played: Played, context: Br
     assert {task.question for task in anna.tasks()} == {"ret false"}
 
 
-def test_handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context: BrowserContext) -> None:
+def handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context: BrowserContext) -> None:
     page = open_app(context, played.app)
     hand_in(page)
     expect(page.get_by_text("This machine has to ask your questions")).to_be_visible()
+    anna = played.study.workspace("anna")
+    anna.say("round 1: ask berta", 0.0, "round 1: ask berta")
+    page.wait_for_timeout(2100)
+    anna.say("round 1: ask berta", 0.5, "round 1: ask berta")
+    expect(page.get_by_text("round 1: ask berta: 50%, about")).to_be_visible()
+    expect(page.get_by_role("progressbar", name="round 1: ask berta")).to_be_visible()
     played.study.go_on()
     expect(page.get_by_text("The other owners have to answer this round")).to_be_visible()
     page.locator(".row-open").first.click()
@@ -125,7 +138,7 @@ def test_handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, co
     expect_question(page, "ret false")
 
 
-def test_second_round_shows_why_and_starts_from_the_question_before(played: Played, context: BrowserContext) -> None:
+def second_round_shows_why_and_starts_from_the_question_before(played: Played, context: BrowserContext) -> None:
     page = open_app(context, played.app)
     answer_for_berta(played.study, "ret true")  # disagrees with every "no" of the first round
     expect(page.get_by_text("Round 2 of 2: 0 of 6 saved")).to_be_visible()
@@ -143,7 +156,7 @@ def test_second_round_shows_why_and_starts_from_the_question_before(played: Play
     hand_in(page)
 
 
-def test_end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserContext) -> None:
+def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserContext) -> None:
     page = open_app(context, played.app)
     answer_for_berta(played.study, "ret false")
     expect(page.get_by_role("heading", name="The study is over")).to_be_visible()

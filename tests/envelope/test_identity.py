@@ -41,7 +41,7 @@ def test_secrets_do_not_show_when_printed() -> None:
     assert "secret" not in shown
 
 
-@pytest.mark.parametrize("content", [b"", b"BLID\x01", bytes(69), NORTH.to_bytes() + b"x", b"BLID\x02" + bytes(64)])
+@pytest.mark.parametrize("content", [b"", b"BLID\x01", bytes(69), NORTH.to_bytes() + b"x", b"BLID\x02" + bytes(64)], ids=range(5))
 def test_damaged_secret_identities_are_refused(content: bytes) -> None:
     with pytest.raises(KeyUnusable):
         Identity.from_bytes(content)
@@ -61,6 +61,7 @@ ONE_POINT = b"\x01" + bytes(31)
         NORTH.public.envelope_key + ONE_POINT,
         NORTH.public.envelope_key + b"\xff" * 32,
     ],
+    ids=range(7),  # keys are random: processes that share the tests must name them alike
 )
 def test_public_keys_that_give_no_secrecy_are_refused(content: bytes) -> None:
     with pytest.raises(KeyUnusable):

@@ -115,29 +115,31 @@ def started(folder: Path) -> tuple[Coordinator, FolderServer, list[Owner], Path]
 
 
 def test_owner_restored_from_a_backup_is_heard_over_the_folder(tmp_path: Path) -> None:
-    """Its messages had the numbers, and so the file names, of its earlier life, and were not written."""
-    coordinator, server, owners, _ = started(tmp_path)
-    for one in owners:
-        one.send()
-    server.turn()
-    for one in owners:
-        one.fetch(0)
-    folder = owners[0].workspace.folder
+    """Its messages had the numbers, and so the file names, of its earlier life, and were not written; and where the coordinator had the
+    earlier ones, the owner stopped at their refusal for ever."""
+    coordinator, server, owners, shared = started(tmp_path)
+    for _ in range(2):
+        for one in owners:
+            one.send()
+        server.turn()
+        for one in owners:
+            one.fetch(0)
+        confirm_all(owners)
+    folder, backup = owners[0].workspace.folder, Backup(owners[0].workspace.folder)
     owners[0].workspace.database.close()
-    backup = Backup(folder)
     backup.make()
-    confirm_all(owners)
-    owners[0].send()
+    assert owners[0].work(), "the records are encrypted and sent"
+    server.turn()
     owners[0].workspace.database.close()
     backup.restore()
     reopened = Owner(type(owners[0].workspace).open(folder), owners[0].transport)
-    reopened.workspace.change(lambda state: owner.Step(state.model_copy(update={"sent": state.sent})))
-    confirm_all([reopened, owners[1]])
-    reopened.send()
-    owners[1].send()
+    assert reopened.work(), "encrypted again, differently"
+    records = [path for path in shared.glob("*/from-anna/*.message") if b'"kind":"records"' in path.read_bytes()]
+    assert len(records) == 2 and len({path.name[:6] for path in records}) == 1
     server.turn()
-    assert coordinator.load(owners[1].agreement.hash).state.samples
+    assert list(shared.glob("*/to-anna/refused-*.txt")), "the coordinator has the first ones"
     reopened.fetch(0)
+    assert coordinator.load(reopened.agreement.hash).state.owners["anna"].records
 
 
 def test_file_damaged_on_its_way_is_taken_in_when_it_comes_again(tmp_path: Path) -> None:
@@ -172,3 +174,39 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
     for message in (other, follower):
         with pytest.raises(Forked):
             owner.handle(study.plan.agreement, anna, messages.parse(messages.sign(message, sign).wire))
+
+
+def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: Path) -> None:
+    """A folder that cannot be written ended the turn for all studies that came after."""
+    coordinator, server, owners, shared = started(tmp_path)
+    broken = small_agreement().model_copy(update={"name": "broken"})
+    coordinator.create(to_text(broken))
+    (shared / broken.hash[:16]).mkdir()
+    in_the_way = tmp_path / "coordinator" / "bodies" / broken.hash
+    in_the_way.parent.mkdir(exist_ok=True)
+    in_the_way.write_bytes(b"no folder")
+    with pytest.raises(OutsideError):
+        coordinator.work(broken.hash)
+    for one in owners:
+        one.send()
+    server.turn()
+    for one in owners:
+        assert one.fetch(0), "the good study went on"
+
+
+def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
+    """Every call was refused as old until the numbers had been used up one by one."""
+    study = quiet(6)
+    anna = study.owners["anna"]
+    while not any(messages.parse(wire).message.kind == "records" for _, wire in study.owners["berta"].disk.contents.messages):
+        study.owners["berta"].turn()
+    anna.fetch()
+    for _ in range(40):
+        anna._assist()
+    used = study.coordinator.disk.state.owners["anna"].assist_number
+    state = anna.disk.state
+    anna.disk.commit(state.model_copy(update={"assist_number": 0}))
+    before = study.coordinator.disk.state.owners["anna"].assist_calls
+    anna._assist()
+    after = study.coordinator.disk.state.owners["anna"]
+    assert used >= 40 and after.assist_number > used and after.assist_calls == before + 1, "one call counts once"

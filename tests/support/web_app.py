@@ -104,7 +104,10 @@ def question(page: Page) -> str:
 
 def expect_question(page: Page, text: str) -> None:
     """Wait until the editor holds this text."""
-    expect(page.locator(".cm-line")).to_have_text(text.split("\n"))
+    if text:
+        expect(page.locator(".cm-line")).to_have_text(text.split("\n"))
+    else:
+        expect(page.locator(".cm-placeholder")).to_be_visible()
 
 
 def take_completion(page: Page) -> None:

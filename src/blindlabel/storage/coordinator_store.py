@@ -62,6 +62,10 @@ class StudyRow:
     created: float
 
 
+LONGEST_LEASE = 600.0
+"""Seconds for which anybody takes on a study's work at most; a claim beyond that was made before the clock was set back."""
+
+
 class CoordinatorStore:
     """The coordinator's studies."""
 
@@ -258,7 +262,7 @@ class CoordinatorStore:
         now, known = self.database.now(), tables.study.c
         with self.database.write() as connection:
             holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
-            lapsed = sa.or_(known.worker_until < now, known.worker_until > now + seconds)  # beyond: the clock was set back meanwhile
+            lapsed = sa.or_(known.worker_until < now, known.worker_until > now + LONGEST_LEASE)  # the clock was set back
             free = [known.worker == worker, lapsed]
             if holder is not None and _is_dead(holder, worker):
                 free.append(known.worker == holder)

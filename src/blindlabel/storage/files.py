@@ -40,8 +40,10 @@ class WrongOffset(OutsideError):
 
 def private_folder(path: Path) -> Path:
     """The folder, made for this user alone where it was not there, and so are those above it that were not there."""
-    for above in reversed([path, *path.parents]):
-        above.mkdir(exist_ok=True, mode=0o700)
+    if not path.is_dir():
+        with failing_with_a_sentence(path):
+            for above in reversed([path, *path.parents]):
+                above.mkdir(exist_ok=True, mode=0o700)
     return path
 
 

@@ -106,11 +106,13 @@ class Annotation:
             button.set_enabled(not fixed)
         key = f"{agreement.hash[:16]}/{self._app.workspace.name}/{task.round}/{record}"
         self._last = Written(key, task.draft, 0)
-        self.editor.load(key, task.draft, words_of(own, agreement.terms().case == "lower"), fixed=fixed)
+        checked = self._desk.check(task.draft) if task.draft.strip() else None
+        words = words_of(own, agreement.terms().case == "lower")
+        self.editor.load(key, task.draft, words, checked.diagnostics if checked else (), fixed=fixed)
         self.editor.set_mode("annotate")
         self._root.set_visibility(True)
         self.editor.focus()
-        self._show_checked(self._desk.check(task.draft) if task.draft else None)
+        self._show_checked(checked)
         self._on_shown(record)
 
     def close(self) -> None:

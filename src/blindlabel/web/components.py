@@ -44,9 +44,9 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         self.on("change", lambda event: on_change(_written(event)))
         self.on("action", lambda event: on_action(_written(event)))
 
-    def load(self, key: str, text: str, words: Sequence[str], *, fixed: bool) -> None:
-        """Begin with a text, without the history of the one before."""
-        self.run_method("load", key, text, list(words), fixed)
+    def load(self, key: str, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool) -> None:
+        """Begin with a text and what was found in it, without the history of the one before."""
+        self.run_method("load", key, text, list(words), fixed, [one.to_json() for one in diagnostics])
 
     def replace(self, text: str) -> None:
         """Put another text in, so that it can be undone."""

@@ -26,6 +26,7 @@ class OwnerPage:
         self._app = app
         self._desk = app.desk
         self._edition = -1
+        self._client = ui.context.client
         self._build_dialogs()
         self._build_head()
         with ui.element("div").classes("page"):
@@ -38,7 +39,7 @@ class OwnerPage:
         ui.timer(1.0, self.tick)
         if record is not None and self._desk.task(record) is not None:
             self._annotation.open(record)
-        elif app.workspace.remembered(GUIDE_SEEN) is None:
+        elif app.workspace.remembered(GUIDE_SEEN) != "yes":
             self._guide.open()
 
     def _build_head(self) -> None:
@@ -90,7 +91,9 @@ class OwnerPage:
     # What changes
 
     def tick(self) -> None:
-        """Look whether another process or tab has changed something."""
+        """Look whether another process or tab has changed something; a tab that is away needs nothing."""
+        if not self._client.has_socket_connection:
+            return
         self._desk.refresh()
         self.refresh()
         if not self._desk.writable:

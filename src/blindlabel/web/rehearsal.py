@@ -38,6 +38,7 @@ class Wanted:
     """What to rehearse."""
 
     records: int = 12
+    name: str = "Patients of two hospitals"
     rounds: int = 3
     engine: str = "plain"
     seed: int = 5
@@ -62,7 +63,7 @@ class Rehearsal:
             "encoding": {"engine": wanted.engine, **_lengths(tables, attributes)},
             "preparation": {"steps": list(STEPS)},
         }
-        agreement = agreements.new("Patients of two hospitals", wanted.owners, attributes, **(settings | agreed))
+        agreement = agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
         self.agreement = agreement
         self.coordinator = Coordinator(folder / "coordinator")
         invitations = self.coordinator.create(to_text(agreement), wanted.address)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 import threading
@@ -124,7 +123,6 @@ _FAVICON = (
 
 def serve(workspace: Workspace, *, port: int | None = None, on_ready: Callable[[str], None]) -> None:
     """Serve the app until stopped. Without a port, the one of last time where it is free, so that an open tab finds it again."""
-    os.environ.setdefault("NICEGUI_STORAGE_PATH", str(workspace.folder / "web"))
     listening = _listen(workspace, port)
     chosen: int = listening.getsockname()[1]
     workspace.remember(_PORT, str(chosen))

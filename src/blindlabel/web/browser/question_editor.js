@@ -86,7 +86,7 @@ function dialogIsOpen() {
   return document.querySelector('[id^="q-portal--dialog"]') !== null;
 }
 
-const QUIET = 30; // milliseconds without a key before a text is sent
+const QUIET = 10; // milliseconds without a key before a text is sent
 const LONGEST = 200; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
 
@@ -155,7 +155,7 @@ export default {
     },
     // Called from Python
 
-    load(key, text, words, fixed) {
+    load(key, text, words, fixed, list) {
       this.flush();
       this.fixed = fixed;
       this.words = words;
@@ -165,6 +165,7 @@ export default {
       const unsaved = fixed ? null : sessionStorage.getItem(STORE + key);
       this.view.setState(this.fresh(unsaved ?? text));
       if (unsaved !== null && unsaved !== text) this.changed();
+      else this.show(this.version, list);
     },
     replace(text) {
       this.view.dispatch({
