@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from blindlabel.engines.cluster import ClusterEngine, connecting
@@ -19,7 +21,14 @@ from blindlabel.language import read_question
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
+from blindlabel.parties.computing import Computing
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.questions import SuggestedQuestions
+from blindlabel.parties.running import run
+from blindlabel.protocol.agreement_text import to_text
 from support.packed_rounds import ENGINE, in_clear
+from support.study_parties import clear_labels, confirm_all, joined, over_http, served, small_agreement, write_person_tables
 
 distributed = pytest.importorskip("distributed")
 
@@ -133,3 +142,23 @@ def test_wrong_addresses_and_absent_clusters_are_sentences(keys: Keys, monkeypat
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EngineUnavailable, match="pip install"):
         ClusterEngine("local:2")
+
+
+def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Path) -> None:
+    room = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
+    agreement = small_agreement(records=3, encoding=room, rounds=1)
+    coordinator = Coordinator(tmp_path / "coordinator")
+    with served(coordinator) as at:
+        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), at), write_person_tables(tmp_path, rows=3))
+        places = [Computing(cluster=address), Computing()]
+        owners = [Owner(workspace, over_http(at)(workspace), computing=place) for workspace, place in zip(workspaces, places)]
+        until = time.monotonic() + 300
+        over = [False]
+        while not all(over):
+            over = [run(owner, SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
+            confirm_all(owners)
+            assert time.monotonic() < until
+        for owner in owners:
+            owner.transport.close()
+    assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
+    assert list((tmp_path / "anna" / "journal").glob("*.answers"))

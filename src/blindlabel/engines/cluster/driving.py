@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,6 @@ class Driver:
         self._client, self._study, self._assist = client, study, assist
         self._channel = f"blindlabel-{secrets.token_hex(8)}"
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._over = threading.Event()
         self._study_there: Future | None = None
         self._failure: Exception | None = None
         self._answered: set[str] = set()
@@ -59,18 +59,22 @@ class Driver:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._listener.join(timeout=5)
-        self._requests.close()
+        if self._client.status != "running":
+            return
+        with suppress(OSError, TimeoutError):
+            self._requests.put(None)
+            self._listener.join(timeout=5)
+            self._requests.close()
 
     def _listen(self) -> None:
-        while not self._over.is_set():
+        while True:
             try:
-                self._inbox.put(self._requests.get(timeout=0.5))
-            except TimeoutError:
-                continue
-            except Exception:  # the cluster has gone; the futures say so too
+                request = self._requests.get()
+            except Exception:  # the cluster has gone; `_next` notices that too
                 return
+            if request is None:
+                return
+            self._inbox.put(request)
 
     # -- one batch -------------------------------------------------------------------------------------------------------------------
 
@@ -113,12 +117,17 @@ class Driver:
 
     def _ship(self, batch: Batch) -> Future:
         """Keys, questions and a batch to every worker; later workers fetch them from these."""
-        workers = len(self._client.nthreads())
-        if workers == 0:
-            self._wait_for_worker()
-        if self._study_there is None or self._study_there.status != "finished":
-            self._study_there = self._client.scatter(self._study, broadcast=True, hash=False)
-        return self._client.scatter(batch, broadcast=True, hash=False)
+        for beginning in range(1, _BEGINNINGS + 1):
+            if not self._client.nthreads():
+                self._wait_for_worker()
+            try:
+                if self._study_there is None or self._study_there.status != "finished":
+                    self._study_there = self._client.scatter(self._study, broadcast=True, hash=False)
+                return self._client.scatter(batch, broadcast=True, hash=False)
+            except (OSError, TimeoutError) as problem:  # a worker died while it was given something
+                if beginning == _BEGINNINGS:
+                    raise OutsideError(f"Nothing can be shipped to the cluster's workers: {problem}") from problem
+        raise AssertionError("the last beginning returns or raises")
 
     # -- events ----------------------------------------------------------------------------------------------------------------------
 
