@@ -194,3 +194,14 @@ def test_a_large_table_takes_milliseconds_a_record() -> None:
     for record in table[:100]:
         suggester.suggest(record)
     assert time.process_time() - start < 10
+
+
+def test_a_name_that_came_back_is_asked_for_by_its_sound_too() -> None:
+    people = records(
+        [{"given": "catherine", "born": "19990312"}, {"given": "robert", "born": "19870101"}, {"given": "", "born": "19870102"}]
+    )
+    suggester = Suggester(people, ["given", "born"], lowered=True)
+    assert "sounds_like" not in suggester.suggest(people[0]).question
+    assert 'sounds_like("catherine", $r.given)' in suggester.suggest(people[0], round=2).question
+    assert '"1999"' in suggester.suggest(people[0]).question  # a date falls into year and day
+    assert "$r.given" not in suggester.suggest(people[2], round=2).question  # what is missing asks for nothing

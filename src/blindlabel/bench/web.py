@@ -126,6 +126,7 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
     opened, checked, saved = [], [], []
     for place in range(repeats):
         opened.append(page.evaluate("() => measured('h2', () => act('next'))"))
+        page.wait_for_timeout(200)  # until everything about the record before has gone
         checked.append(page.evaluate("""() => measured('.cost', () => type('ret is_in("y", $r)'))"""))
         page.wait_for_timeout(200)
         saved.append(page.evaluate("() => measured('h2', () => act('save-next'))"))
@@ -148,7 +149,8 @@ _WATCH = """() => {
     document.querySelector(".cm-content").focus();
     document.execCommand("insertText", false, text);
   };
-  window.measured = (selector, begin) => new Promise((done) => {
+  window.measured = (selector, begin) => new Promise((done, fail) => {
+    setTimeout(() => fail(new Error(`nothing happened at ${selector}`)), 10000);
     const watched = document.querySelector(`.annotation ${selector}`);
     const before = watched.textContent;
     const start = performance.now();
