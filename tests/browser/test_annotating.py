@@ -176,6 +176,7 @@ def test_search_filter_and_keys_of_the_list(desk: Desk, context: BrowserContext)
     page = open_app(context, desk.app)
     own = desk.workspace.records()[8]
     page.keyboard.press("/")
+    expect(page.locator(".search-field")).to_be_focused()
     page.keyboard.type(own.id)
     expect(page.locator(".row-open")).to_have_count(1)
     expect(page.locator(".count")).to_have_text("1 of 16 records")

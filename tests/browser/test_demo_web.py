@@ -25,10 +25,14 @@ def links(tmp_path: Path) -> Iterator[dict[str, str]]:
     )
     assert process.stdout is not None
     found = dict(process.stdout.readline().strip().split(": ", 1) for _ in range(3))
-    yield found
-    process.send_signal(signal.SIGINT)
-    assert process.wait(40) == 0
-    process.stdout.close()
+    try:
+        yield found
+        process.send_signal(signal.SIGINT)
+        assert process.wait(40) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def test_newcomer_clicks_through_a_round_alone(links: dict[str, str], browser: Browser) -> None:

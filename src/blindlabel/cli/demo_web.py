@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,9 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
 
 
 def _wait() -> None:
+    """Until Ctrl-C, or until the process is told to end; a shell that started it in the background had it ignore the first."""
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(3600)
