@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from blindlabel.export.truth import GroundTruth
 from blindlabel.parties.coordinator import Coordinator
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import State, awaited, key_of
 from blindlabel.protocol.figures import Tally
 from blindlabel.storage.workspace import Workspace
@@ -53,6 +55,7 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         "round": state.round,
         "rounds": agreement.rounds,
         "deadline": agreement.deadline or None,
+        "overdue": is_overdue(agreement) and not state.ended,
         "ended": state.ended,
         "waiting": [f"{owner} {_TODO[what].format(round=state.round)}" for owner, what in awaited(agreement, state)],
         "owners": {owner: _owner_standing(state, owner) for owner in state.owners},
@@ -64,6 +67,11 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         },
         "traffic": [dict(zip(("owner", "kind", "times", "bytes"), row)) for row in coordinator.store.traffic(study)],
     }
+
+
+def is_overdue(agreement: Agreement) -> bool:
+    """Whether the day of the deadline has passed. People decide what follows: nothing is closed or refused by itself."""
+    return bool(agreement.deadline) and datetime.date.today() > datetime.date.fromisoformat(agreement.deadline)
 
 
 def _owner_standing(state: State, owner: str) -> dict[str, Any]:
