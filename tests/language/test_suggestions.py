@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import Terms
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.language import Limits, Record, interpret, read_question
-from blindlabel.language.formula import Count, atoms_of, in_order
+from blindlabel.language.formula import Count, Disjunction, atoms_of, in_order
 from blindlabel.language.suggestions import Suggester
-from blindlabel.language.suggestions.needles import pieces, words_in_order
+from blindlabel.language.suggestions.alternatives import conjunctions
+from blindlabel.language.suggestions.needles import Needle, pieces, words_in_order
 from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
+from blindlabel.language.suggestions.weighing import Asked
 
 PRODUCTS = [
     {"name": name, "price": price}
@@ -131,6 +136,39 @@ def test_without_counting_a_conjunction_is_suggested() -> None:
         formula = read_question(suggester.suggest(record).question).formula
         assert formula is not None
         assert not any(isinstance(node, Count) for node in in_order(formula))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.integers(1, 60), st.integers(1, 5))
+def test_conjunctions_accept_only_what_the_count_accepts(weights: list[int], threshold: int, most: int) -> None:
+    asked = [Asked(Needle("is_in", f"n{place}"), weight, 0) for place, weight in enumerate(sorted(weights, reverse=True))]
+    chosen = conjunctions(asked, threshold, most)
+    assert bool(chosen) == (sum(weights) >= threshold)
+    assert len(chosen) <= most
+    assert len(set(chosen)) == len(chosen)
+    for needles in chosen:
+        assert sum(one.weight for one in needles) >= threshold
+        # none is there for nothing, unless it takes more needles than are looked at
+        assert sum(one.weight for one in needles) - min(one.weight for one in needles) < threshold or len(needles) == len(asked)
+
+
+def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_takes_them() -> None:
+    table = [
+        Record.of({"name": f"{first} {last} {1000 + 37 * number}"})
+        for number, (first, last) in enumerate(product(("anna", "bert", "carla", "dora"), ("berg", "stein", "wald")))
+    ]
+    terms = Terms(("name",), record_length=40, encode_attributes=False, functions=("is_in",), counting=False, negation=False, records=1000)
+    suggester = Suggester(table, ["name"], functions=("is_in",), limits=terms.limits, counting=False, negation=False, alternatives=2)
+    several = 0
+    for record in table:
+        for number in (1, 2, 3):
+            question = read_question(suggester.suggest(record, number).question, attributes=["name"], limits=terms.limits)
+            assert question.ok
+            assert question.formula is not None
+            assert interpret(question.question, record)
+            assert PackedEngine().refuse(terms, question.formula) is None
+            several += isinstance(question.formula, Disjunction)
+    assert several > len(table)
 
 
 def test_only_single_attributes_are_asked_where_the_whole_record_is_not_encoded() -> None:

@@ -32,4 +32,5 @@ def suggester_for(workspace: Workspace, rows: Sequence[Record] | None = None) ->
         negation=terms.negation,
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
+        alternatives=terms.alternatives,
     )

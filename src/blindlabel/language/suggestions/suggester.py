@@ -32,7 +32,8 @@ class Suggester:
     """Proposes questions about the records of one table.
 
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the predicates
-    that the agreement encodes; `counting`, `negation` and the two views say what else it allows.
+    that the agreement encodes; `counting`, `negation` and the two views say what else it allows, and `alternatives` how many conjunctions
+    a question without counting may have.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Suggester:
         negation: bool = True,
         whole: bool = True,
         single_attributes: bool = True,
+        alternatives: int = 1,
     ) -> None:
         self.attributes = tuple(attributes)
         self.limits = limits or Limits()
@@ -56,6 +58,7 @@ class Suggester:
         self.negation = negation
         self.whole = whole
         self.single_attributes = single_attributes
+        self.alternatives = alternatives
         self._background = Background(records, self.attributes)
         self._counts: dict[tuple[bool, tuple[str, ...]], Count] = {}
 
@@ -71,7 +74,7 @@ class Suggester:
         return Suggestion(question, writing.why(count, needed, round, len(self._background)))
 
     def _question(self, count: Count, needed: int) -> str:
-        return writing.question_of(count, needed, lowered=self.lowered, counting=self.counting)
+        return writing.question_of(count, needed, lowered=self.lowered, counting=self.counting, alternatives=self.alternatives)
 
     def _count(self, record: Record, *, finer: bool) -> Count:
         """The record's count: the same in all rounds after the first, so kept."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blindlabel.language.formatter import attribute_access, quote
+from blindlabel.language.suggestions.alternatives import conjunctions
 from blindlabel.language.suggestions.needles import Needle
 from blindlabel.language.suggestions.weighing import Asked, Count
 
@@ -17,8 +18,8 @@ NOTHING_TO_ASK = "There is nothing in this record that could be asked, so it say
 CASELESS = frozenset({"sounds_like", "is_empty"})
 
 
-def question_of(count: Count, threshold: int, *, lowered: bool, counting: bool) -> str:
-    """The question: yes from this score on. Without counting, the weightiest needles that together reach it must all be there."""
+def question_of(count: Count, threshold: int, *, lowered: bool, counting: bool, alternatives: int = 1) -> str:
+    """The question: yes from this score on. Without counting, the needles of one of some conjunctions that reach it must all be there."""
     asked = count.asked
     if not asked:
         return NOTHING
@@ -29,8 +30,15 @@ def question_of(count: Count, threshold: int, *, lowered: bool, counting: bool) 
             either = " | ".join(map(call, count.excluded))
             parts.append(f"{count.penalty}*!({either})" if len(count.excluded) > 1 else f"{count.penalty}*!{either}")
         return f"{fold}ret {_joined(parts, '+', f' >= {threshold + count.penalty}')}\n"
-    needed = asked if counting else _reaching(asked, threshold)
-    return f"{fold}ret {_joined([call(one.needle) for one in needed], '&', '')}\n"
+    if counting:
+        return f"{fold}ret {call(asked[0].needle)}\n"
+    # Only a needle that asks for one thing has a conjunction to itself: other functions may be alternatives themselves.
+    single = [one for one in asked if one.needle.function == "is_in"] or asked
+    chosen = conjunctions(single, threshold, alternatives) or [tuple(_reaching(asked, threshold))]
+    if len(chosen) == 1:
+        return f"{fold}ret {_joined([call(one.needle) for one in chosen[0]], '&', '')}\n"
+    parts = [" & ".join(call(one.needle) for one in needed) for needed in chosen]
+    return f"{fold}ret {_joined([f'({part})' if ' & ' in part else part for part in parts], '|', '')}\n"
 
 
 def call(needle: Needle) -> str:
