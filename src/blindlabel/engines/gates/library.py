@@ -102,27 +102,29 @@ class Context:
 
     # -- ciphertexts as numbers ---------------------------------------------------------------------------------------------------------
 
-    def values_of(self, ciphertexts: list[Ciphertext]) -> Values:
+    def values_of(self, ciphertexts: Sequence[Ciphertext]) -> Values:
         """One row a ciphertext."""
-        dimension = self.parameters.dimension
         rows = np.empty((len(ciphertexts), self.parameters.values), dtype=np.uint16)
         with _folder() as folder:
             for row, ciphertext in zip(rows, ciphertexts):
-                self._write(folder / "ciphertext", ciphertext)
-                raw = (folder / "ciphertext").read_bytes()
-                row[:dimension] = np.frombuffer(raw, dtype="<u8", offset=len(self._head), count=dimension)
-                row[dimension] = np.frombuffer(raw, dtype="<u8", offset=len(raw) - 16, count=1)[0]
+                row[:] = self._numbers(folder, ciphertext)
         return rows
 
     def ciphertexts_of(self, values: Values) -> list[Ciphertext]:
         """The reverse."""
-        ciphertexts = []
         with _folder() as folder:
-            for row in values:
-                body = struct.pack("<QQ", int(row[-1]), self.parameters.plaintext_modulus)
-                (folder / "ciphertext").write_bytes(self._head + row[:-1].astype("<u8").tobytes() + self._tail + body)
-                ciphertexts.append(self._read(folder / "ciphertext", self.module.DeserializeLWECiphertext))
-        return ciphertexts
+            return [self._ciphertext(folder, row) for row in values]
+
+    def _numbers(self, folder: Path, ciphertext: Ciphertext) -> Values:
+        self._write(folder / "ciphertext", ciphertext)
+        raw = (folder / "ciphertext").read_bytes()
+        vector = np.frombuffer(raw, dtype="<u8", offset=len(self._head), count=self.parameters.dimension)
+        return np.append(vector, np.frombuffer(raw, dtype="<u8", offset=len(raw) - 16, count=1)).astype(np.uint16)
+
+    def _ciphertext(self, folder: Path, row: Values) -> Ciphertext:
+        body = struct.pack("<QQ", int(row[-1]), self.parameters.plaintext_modulus)
+        (folder / "ciphertext").write_bytes(self._head + row[:-1].astype("<u8").tobytes() + self._tail + body)
+        return self._read(folder / "ciphertext", self.module.DeserializeLWECiphertext)
 
     def packed(self, ciphertexts: list[Ciphertext]) -> bytes:
         """Ciphertexts as they travel."""
@@ -218,7 +220,7 @@ class ThresholdGates(Context):
 
     def not_(self, a: Ciphertext) -> Ciphertext:
         """One minus the bit: every number negated, and a sixth of the modulus added to the body. The noise stays as large as it was."""
-        return self._one_more(MODULUS - self.values_of([a]))
+        return self._one_more(a, turned=True)
 
     def at_least(self, count: int, bits: Sequence[Ciphertext]) -> Ciphertext:
         """Whether at least so many of two or three bits are true."""
@@ -227,13 +229,17 @@ class ThresholdGates(Context):
         if len(inputs) == 2:
             inputs.append(self._neutral[count == 2])
         elif count == 2:
-            inputs[0] = self._one_more(self.values_of(inputs[:1]))
+            inputs[0] = self._one_more(inputs[0])
         return self.context.EvalBinGate(gate, inputs)
 
-    def _one_more(self, row: Values) -> Ciphertext:
-        """The ciphertext of these numbers, with one added to what it holds."""
-        row[0, -1] += np.uint16(self.parameters.scaled(1))
-        return self.ciphertexts_of(row % np.uint16(MODULUS))[0]
+    def _one_more(self, a: Ciphertext, *, turned: bool = False) -> Ciphertext:
+        """One more than the bit, or than its negative."""
+        with _folder() as folder:
+            row = self._numbers(folder, a)
+            if turned:
+                row = MODULUS - row
+            row[-1] += self.parameters.scaled(1)
+            return self._ciphertext(folder, row % MODULUS)
 
 
 @lru_cache(maxsize=1)

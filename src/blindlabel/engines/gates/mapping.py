@@ -16,6 +16,7 @@ Not here: which questions become which netlist (`compiling`), and what two-input
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -198,7 +199,9 @@ def _widened(netlist: Netlist, outputs: Sequence[Literal], graph: _Graph) -> lis
     """The outputs in the graph of wide nodes, with full adders recognised."""
     needed = netlist.needed(outputs)
     carries = {number: carry for number in needed if (carry := _carry(netlist, number)) is not None}
-    signs = {frozenset(part >> 1 for part in carry): carry for carry in carries.values()}
+    signs = {_nodes_of(carry): carry for carry in carries.values()}
+    gates = [netlist.nodes[number] for number in needed if netlist.nodes[number].kind in ("and", "xor")]
+    uses = Counter([*(part >> 1 for gate in gates for part in (gate.a, gate.b)), *(output >> 1 for output in outputs)])
     at: dict[int, Literal] = {0: FALSE}
 
     def literal(of: int) -> Literal:
@@ -213,16 +216,33 @@ def _widened(netlist: Netlist, outputs: Sequence[Literal], graph: _Graph) -> lis
         elif node.kind == "and":
             at[number] = graph.and_(literal(node.a), literal(node.b))
         elif node.kind == "xor":
-            inner, other = (node.a, node.b) if netlist.nodes[node.a >> 1].kind == "xor" else (node.b, node.a)
-            half = netlist.nodes[inner >> 1]
-            if half.kind == "xor":
-                three = (half.a, half.b, other)
-                # the signs of the carry, where there is one, so that both rest on one majority; an odd number of negations turns the sum
-                three = signs.get(frozenset(part >> 1 for part in three), three)
-                at[number] = Literal(graph.xor3(*map(literal, three)) ^ (sum(three) & 1))
-            else:
+            three = _summands(netlist, number, signs, uses)
+            if three is None:
                 at[number] = graph.xor(literal(node.a), literal(node.b))
+            else:  # an odd number of negations turns the sum
+                at[number] = Literal(graph.xor3(*map(literal, three)) ^ (sum(three) & 1))
     return [literal(output) for output in outputs]
+
+
+def _nodes_of(literals: tuple[int, int, int]) -> frozenset[int]:
+    return frozenset(literal >> 1 for literal in literals)
+
+
+def _summands(
+    netlist: Netlist, number: int, signs: Mapping[frozenset[int], tuple[int, int, int]], uses: Mapping[int, int]
+) -> tuple[int, int, int] | None:
+    """The three literals whose XOR a node is: a full adder's, with the signs of its carry, or else of an XOR that nothing else uses."""
+    node = netlist.nodes[number]
+    found = None
+    for inner, other in ((node.a, node.b), (node.b, node.a)):
+        half = netlist.nodes[inner >> 1]
+        if half.kind == "xor":
+            three = (half.a, half.b, other)
+            if _nodes_of(three) in signs:
+                return signs[_nodes_of(three)]
+            if uses[inner >> 1] == 1:
+                found = three
+    return found
 
 
 def _carry(netlist: Netlist, number: int) -> tuple[int, int, int] | None:
