@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 
-.PHONY: setup demo test test-postgres lint format bench gates simulate fuzz audit screenshots clean
+.PHONY: setup demo test test-postgres test-tools lint format bench gates simulate fuzz audit screenshots clean
 
 setup: $(STAMP)
 
@@ -22,6 +22,10 @@ test: lint
 # The tests of storage, transport and whole studies with every coordinator in the tests' own process on PostgreSQL instead of SQLite.
 test-postgres: $(STAMP)
 	@BLINDLABEL_TEST_DATABASE=postgresql $(BIN)/pytest -n auto --dist worksteal -m "not slow" tests/storage tests/transport tests/study
+
+# The target tools' own readers on what we export, in an environment of their own.
+test-tools:
+	@PYTHON="$(PYTHON)" scripts/test-tools
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check src tests
@@ -57,4 +61,4 @@ screenshots: $(STAMP)
 	@$(BIN)/python scripts/screenshots
 
 clean:
-	rm -rf $(VENV) .venv-gates .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results
+	rm -rf $(VENV) .venv-gates .venv-tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -174,6 +176,43 @@ def test_a_truth_that_contradicts_itself_cannot_be_made() -> None:
     ):
         with pytest.raises(ValueError):
             GroundTruth("a", name, pairs, discarded, ids)
+
+
+MATRIX = np.array([[3, 4], [0, 7]], dtype=np.uint8)
+"""The pairs of TRUTH as labels: the round and the label in a byte, 0 for a pair that was discarded."""
+
+
+def test_a_matrix_of_labels_is_the_same_truth_as_its_pairs(tmp_path: Path) -> None:
+    viewed = GroundTruth.of_matrix(("north", "south"), MATRIX, ((4, 5), (7, 9)), (TRUTH.ids_a, None))
+    assert tuple(viewed.pairs) == TRUTH.pairs
+    assert tuple(viewed.discarded) == TRUTH.discarded
+    assert viewed.matches() == TRUTH.matches()
+    assert (len(viewed.pairs), len(viewed.discarded)) == (3, 1)
+    assert [viewed.pairs[place] for place in (0, 1, 2, -1)] == [*TRUTH.pairs, TRUTH.pairs[-1]]
+    assert list(viewed.pairs[1:]) == list(TRUTH.pairs[1:])
+    with pytest.raises(IndexError):
+        viewed.pairs[3]
+    for known in FORMATS:
+        same = [write(truth, known, tmp_path / name / "t")[0].read_bytes() for name, truth in (("a", TRUTH), ("b", viewed))]
+        assert same[0] == same[1]
+    for positions, ids in ((((4, 4), (7, 9)), (None, None)), (((4, 5), (7,)), (None, None)), (((4, 5), (7, 9)), ({4: "x"}, None))):
+        with pytest.raises(ValueError):
+            GroundTruth.of_matrix(("north", "south"), MATRIX, positions, ids)
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "splink", "recordlinkage", "rltk", "py_entitymatching"])
+def test_large_truths_are_written_without_making_all_their_pairs(format: str, tmp_path: Path) -> None:
+    rows = 150
+    matrix = np.full((rows, rows), 2, dtype=np.uint8)
+    matrix[::7] = 0
+    truth = GroundTruth.of_matrix(("north", "south"), matrix, (range(rows), range(rows)))
+    write(TRUTH, format, tmp_path / "first")  # imports what it needs
+    tracemalloc.start()
+    path, _ = write(truth, format, tmp_path / "truth")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert path.stat().st_size > 0
+    assert peak < 500_000  # 19,000 pairs as objects alone are more than 1.5 MB
 
 
 A = Table("north", tuple(f"n{n}" for n in range(6)), ("name",), tuple((f"Ann {n}" if n != 5 else "",) for n in range(6)))

@@ -1,7 +1,7 @@
 """The target tools' own readers take our files, where the tools are installed. Exact shapes are tested in test_export.py without them.
 
-None of them is a dependency of blindlabel. To run these: install recordlinkage, splink (5), rltk, pyjedai or py_entitymatching into an
-environment of their own and run this file there.
+None of them is a dependency of blindlabel: `make test-tools` installs those that install here into an environment of their own, and runs
+this file there (pyjedai and py_entitymatching on request).
 """
 
 from __future__ import annotations

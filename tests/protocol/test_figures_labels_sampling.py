@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from blindlabel.language.record import Record
@@ -54,9 +54,13 @@ def test_open_pair_whose_record_was_not_asked_is_an_error() -> None:
         labels.settle(labels.no_labels(1, 2), 1, [0], np.array([[True, True]]), [0], np.array([[True]]))
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("stripe", [1, 7, labels.STRIPE])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4), st.integers(0, 2**32))
-def test_rounds_agree_with_a_naive_count(rows: int, columns: int, rounds: int, seed: int) -> None:
+def test_rounds_agree_with_a_naive_count(
+    monkeypatch: pytest.MonkeyPatch, stripe: int, rows: int, columns: int, rounds: int, seed: int
+) -> None:
+    monkeypatch.setattr(labels, "STRIPE", stripe)
     chance = np.random.default_rng(seed)
     matrix = labels.no_labels(rows, columns)
     naive: dict[tuple[int, int], tuple[bool, int]] = {}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,25 @@ def test_damaged_or_overlong_body_is_refused_and_can_be_sent_again(tmp_path: Pat
         bodies.append(blob, 0, [b"right", b"!"])
     assert bodies.append(blob, bodies.received(blob), [b"right"[bodies.received(blob) :]]) == 5
     assert bodies.has(blob)
+
+
+def test_abandoned_parts_are_removed_and_those_that_grow_are_not(tmp_path: Path) -> None:
+    bodies = Bodies(tmp_path)
+    whole, old, young, busy = (blob_of(content * 3) for content in (b"whole", b"old", b"young", b"busy"))
+    bodies.append(whole, 0, [b"whole" * 3])
+    for blob, content in ((old, b"old"), (young, b"young"), (busy, b"busy")):
+        bodies.append(blob, 0, [content])
+    (tmp_path / ".new-killed").write_bytes(b"half")
+    for path in tmp_path.iterdir():
+        if path.name != f"{young.hash}.part":
+            os.utime(path, (0, 0))
+    with (tmp_path / f"{busy.hash}.part").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        bodies.remove_abandoned()
+    assert {path.name for path in tmp_path.iterdir()} == {whole.hash, f"{young.hash}.part", f"{busy.hash}.part"}
+    assert bodies.received(old) == 0
+    assert bodies.append(old, 0, [b"old" * 3]) == 9
+    assert bodies.has(old)
 
 
 def test_secret_file_is_private_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

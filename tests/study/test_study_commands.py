@@ -69,6 +69,21 @@ def test_study_begins_once_and_its_invitations_are_private(tell: Tell) -> None:
     assert json.loads(tell("coordinator status --at home --json")[1]) == []
 
 
+@pytest.mark.parametrize(("day", "passed"), [("2020-01-31", True), ("2999-01-31", False)])
+def test_deadline_is_said_and_whether_it_has_passed(tell: Tell, tmp_path: Path, day: str, passed: bool) -> None:
+    table = write_person_tables(tmp_path, rows=4)[0]
+    tell(NEW)
+    Path("a.toml").write_text(Path("a.toml").read_text().replace('deadline = ""', f'deadline = "{day}"'))
+    tell("coordinator invite a.toml --at home --to out --address http://127.0.0.1:1")
+    tell(f"owner join out/anna.invitation {table} --at anna")
+    for command in ("coordinator status --at home", "owner status --at anna"):
+        said = tell(command)[1]
+        assert f"to be done by {day}" in said
+        assert ("which has passed" in said) == passed
+    assert json.loads(tell("coordinator status --at home --json")[1])[0]["overdue"] == passed
+    assert json.loads(tell("owner status --at anna --json")[1])["overdue"] == passed
+
+
 def test_owner_joins_without_the_coordinator_and_is_told_what_is_missing(tell: Tell, tmp_path: Path) -> None:
     table = write_person_tables(tmp_path, rows=4)[0]
     tell(NEW)

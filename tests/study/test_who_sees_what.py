@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from nacl import bindings
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, SealedBox
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel.envelope import Context, PublicIdentity, open_
-from blindlabel.envelope.stream import _BOXED_KEY, _read_header, _Reader
+from blindlabel.envelope.identity import blake2b
+from blindlabel.envelope.stream import _BOXED_KEY, _STREAM_HEADER, _read_header, _Reader
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, own_token
 from blindlabel.parties.owner import Owner
@@ -159,15 +161,18 @@ def test_words_of_an_owner_are_in_no_file_of_the_other(played: Played, owner: st
     assert found_own, "the search would not find anything"
 
 
-def candidates(home: Path) -> Iterator[bytes]:
-    """Everything the coordinator stores that could be a key: all 32 bytes in a row of small files, all hexadecimal in all files."""
+def candidates(home: Path) -> set[bytes]:
+    """Everything the coordinator stores that could be a key: any 32 bytes in a row of any file, also of what is written there as text."""
+    found: set[bytes] = set()
     for path in home.rglob("*"):
-        if not path.is_file():
-            continue
-        content = path.read_bytes()
-        if path.suffix == ".key":
-            yield from (content[start : start + 32] for start in range(max(0, len(content) - 31)))
-        yield from {bytes.fromhex(found.decode()) for found in re.findall(rb"[0-9a-f]{64}", content)}
+        if path.is_file():
+            content = path.read_bytes()
+            texts = [bytes.fromhex(text.decode()) for text in re.findall(rb"(?:[0-9a-f]{2}){32,}", content)]
+            texts += [base64.b64decode(text[: len(text) // 4 * 4]) for text in re.findall(rb"[A-Za-z0-9+/]{44,}", content)]
+            texts += [base64.urlsafe_b64decode(text[: len(text) // 4 * 4]) for text in re.findall(rb"[A-Za-z0-9_-]{44,}", content)]
+            for bytes_ in (content, *texts):
+                found |= {bytes_[start : start + 32] for start in range(len(bytes_) - 31)}
+    return found
 
 
 def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Played) -> None:
@@ -175,22 +180,36 @@ def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Pl
     state = played.coordinator.load(played.workspaces[0].agreement.hash).state
     sealed = played.coordinator.store.bodies(state.study).read_all(state.owners["anna"].records["berta"].blob)
     reader = _Reader(iter([sealed]))
-    _read_header(reader)
-    boxed = reader.take(_BOXED_KEY)
-    tried = 0
-    for key in set(candidates(home)):
-        tried += 1
-        try:
-            SealedBox(PrivateKey(key)).decrypt(boxed)
-        except CryptoError:
-            continue
-        raise AssertionError("the coordinator can open the envelope")
-    assert tried > 100
-    # the same bytes do open for the receiver, so the attempt above would have succeeded with the right key
+    _, header = _read_header(reader)
+    boxed, start, signature = reader.take(_BOXED_KEY), reader.take(_STREAM_HEADER), reader.take(bindings.crypto_sign_BYTES)
+    bound = blake2b(header + boxed + start + signature, b"blindlabel-headr")
+    piece = reader.take(int.from_bytes(reader.take(4), "big"))
     joins = {name: facts.join for name, facts in state.owners.items()}
     assert joins["anna"] is not None
-    anna = PublicIdentity.from_bytes(bytes.fromhex(joins["anna"].envelope_key + joins["anna"].signing_key))
+    assert joins["berta"] is not None
+    receiver = bytes.fromhex(joins["berta"].envelope_key)
+
+    def opens_the_box(key: bytes) -> bool:
+        return bindings.crypto_scalarmult_base(key) == receiver
+
+    def opens_the_stream(key: bytes) -> bool:
+        stream = bindings.crypto_secretstream_xchacha20poly1305_state()
+        bindings.crypto_secretstream_xchacha20poly1305_init_pull(stream, start, key)
+        try:
+            bindings.crypto_secretstream_xchacha20poly1305_pull(stream, piece, bound)
+        except (CryptoError, RuntimeError):
+            return False
+        return True
+
+    keys = candidates(home)
+    assert len(keys) > 10_000
+    assert bytes.fromhex(joins["anna"].envelope_key) in keys  # the search finds what is there: public keys, for one
+    assert not any(opens_the_box(key) or opens_the_stream(key) for key in keys)
+    # The right keys do open it, so the attempts above would have succeeded with them; and so they are not among what was tried.
     berta = own_identity(played.workspaces[1])
+    assert opens_the_box(berta.envelope_secret)
+    assert opens_the_stream(SealedBox(PrivateKey(berta.envelope_secret)).decrypt(boxed))
+    anna = PublicIdentity.from_bytes(bytes.fromhex(joins["anna"].envelope_key + joins["anna"].signing_key))
     content = b"".join(open_(berta, anna, Context(bytes.fromhex(state.study), "records"), [sealed]))
     assert RECORD_WORDS["anna"].encode() in content
 

@@ -1,8 +1,8 @@
 """What a round costs as a study grows: time, bytes and memory per pair at several sizes and numbers of worker processes, in one run.
 
 Every party works in a process of its own, as in a study, so that its memory is its own: the coordinator makes keys, one owner encrypts, the
-other evaluates, the coordinator decrypts; files carry what they send each other. Labels are checked against clear evaluation. Processor
-time is what a busy machine leaves comparable; elapsed time (and with it the gain of a second worker) needs a quiet one.
+other evaluates, the coordinator decrypts and settles the round; files carry what they send each other. Labels are checked against clear
+evaluation. Processor time is what a busy machine leaves comparable; elapsed time (and so the gain of a second worker) needs a quiet one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import numpy as np
 
 from blindlabel.bench.machine import machine
-from blindlabel.engines.interface import EngineError, Terms
+from blindlabel.engines.interface import EngineError, Progress, Terms
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -30,8 +32,6 @@ _LENGTH = struct.Struct("<Q")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789" + " " * 8
 _CHECKED = 200_000
 """Pairs whose labels are checked against clear evaluation, at most."""
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Row:
 # -- the parties, each in a process of its own -------------------------------------------------------------------------------------------
 
 
-def _keys(work: Work, folder: Path, _: int) -> tuple[int, dict[str, float]]:
+def _keys(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
 
     keys = PackedEngine().make_keys(work.terms())
@@ -112,15 +112,15 @@ def _keys(work: Work, folder: Path, _: int) -> tuple[int, dict[str, float]]:
     return len(keys.public), {}
 
 
-def _encrypt(work: Work, folder: Path, workers: int) -> tuple[int, dict[str, float]]:
+def _encrypt(work: Work, folder: Path, workers: int, progress: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
 
     rows, _ = work.content()
-    made = PackedEngine().encrypt(work.terms(), (folder / "public").read_bytes(), rows, workers=workers)
+    made = PackedEngine().encrypt(work.terms(), (folder / "public").read_bytes(), rows, workers=workers, progress=progress)
     return _write(folder / "records", made), {}
 
 
-def _evaluate(work: Work, folder: Path, workers: int) -> tuple[int, dict[str, float]]:
+def _evaluate(work: Work, folder: Path, workers: int, progress: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
 
     engine, terms, secret = PackedEngine(), work.terms(), (folder / "secret").read_bytes()
@@ -135,21 +135,25 @@ def _evaluate(work: Work, folder: Path, workers: int) -> tuple[int, dict[str, fl
         return reply
 
     public = (folder / "public").read_bytes()
-    made = engine.evaluate(terms, public, _read(folder / "records"), asked, assist, workers=workers)
+    made = engine.evaluate(terms, public, _read(folder / "records"), asked, assist, workers=workers, progress=progress)
     return _write(folder / "answers", made), served
 
 
-def _decrypt(work: Work, folder: Path, _: int) -> tuple[int, dict[str, float]]:
+def _decrypt(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
     from blindlabel.language.formula import evaluate  # noqa: PLC0415
+    from blindlabel.protocol.labels import no_labels, settle  # noqa: PLC0415
 
     secret = (folder / "secret").read_bytes()
     labels = PackedEngine().decrypt(work.terms(), secret, _read(folder / "answers"), work.questions, work.records)
+    # The round is settled as if the other owner had answered everything the same way.
+    others = np.ascontiguousarray(labels.T)
+    settled, _tally = settle(no_labels(*labels.shape), 1, range(work.questions), labels, range(work.records), others)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     rows, asked = work.content()
     step = max(1, work.questions * work.records // _CHECKED)
     pairs = [divmod(pair, work.records) for pair in range(0, work.questions * work.records, step | 1)]
-    wrong = sum(bool(labels[i, j]) != evaluate(asked[i], rows[j]) for i, j in pairs)
+    wrong = sum(bool(settled[i, j] & 1) != evaluate(asked[i], rows[j]) for i, j in pairs)
     return 0, {"wrong": wrong, "checked": len(pairs), "peak_mb": peak}
 
 
@@ -168,14 +172,14 @@ def _read(path: Path) -> Iterator[bytes]:
             yield file.read(_LENGTH.unpack(head)[0])
 
 
-Party = Callable[[Work, Path, int], tuple[int, dict[str, float]]]
+Party = Callable[[Work, Path, int, Progress], tuple[int, dict[str, float]]]
 
 
 def _live(party: Party, work: Work, folder: Path, workers: int, line: Connection) -> None:
     """A party's process."""
     started = time.perf_counter()
     try:
-        size, extra = party(work, folder, workers)
+        size, extra = party(work, folder, workers, lambda _, share: line.send(share))
     except EngineError as problem:
         line.send(str(problem))
         return
@@ -186,7 +190,7 @@ def _live(party: Party, work: Work, folder: Path, workers: int, line: Connection
     line.send(Spent(seconds, spent, memory, size, extra))
 
 
-def _in_process(party: Party, work: Work, folder: Path, workers: int = 1) -> Spent:
+def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Callable[[float], None]) -> Spent:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     # One thread of BLAS a process: what is compared are processes. A spawned process takes the environment of this moment.
@@ -197,7 +201,10 @@ def _in_process(party: Party, work: Work, folder: Path, workers: int = 1) -> Spe
         process.start()
         theirs.close()
         try:
-            reply: Spent | str = ours.recv()
+            reply: Spent | str | float = ours.recv()
+            while isinstance(reply, float):
+                show(reply)
+                reply = ours.recv()
         except EOFError as problem:
             raise EngineError("A process of the measurement ended unexpectedly.") from problem
         finally:
@@ -207,15 +214,15 @@ def _in_process(party: Party, work: Work, folder: Path, workers: int = 1) -> Spe
             del os.environ["OPENBLAS_NUM_THREADS"]
         else:
             os.environ["OPENBLAS_NUM_THREADS"] = before
-    if isinstance(reply, str):
-        raise EngineError(reply)
+    if not isinstance(reply, Spent):
+        raise EngineError(str(reply))
     return reply
 
 
 # -- the measurement ---------------------------------------------------------------------------------------------------------------------
 
 
-def measure_one(work: Work, workers: Sequence[int]) -> list[Row]:
+def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, __: None) -> list[Row]:
     """One size: keys and records are made once, evaluation and decryption for each number of workers."""
     from blindlabel.engines.packed.material import setting_of  # noqa: PLC0415
 
@@ -224,11 +231,17 @@ def measure_one(work: Work, workers: Sequence[int]) -> list[Row]:
     rows = []
     with tempfile.TemporaryDirectory(prefix="blindlabel-bench-") as name:
         folder = Path(name)
-        keys = _in_process(_keys, work, folder)
-        encrypted = _in_process(_encrypt, work, folder)
+
+        def play(party: Party, doing: str, count: int = 1) -> Spent:
+            named = f"{work.questions} × {work.records}: {doing}"
+            show(named, 0.0)
+            return _in_process(party, work, folder, count, lambda share: show(named, share))
+
+        keys = play(_keys, "making keys")
+        encrypted = play(_encrypt, "encrypting")
         for count in workers:
-            asked = _in_process(_evaluate, work, folder, count)
-            read = _in_process(_decrypt, work, folder)
+            asked = play(_evaluate, f"evaluating with {count} worker{'s' if count > 1 else ''}", count)
+            read = play(_decrypt, "decrypting and checking labels")
             rows.append(
                 Row(
                     work.records,
@@ -253,12 +266,19 @@ def measure_one(work: Work, workers: Sequence[int]) -> list[Row]:
 
 
 def measure(
-    sizes: Sequence[int], workers: Sequence[int], *, questions: int = 0, shape: str = "or", both_cases: bool = True, length: int = 148
+    sizes: Sequence[int],
+    workers: Sequence[int],
+    *,
+    questions: int = 0,
+    shape: str = "or",
+    both_cases: bool = True,
+    length: int = 148,
+    show: Progress = lambda _, __: None,
 ) -> dict[str, Any]:
     """The document of `blindlabel bench scale --json`: as many questions as records at each size, or at most `questions`."""
     rows: list[Row] = []
     for size in sizes:
-        rows += measure_one(Work(size, min(size, questions or size), length, shape=shape, both_cases=both_cases), workers)
+        rows += measure_one(Work(size, min(size, questions or size), length, shape=shape, both_cases=both_cases), workers, show)
     gains = {}
     for size in sizes:
         seconds = {row.workers: row.ms_per_pair for row in rows if row.records == size}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, result, result_json
+from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json
 from blindlabel.errors import InputError
 
 
@@ -27,14 +27,17 @@ def scale(
     if shape not in SHAPES:
         raise InputError(f"There is no shape {shape}; there are {', '.join(SHAPES)}.")
     try:
-        document = measure(
-            _numbers(sizes, "--sizes"),
-            _numbers(workers, "--workers"),
-            questions=questions,
-            shape=shape,
-            both_cases=not lower,
-            length=length,
-        )
+        with progress_bar() as bar:
+            task = bar.add_task("starting", total=1.0)
+            document = measure(
+                _numbers(sizes, "--sizes"),
+                _numbers(workers, "--workers"),
+                questions=questions,
+                shape=shape,
+                both_cases=not lower,
+                length=length,
+                show=lambda doing, share: bar.update(task, description=doing, completed=share),
+            )
     except EngineError as problem:
         raise InputError(str(problem)) from problem
     if json:

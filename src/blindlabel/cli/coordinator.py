@@ -220,7 +220,9 @@ def _print_standing(one: dict[str, Any]) -> None:
     ended = f"over ({one['ended']})" if one["ended"] else f"in round {one['round']} of {one['rounds']}"
     result(f"{one['name']} ({one['study'][:12]}, {one['engine']}): {ended}")
     if one["deadline"] and not one["ended"]:
-        result(f"  to be done by {one['deadline']}")
+        result(
+            f"  to be done by {one['deadline']}" + (", which has passed: `coordinator close` ends it as it is" if one["overdue"] else "")
+        )
     for round_ in one["history"]:
         figures = round_["figures"]
         if round_["settled"]:

@@ -132,6 +132,7 @@ def verify(
 @app.command("status")
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """Say how the study stands on this side, and what is waited for."""
+    from blindlabel.parties.results import is_overdue
     from blindlabel.protocol import owner as rules
 
     workspace = _opened(at)
@@ -149,6 +150,8 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "saved": progress.saved,
             "handed_in": progress.handed_in,
             "over": progress.over,
+            "deadline": workspace.agreement.deadline or None,
+            "overdue": is_overdue(workspace.agreement) and not progress.over,
             "waiting": waiting,
             "unsent": len(workspace.unsent()),
             "activity": None if activity is None else {"phase": activity.phase, "share": activity.share, "sentence": activity.sentence},
@@ -163,6 +166,8 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             f"  questions: {progress.saved} saved, {progress.drafts} drafts, {progress.open} open"
             + (", handed in" if progress.handed_in else "")
         )
+    if workspace.agreement.deadline and not progress.over:
+        result(f"  to be done by {workspace.agreement.deadline}" + (", which has passed" if is_overdue(workspace.agreement) else ""))
     for sentence in waiting:
         result(f"  {sentence}")
 

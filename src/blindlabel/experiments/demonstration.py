@@ -1,6 +1,7 @@
 """A whole study on one machine: generated tables, a coordinator and two owners as real processes over HTTP, suggested questions.
 
-What a person does between the owners, comparing the verification words, is done here automatically, and the report says so.
+What a person does between the owners, comparing the verification words, is done here automatically, and the report says so. A process that
+is killed is started again and goes on where it was, as a party's own service manager would see to.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,9 @@ GATES_ATTRIBUTES = ("given_name", "surname")
 """What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
 PATIENCE = 900.0
 """Seconds after which a demonstration is given up."""
+EXIT_OUTSIDE = 3
+MOST_FAILURES = 10
+"""How often a process may fail by something outside (one of its workers was killed, say) before that is an error."""
 
 Tell = Callable[[str], None]
 Show = Callable[[str, float], None]
@@ -77,10 +80,10 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
         f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled so that about half have a partner; "
         f"a coordinator and two owners as processes on {address}, {plan.engine} engine."
     )
-    with processes(commands, folder) as running:
+    with Processes(commands, folder, tell) as running:
         _confirm(workspaces, running, tell)
         _watch(coordinator, agreement, workspaces, running, tell, show)
-    return _report(coordinator, agreement, workspaces, made, folder, began)
+    return _report(coordinator, agreement, workspaces, made, folder, began) | {"restarts": running.restarts}
 
 
 def _agreement(plan: Plan, made: Generated) -> Agreement:
@@ -105,31 +108,67 @@ def _free_address() -> tuple[str, int]:
     return f"http://127.0.0.1:{port}", port
 
 
-@contextmanager
-def processes(commands: dict[str, list[str]], folder: Path) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """The commands as processes of their own, with their words in `<name>.log`; stopped in the end."""
-    running: dict[str, subprocess.Popen[bytes]] = {}
-    try:
-        for name, command in commands.items():
-            running[name] = start(name, command, folder)
-        yield running
-    finally:
-        for process in running.values():
+class Processes:
+    """The parties' commands as processes of their own, with their words in `<name>.log`; killed ones are started again."""
+
+    def __init__(self, commands: dict[str, list[str]], folder: Path, tell: Tell) -> None:
+        self._commands, self._folder, self._tell = commands, folder, tell
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._failures: dict[str, int] = {}
+        self.restarts = 0
+
+    def __enter__(self) -> Processes:
+        try:
+            for name in self._commands:
+                self._start(name)
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def is_running(self, name: str) -> bool:
+        """Whether a process is at work, or was killed and shall go on."""
+        code = self._running[name].poll()
+        return code is None or code < 0
+
+    def look_after(self, finished: Callable[[str], bool]) -> None:
+        """Start those again that were killed, or that failed by something outside; any other early end ends the demonstration."""
+        for name, process in self._running.items():
+            code = process.poll()
+            if code is None or (code == 0 and finished(name)):
+                continue
+            if code == EXIT_OUTSIDE:
+                self._failures[name] = self._failures.get(name, 0) + 1
+            if (code >= 0 and code != EXIT_OUTSIDE) or self._failures.get(name, 0) > MOST_FAILURES:
+                raise OutsideError(f"The process of {name} ended too early; its words are in {name}.log (keep them with --keep).")
+            self._tell(
+                f"The process of {name} {f'was killed by signal {-code}' if code < 0 else 'failed'}; it is started again and goes on."
+            )
+            self.restarts += 1
+            self._start(name)
+
+    def _start(self, name: str) -> None:
+        with (self._folder / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(  # noqa: S603 (our own command)
+                [sys.executable, "-m", "blindlabel.cli.main", *self._commands[name]],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=os.environ.copy(),
+            )
+
+    def _stop(self) -> None:
+        for process in self._running.values():
             process.send_signal(signal.SIGTERM)
-        for process in running.values():
+        for process in self._running.values():
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-def start(name: str, command: list[str], folder: Path) -> subprocess.Popen[bytes]:
-    """One process of the `blindlabel` command."""
-    with (folder / f"{name}.log").open("ab") as log:
-        return subprocess.Popen(  # noqa: S603 (our own command)
-            [sys.executable, "-m", "blindlabel.cli.main", *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ.copy()
-        )
 
 
 class _NoTransport:
@@ -139,12 +178,13 @@ class _NoTransport:
         raise OutsideError(f"The demonstration does not {name}.")
 
 
-def _confirm(workspaces: list[Workspace], running: dict[str, subprocess.Popen[bytes]], tell: Tell) -> None:
+def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell) -> None:
     """Compare the verification words as the owners' people would by telephone, and confirm on both sides."""
     transport: Transport = _NoTransport()
     until = time.monotonic() + PATIENCE
     while any(workspace.state().keys is None for workspace in workspaces):
-        _check_alive(running, until)
+        running.look_after(lambda _: False)
+        _check_time(until)
         time.sleep(0.1)
     first, second = (Owner(workspace, transport) for workspace in workspaces)
     words = first.words(NAMES[1])
@@ -159,20 +199,21 @@ def _watch(
     coordinator: Coordinator,
     agreement: Agreement,
     workspaces: list[Workspace],
-    running: dict[str, subprocess.Popen[bytes]],
+    running: Processes,
     tell: Tell,
     show: Show,
 ) -> None:
     """Show what happens until both owners have the truth."""
     until, told = time.monotonic() + PATIENCE, 0
-    while any(workspace.state().truth is None or running[workspace.name].poll() is None for workspace in workspaces):
+    while any(workspace.state().truth is None or running.is_running(workspace.name) for workspace in workspaces):
         state = coordinator.load(agreement.hash).state
         while told < state.round and state.rounds[told].tallies:
             told += 1
             tell(_told(standing(coordinator, agreement.hash)["history"][told - 1]))
         activity = next((one for workspace in workspaces if (one := workspace.activity()) and one.phase not in ("waiting", "over")), None)
         show(activity.phase if activity else "waiting", _share(agreement, state.round, activity.share if activity else 0.0))
-        _check_alive(running, until, finished=[w.name for w in workspaces if w.state().truth is not None])
+        running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
+        _check_time(until)
         time.sleep(0.2)
     for done in standing(coordinator, agreement.hash)["history"][told:]:
         tell(_told(done))
@@ -193,10 +234,7 @@ def _told(round: dict[str, Any]) -> str:
     )
 
 
-def _check_alive(running: dict[str, subprocess.Popen[bytes]], until: float, finished: list[str] | None = None) -> None:
-    for name, process in running.items():
-        if process.poll() is not None and name not in (finished or []):
-            raise OutsideError(f"The process of {name} ended too early; its words are in {name}.log (keep them with --keep).")
+def _check_time(until: float) -> None:
     if time.monotonic() > until:
         raise OutsideError(f"The demonstration did not end within {PATIENCE:.0f} seconds.")
 

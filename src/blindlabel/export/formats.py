@@ -6,8 +6,9 @@ none: a pair that is missing from both files was not sampled; a discarded pair i
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from blindlabel.records.csv_files import write_csv
 
 JSON_MARK = "blindlabel ground truth"
 JSON_VERSION = 1
+_PARQUET_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,15 @@ def write_json(path: Path, document: Any) -> None:
     path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
+def _write_json_pairs(path: Path, head: dict[str, Any], pairs: Iterable[dict[str, Any]]) -> None:
+    """One JSON document that ends with many pairs, a line each, written as they come."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "pairs": [')
+        for number, pair in enumerate(pairs):
+            file.write((",\n" if number else "\n") + json.dumps(pair, ensure_ascii=False))
+        file.write("\n]}\n")
+
+
 def _known_names(truth: GroundTruth, i: int, j: int) -> dict[str, str]:
     """The ids of a pair's rows, of the sides where they are known."""
     names = {}
@@ -90,41 +101,43 @@ def _id_columns(truth: GroundTruth) -> list[str]:
 
 
 def _write_discarded(truth: GroundTruth, path: Path) -> None:
-    write_csv(path, ("i", "j", *_id_columns(truth)), [(i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded])
+    write_csv(path, ("i", "j", *_id_columns(truth)), ((i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded))
 
 
 def _csv(truth: GroundTruth, path: Path) -> None:
-    rows = [(p.i, p.j, int(p.label), p.round, *_known_names(truth, p.i, p.j).values()) for p in truth.pairs]
+    rows = ((p.i, p.j, int(p.label), p.round, *_known_names(truth, p.i, p.j).values()) for p in truth.pairs)
     write_csv(path, ("i", "j", "label", "round", *_id_columns(truth)), rows)
 
 
 def _json(truth: GroundTruth, path: Path) -> None:
-    pairs = [{"i": p.i, "j": p.j, "label": p.label, "round": p.round, **_known_names(truth, p.i, p.j)} for p in truth.pairs]
+    pairs = ({"i": p.i, "j": p.j, "label": p.label, "round": p.round, **_known_names(truth, p.i, p.j)} for p in truth.pairs)
     datasets = {"a": truth.dataset_a, "b": truth.dataset_b}
-    write_json(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets, "pairs": pairs})
+    _write_json_pairs(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets}, pairs)
 
 
 def _parquet(truth: GroundTruth, path: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    columns: dict[str, Any] = {
-        "i": pa.array([p.i for p in truth.pairs], pa.int64()),
-        "j": pa.array([p.j for p in truth.pairs], pa.int64()),
-        "label": pa.array([p.label for p in truth.pairs], pa.bool_()),
-        "round": pa.array([p.round for p in truth.pairs], pa.int32()),
-    }
-    if truth.ids_a is not None:
-        columns["id_a"] = pa.array([truth.name_a(p.i) for p in truth.pairs], pa.string())
-    if truth.ids_b is not None:
-        columns["id_b"] = pa.array([truth.name_b(p.j) for p in truth.pairs], pa.string())
-    names = {"blindlabel.dataset_a": truth.dataset_a, "blindlabel.dataset_b": truth.dataset_b}
-    pq.write_table(pa.table(columns).replace_schema_metadata(names), path)
+    schema = pa.schema(
+        [("i", pa.int64()), ("j", pa.int64()), ("label", pa.bool_()), ("round", pa.int32())]
+        + [(column, pa.string()) for column in _id_columns(truth)],
+        metadata={"blindlabel.dataset_a": truth.dataset_a, "blindlabel.dataset_b": truth.dataset_b},
+    )
+    with pq.ParquetWriter(path, schema) as writer:
+        pairs = iter(truth.pairs)
+        while part := list(itertools.islice(pairs, _PARQUET_ROWS)):
+            columns: dict[str, list[Any]] = {name: [getattr(p, name) for p in part] for name in ("i", "j", "label", "round")}
+            if truth.ids_a is not None:
+                columns["id_a"] = [truth.name_a(p.i) for p in part]
+            if truth.ids_b is not None:
+                columns["id_b"] = [truth.name_b(p.j) for p in part]
+            writer.write_table(pa.table(columns, schema=schema))
 
 
 def _splink(truth: GroundTruth, path: Path) -> None:
     header = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r", "clerical_match_score")
-    write_csv(path, header, [(*_splink_names(truth, p.i, p.j), f"{float(p.label):.1f}") for p in truth.pairs])
+    write_csv(path, header, ((*_splink_names(truth, p.i, p.j), f"{float(p.label):.1f}") for p in truth.pairs))
 
 
 def _splink_matches(truth: GroundTruth, path: Path) -> None:
@@ -138,7 +151,7 @@ def _splink_names(truth: GroundTruth, i: int, j: int) -> tuple[str, str, str, st
 
 def _recordlinkage(truth: GroundTruth, path: Path) -> None:
     # Where only the position is known it stays a number, as in the index that pandas gives a table.
-    pairs: list[dict[str, Any]] = [
+    pairs: Iterable[dict[str, Any]] = (
         {
             "fields": [],
             "identifiers": {
@@ -149,17 +162,17 @@ def _recordlinkage(truth: GroundTruth, path: Path) -> None:
             "label_str": "Match" if p.label else "Distinct",
         }
         for p in truth.pairs
-    ]
-    write_json(path, {"version": 1, "pairs": pairs})
+    )
+    _write_json_pairs(path, {"version": 1}, pairs)
 
 
 def _py_entitymatching(truth: GroundTruth, path: Path) -> None:
-    rows = [(number, truth.name_a(p.i), truth.name_b(p.j), int(p.label)) for number, p in enumerate(truth.pairs)]
+    rows = ((number, truth.name_a(p.i), truth.name_b(p.j), int(p.label)) for number, p in enumerate(truth.pairs))
     write_csv(path, ("_id", "ltable_id", "rtable_id", "label"), rows)
 
 
 def _rltk(truth: GroundTruth, path: Path) -> None:
-    write_csv(path, ("id1", "id2", "label"), [(truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs])
+    write_csv(path, ("id1", "id2", "label"), ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs))
 
 
 def _pyjedai(truth: GroundTruth, path: Path) -> None:

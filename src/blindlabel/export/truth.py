@@ -1,12 +1,22 @@
-"""Ground truth as a study ends with it: labelled pairs of row positions, and the pairs that were discarded. Data only."""
+"""Ground truth as a study ends with it: labelled pairs of row positions, and the pairs that were discarded. Data only.
+
+Pairs are sequences: tuples where somebody wrote them down, or views of a matrix of labels, which make a pair when it is looked at. A study
+of 5,000 × 5,000 records has 25 million pairs; as objects they would fill gigabytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+_Pair = TypeVar("_Pair")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LabelledPair:
     """Row i of the first table and row j of the second are a match or not, agreed in this round (from 1)."""
 
@@ -16,27 +26,117 @@ class LabelledPair:
     round: int
 
 
+class _Cells(Sequence[_Pair], Generic[_Pair]):
+    """Some cells of a matrix of labels (`protocol.labels` says what its values mean), row by row, as pairs of the rows' positions."""
+
+    def __init__(self, matrix: npt.NDArray[np.uint8], positions: tuple[Sequence[int], Sequence[int]]) -> None:
+        if matrix.shape != (len(positions[0]), len(positions[1])):
+            raise ValueError("the matrix of labels has another size than the samples")
+        if any(len(set(side)) != len(side) for side in positions):
+            raise ValueError("a pair is in the ground truth twice")
+        self.matrix, self.positions = matrix, positions
+        self._before = np.concatenate([[0], np.cumsum([np.count_nonzero(self._is_meant(row)) for row in matrix], dtype=np.int64)])
+
+    def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+        raise NotImplementedError
+
+    def _pair(self, i: int, j: int, value: int) -> _Pair:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return int(self._before[-1])
+
+    def __iter__(self) -> Iterator[_Pair]:
+        for row in range(self.matrix.shape[0]):
+            yield from self._of_row(row)
+
+    @overload
+    def __getitem__(self, place: int) -> _Pair: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[_Pair]: ...
+    def __getitem__(self, place: int | slice) -> _Pair | Sequence[_Pair]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        row = int(np.searchsorted(self._before, place % len(self), side="right")) - 1
+        return list(self._of_row(row))[place % len(self) - int(self._before[row])]
+
+    def _of_row(self, row: int) -> Iterator[_Pair]:
+        first, second = self.positions
+        columns = np.flatnonzero(self._is_meant(self.matrix[row]))
+        for column, value in zip(columns.tolist(), self.matrix[row, columns].tolist()):
+            yield self._pair(first[row], second[column], value)
+
+
+class AgreedPairs(_Cells[LabelledPair]):
+    """The pairs with a label."""
+
+    def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+        meant: npt.NDArray[np.bool_] = row != 0
+        return meant
+
+    def _pair(self, i: int, j: int, value: int) -> LabelledPair:
+        return LabelledPair(i, j, bool(value & 1), value >> 1)
+
+    def matches(self) -> list[LabelledPair]:
+        """Those labelled as match, without looking at the others one by one."""
+        first, second = self.positions
+        rows, columns = np.nonzero(self.matrix & 1)
+        values = self.matrix[rows, columns].tolist()
+        return [self._pair(first[i], second[j], value) for i, j, value in zip(rows.tolist(), columns.tolist(), values)]
+
+
+class DiscardedPairs(_Cells[tuple[int, int]]):
+    """The pairs without a label."""
+
+    def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+        meant: npt.NDArray[np.bool_] = row == 0
+        return meant
+
+    def _pair(self, i: int, j: int, value: int) -> tuple[int, int]:  # noqa: ARG002
+        return i, j
+
+
 @dataclass(frozen=True)
 class GroundTruth:
     """What one party knows at the end. Ids are there for the sides whose table the party has; else a row is named by its position."""
 
     dataset_a: str
     dataset_b: str
-    pairs: tuple[LabelledPair, ...]
-    discarded: tuple[tuple[int, int], ...] = ()
+    pairs: Sequence[LabelledPair]
+    discarded: Sequence[tuple[int, int]] = ()
     """Pairs that the owners never agreed on: neither match nor no match."""
     ids_a: Mapping[int, str] | None = None
     ids_b: Mapping[int, str] | None = None
 
     def __post_init__(self) -> None:
-        named = [(pair.i, pair.j) for pair in self.pairs] + list(self.discarded)
-        if len(set(named)) != len(named):
-            raise ValueError("a pair is in the ground truth twice")
         for side, ids in ((0, self.ids_a), (1, self.ids_b)):
-            if ids is not None and not {pair[side] for pair in named} <= ids.keys():
+            if ids is not None and not self._named(side) <= ids.keys():
                 raise ValueError("a row of the ground truth has no id")
         if self.dataset_a == self.dataset_b:
             raise ValueError("the two tables of a ground truth need different names")
+        if not isinstance(self.pairs, AgreedPairs):  # a matrix has no cell twice
+            cells = [(pair.i, pair.j) for pair in self.pairs] + list(self.discarded)
+            if len(set(cells)) != len(cells):
+                raise ValueError("a pair is in the ground truth twice")
+
+    def _named(self, side: int) -> set[int]:
+        """The rows of one side that pairs name."""
+        if isinstance(self.pairs, AgreedPairs):
+            return set(self.pairs.positions[side])
+        return {(pair.i, pair.j)[side] for pair in self.pairs} | {pair[side] for pair in self.discarded}
+
+    @classmethod
+    def of_matrix(
+        cls,
+        names: tuple[str, str],
+        matrix: npt.NDArray[np.uint8],
+        positions: tuple[Sequence[int], Sequence[int]],
+        ids: tuple[Mapping[int, str] | None, Mapping[int, str] | None] = (None, None),
+    ) -> GroundTruth:
+        """One pairing from its labels; positions are those of the sampled rows in the owners' tables."""
+        return cls(*names, AgreedPairs(matrix, positions), DiscardedPairs(matrix, positions), *ids)
 
     def name_a(self, i: int) -> str:
         """How row i of the first table is called: its id where known, else its position."""
@@ -48,4 +148,4 @@ class GroundTruth:
 
     def matches(self) -> list[LabelledPair]:
         """The pairs labelled as match."""
-        return [pair for pair in self.pairs if pair.label]
+        return self.pairs.matches() if isinstance(self.pairs, AgreedPairs) else [pair for pair in self.pairs if pair.label]

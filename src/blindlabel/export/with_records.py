@@ -79,7 +79,7 @@ def _zingg(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> No
 
 def _deepmatcher(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:
     header = ("id", "label", *(f"left_{name}" for name in table_a.attributes), *(f"right_{name}" for name in table_b.attributes))
-    rows = [(number, int(p.label), *table_a.rows[p.i], *table_b.rows[p.j]) for number, p in enumerate(truth.pairs)]
+    rows = ((number, int(p.label), *table_a.rows[p.i], *table_b.rows[p.j]) for number, p in enumerate(truth.pairs))
     write_csv(path, header, rows)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime
 from typing import Any
 
-from blindlabel.export.truth import GroundTruth, LabelledPair
+from blindlabel.export.truth import GroundTruth
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol import labels as labelling
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import State, awaited, key_of
 from blindlabel.protocol.figures import Tally
 from blindlabel.storage.workspace import Workspace
@@ -21,19 +21,6 @@ _TODO = {
 }
 
 
-def ground_truth(
-    names: tuple[str, str],
-    labels: labelling.Labels,
-    positions: tuple[Sequence[int], Sequence[int]],
-    ids: tuple[Mapping[int, str] | None, Mapping[int, str] | None] = (None, None),
-) -> GroundTruth:
-    """One pairing; i and j are row positions in the owners' tables."""
-    first, second = positions
-    pairs = tuple(LabelledPair(first[i], second[j], label, number) for i, j, label, number in labelling.agreed_pairs(labels))
-    discarded = tuple((first[i], second[j]) for i, j in labelling.discarded_pairs(labels))
-    return GroundTruth(names[0], names[1], pairs, discarded, *ids)
-
-
 def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
     """After the end: the ground truth with every other owner, own ids on the own side. The owner whose name sorts first is side a."""
     state, found = workspace.state(), {}
@@ -43,9 +30,9 @@ def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
     for pairing in state.truth.pairings:
         matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
         if workspace.name < pairing.peer:
-            found[pairing.peer] = ground_truth((workspace.name, pairing.peer), matrix, (own, other), (ids, None))
+            found[pairing.peer] = GroundTruth.of_matrix((workspace.name, pairing.peer), matrix, (own, other), (ids, None))
         else:
-            found[pairing.peer] = ground_truth((pairing.peer, workspace.name), matrix.T, (other, own), (None, ids))
+            found[pairing.peer] = GroundTruth.of_matrix((pairing.peer, workspace.name), matrix.T, (other, own), (None, ids))
     return found
 
 
@@ -53,7 +40,7 @@ def truths_of_coordinator(coordinator: Coordinator, study: str) -> dict[tuple[st
     """The labels as they stand, by pairing; rows are named by their positions, the coordinator knows no ids."""
     state = coordinator.load(study).state
     return {
-        (first, second): ground_truth((first, second), labels, (state.samples[first], state.samples[second]))
+        (first, second): GroundTruth.of_matrix((first, second), labels, (state.samples[first], state.samples[second]))
         for (first, second), labels in coordinator.labels(study).items()
     }
 
@@ -68,6 +55,7 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         "round": state.round,
         "rounds": agreement.rounds,
         "deadline": agreement.deadline or None,
+        "overdue": is_overdue(agreement) and not state.ended,
         "ended": state.ended,
         "waiting": [f"{owner} {_TODO[what].format(round=state.round)}" for owner, what in awaited(agreement, state)],
         "owners": {owner: _owner_standing(state, owner) for owner in state.owners},
@@ -79,6 +67,11 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         },
         "traffic": [dict(zip(("owner", "kind", "times", "bytes"), row)) for row in coordinator.store.traffic(study)],
     }
+
+
+def is_overdue(agreement: Agreement) -> bool:
+    """Whether the day of the deadline has passed. People decide what follows: nothing is closed or refused by itself."""
+    return bool(agreement.deadline) and datetime.date.today() > datetime.date.fromisoformat(agreement.deadline)
 
 
 def _owner_standing(state: State, owner: str) -> dict[str, Any]:

@@ -26,6 +26,9 @@ Labels = npt.NDArray[np.uint8]
 MOST_ROUNDS = 100
 """Rounds that an agreement may allow; a label's byte has room for 127."""
 
+STRIPE = 1 << 20
+"""Pairs that are settled at a time."""
+
 
 def pairings(owners: Iterable[str]) -> list[tuple[str, str]]:
     """Every two owners, each pairing once, the name that sorts first in front."""
@@ -43,55 +46,59 @@ def settle(
     """The labels after a round, and how the open pairs of the round were answered.
 
     `first_answers` has a row for each of `first_asked` and a column for each record of the second owner; `second_answers` the other way
-    round.
+    round. Worked out in stripes of rows, so that a large study needs room for labels and answers and little more.
     """
     rows, columns = labels.shape
     if first_answers.shape != (len(first_asked), columns) or second_answers.shape != (len(second_asked), rows):
         raise NotFitting("The answers of a round have not the size that its questions and records ask for.")
-    says_first, known_first = _spread(rows, columns, first_asked, first_answers)
-    says_second, known_second = _spread(columns, rows, second_asked, second_answers)
-    says_second, known_second = says_second.T, known_second.T
-    compared = (labels == 0) & known_first & known_second
-    if np.any((labels == 0) & ~compared):
-        raise NotFitting("A pair without agreement has a record that was not asked again.")
-    tally = Tally(
-        both=int(np.count_nonzero(compared & says_first & says_second)),
-        first_only=int(np.count_nonzero(compared & says_first & ~says_second)),
-        second_only=int(np.count_nonzero(compared & ~says_first & says_second)),
-        neither=int(np.count_nonzero(compared & ~says_first & ~says_second)),
-    )
-    agreed = compared & (says_first == says_second)
-    after = np.where(agreed, np.uint8(2 * round) + says_first.astype(np.uint8), labels).astype(np.uint8)
+    places = np.full(rows, -1, dtype=np.int64)
+    places[np.asarray(first_asked, dtype=np.intp)] = np.arange(len(first_asked))
+    second = np.asarray(second_asked, dtype=np.intp)
+    known_second = np.zeros(columns, dtype=np.bool_)
+    known_second[second] = True
+    after, tally = np.empty_like(labels), Tally()
+    height = max(1, STRIPE // max(1, columns))
+    for start in range(0, rows, height):
+        stripe = slice(start, min(start + height, rows))
+        known_first = places[stripe] >= 0
+        says_first = np.zeros((stripe.stop - start, columns), dtype=np.bool_)
+        says_first[known_first] = first_answers[places[stripe][known_first]]
+        says_second = np.zeros_like(says_first)
+        says_second[:, second] = second_answers[:, stripe].T
+        is_open = labels[stripe] == 0
+        compared = is_open & known_first[:, None] & known_second
+        if np.any(is_open & ~compared):
+            raise NotFitting("A pair without agreement has a record that was not asked again.")
+        tally += Tally(
+            both=int(np.count_nonzero(compared & says_first & says_second)),
+            first_only=int(np.count_nonzero(compared & says_first & ~says_second)),
+            second_only=int(np.count_nonzero(compared & ~says_first & says_second)),
+            neither=int(np.count_nonzero(compared & ~says_first & ~says_second)),
+        )
+        agreed = compared & (says_first == says_second)
+        after[stripe] = np.where(agreed, np.uint8(2 * round) + says_first.astype(np.uint8), labels[stripe])
     return after, tally
-
-
-def _spread(rows: int, columns: int, asked: Sequence[int], answers: Answers) -> tuple[Answers, Answers]:
-    """Answers at the rows that were asked, and which rows those are."""
-    says = np.zeros((rows, columns), dtype=np.bool_)
-    known = np.zeros((rows, columns), dtype=np.bool_)
-    index = np.asarray(asked, dtype=np.intp)
-    says[index] = answers
-    known[index] = True
-    return says, known
 
 
 def open_counts(labels: Labels, *, axis: int) -> npt.NDArray[np.int64]:
     """For each record of one side (axis 0: first owner, 1: second) on how many open pairs it stands."""
-    counts: npt.NDArray[np.int64] = np.count_nonzero(labels == 0, axis=1 - axis).astype(np.int64)
+    counts: npt.NDArray[np.int64] = labels.shape[1 - axis] - np.count_nonzero(labels, axis=1 - axis).astype(np.int64)
     return counts
 
 
 def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
     """Every agreed pair: index of the first owner's record, of the second's, label, round."""
-    for i, j in zip(*np.nonzero(labels)):
-        value = int(labels[i, j])
-        yield int(i), int(j), bool(value & 1), value >> 1
+    for i, row in enumerate(labels):
+        columns = np.flatnonzero(row)
+        for j, value in zip(columns.tolist(), row[columns].tolist()):
+            yield i, j, bool(value & 1), value >> 1
 
 
 def discarded_pairs(labels: Labels) -> Iterator[tuple[int, int]]:
     """Every pair that never agreed."""
-    for i, j in zip(*np.nonzero(labels == 0)):
-        yield int(i), int(j)
+    for i, row in enumerate(labels):
+        for j in np.flatnonzero(row == 0).tolist():
+            yield i, j
 
 
 def to_bytes(labels: Labels) -> bytes:

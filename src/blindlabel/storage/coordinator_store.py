@@ -299,12 +299,16 @@ class CoordinatorStore:
         self.database.scrub()
 
     def remove_orphans(self) -> None:
-        """Remove bodies of studies that are gone: a process that was at work on one may have stored a body after it was deleted."""
+        """Remove bodies of studies that are gone (a process that was at work on one may have stored a body after it was deleted), and what
+        was begun in the others and abandoned.
+        """
         there = [path.name for path in (self.home / "bodies").glob("*")]  # before the studies, so that no new study is taken for a gone one
         known = {row.study for row in self.studies()}
         for study in there:
             if study not in known:
                 self.bodies(study).remove_all()
+            else:
+                self.bodies(study).remove_abandoned()
 
 
 def _write_once(path: Path, text: str) -> None:

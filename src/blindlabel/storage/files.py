@@ -13,8 +13,9 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +25,9 @@ from blindlabel.storage import journal
 
 PIECE = 1 << 20
 """Bytes that are held in memory at once."""
+
+ABANDONED = 7 * 24 * 3600.0
+"""Seconds after which a part that did not grow counts as abandoned; its sender would begin again."""
 
 
 class BodyDamaged(OutsideError):
@@ -146,6 +150,15 @@ class Bodies:
     def remove_all(self) -> None:
         """Forget everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove_abandoned(self) -> None:
+        """Remove what nobody has added to for so long that nobody will: parts of bodies, and files of a process that was killed."""
+        before = time.time() - ABANDONED
+        for path in (*self.folder.glob("*.part"), *self.folder.glob(".new-*")):
+            with suppress(OSError), path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where somebody is adding to it
+                if os.fstat(file.fileno()).st_mtime < before:
+                    path.unlink()
 
     # Bodies that arrive piece by piece
 
