@@ -137,7 +137,7 @@ class _Wide:
 
 
 class _Graph:
-    """Wide nodes, each behind what it needs; equal ones are one."""
+    """Wide nodes; those which the netlist has are one where they are equal."""
 
     def __init__(self) -> None:
         self.nodes: list[_Wide] = [_Wide("constant", ())]
@@ -269,8 +269,7 @@ LARGEST_SHARED = 8
 
 def _share(graph: _Graph, outputs: Sequence[Literal], is_leaf: Callable[[int], bool]) -> set[int]:
     """Make the ANDs of leaves of what they have in common, forgetting how they were built before. Returns these ANDs."""
-    leaves: dict[int, frozenset[int]] = {}
-    """By the literal of an AND, those it comes to; a negated AND comes to none."""
+    leaves: dict[int, frozenset[int]] = {}  # by the literal of an AND, those it comes to; a negated AND comes to none
     ends = {output >> 1 for output in outputs}
     for number in graph.needed(outputs):
         node = graph.nodes[number]
