@@ -21,12 +21,15 @@ from blindlabel.envelope import (
     WrongSequence,
     WrongStudy,
     WrongVersion,
+    lock,
     new_identity,
+    new_key,
     open_,
     read_header,
     seal,
     sign,
     stream,
+    unlock,
 )
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import OutsideError
@@ -258,6 +261,47 @@ def test_any_bytes_are_refused_with_a_typed_error(content: bytes, after_mark: bo
     start = stream.MARK + bytes([stream.VERSION]) if after_mark else b""
     with pytest.raises(EnvelopeError):
         opened([start + content])
+
+
+# -- content that is locked once for several owners ----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.binary(max_size=60), max_size=6), st.integers(1, 90))
+def test_what_is_locked_comes_out_as_it_went_in(chunks: list[bytes], step: int) -> None:
+    key = new_key()
+    whole = b"".join(lock(key, CONTEXT, chunks))
+    assert list(unlock(key, CONTEXT, [whole[start : start + step] for start in range(0, len(whole), step)])) == chunks
+
+
+def test_any_change_of_what_is_locked_is_noticed() -> None:
+    key = new_key()
+    whole = b"".join(lock(key, CONTEXT, [b"a secret", b"b"]))
+    assert b"secret" not in whole
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        with pytest.raises(EnvelopeError):
+            list(unlock(key, CONTEXT, [bytes(changed)]))
+        with pytest.raises(EnvelopeTruncated):
+            list(unlock(key, CONTEXT, [whole[:place]]))
+    with pytest.raises(EnvelopeDamaged, match="follows the end"):
+        list(unlock(key, CONTEXT, [whole, b"x"]))
+
+
+@pytest.mark.parametrize(
+    "context",
+    [Context(bytes(32), "records", 2), Context(CONTEXT.agreement_hash, "answers", 2), Context(CONTEXT.agreement_hash, "records", 1)],
+)
+def test_what_is_locked_opens_in_its_context_and_with_its_key_only(context: Context) -> None:
+    key = new_key()
+    whole = b"".join(lock(key, CONTEXT, CHUNKS))
+    for wrong_key, wrong_context in ((key, context), (new_key(), CONTEXT)):
+        with pytest.raises(EnvelopeDamaged):
+            list(unlock(wrong_key, wrong_context, [whole]))
+    for wrong in (b"".join(sealed()), stream.LOCKED_MARK + b"\x09" + whole[6:]):
+        with pytest.raises(EnvelopeError):
+            list(unlock(key, CONTEXT, [wrong]))
 
 
 def test_impossible_contexts_are_refused() -> None:

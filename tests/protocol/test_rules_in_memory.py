@@ -96,7 +96,7 @@ class Study:
             body = self.random.randbytes(16)
             blob = facts.blob_of(body)
             if todo.kind == "encrypt":
-                self.own(name, owner.has_sealed(self.owners[name], todo.peer, blob))
+                self.own(name, owner.has_sealed(self.owners[name], todo.peer, blob, b"key"))
             elif todo.kind == "evaluate":
                 asked = [asked.record for asked in state.rounds[-1].ask]
                 matrix = self.random_answers(len(asked), state.sample_of(todo.peer))

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.results import standing
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.transport.client import HttpTransport
 from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
 
 
-@pytest.mark.parametrize("owners", [2, 3])
-def test_labels_over_http_are_those_of_clear_evaluation(tmp_path: Path, owners: int) -> None:
+def counted_uploads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each body is sent to the coordinator, by its address."""
+    uploads: Counter[str] = Counter()
+    request = HttpTransport._request
+
+    def counted(transport: HttpTransport, method: str, path: str, **more: Any) -> Any:
+        uploads[path] += method == "PUT"
+        return request(transport, method, path, **more)
+
+    monkeypatch.setattr(HttpTransport, "_request", counted)
+    return uploads
+
+
+@pytest.mark.parametrize("owners", [2, 3, 5])
+def test_labels_over_http_are_those_of_clear_evaluation(tmp_path: Path, owners: int, monkeypatch: pytest.MonkeyPatch) -> None:
     agreement = small_agreement(owners)
     coordinator = Coordinator(tmp_path / "coordinator")
+    uploads = counted_uploads(monkeypatch)
     with served(coordinator) as address:
         invitations = coordinator.create(to_text(agreement), address)
         workspaces = joined(tmp_path, invitations, write_person_tables(tmp_path, owners))
@@ -27,3 +45,10 @@ def test_labels_over_http_are_those_of_clear_evaluation(tmp_path: Path, owners: 
         assert np.array_equal(by_name[first].labels()[second], expected)
         assert np.array_equal(by_name[second].labels()[first], expected.T)
         assert np.count_nonzero(labels & 1), "a study without any match proves little"
+    for name, facts in coordinator.load(agreement.hash).state.owners.items():
+        (blob,) = {sent.blob for sent in facts.records.values()}  # one body for all other owners
+        assert len(facts.records) == owners - 1
+        assert len({sent.key for sent in facts.records.values()}) == owners - 1
+        assert uploads[f"/v1/studies/{agreement.hash}/bodies/{blob.hash}"] == 1
+        moved = [row for row in standing(coordinator, agreement.hash)["traffic"] if (row["owner"], row["kind"]) == (name, "records")]
+        assert blob.length < sum(row["bytes"] for row in moved) < blob.length + 3000 * owners

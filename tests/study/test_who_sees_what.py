@@ -17,7 +17,7 @@ from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, SealedBox
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from blindlabel.envelope import Context, PublicIdentity, open_
+from blindlabel.envelope import Context, EnvelopeError, PublicIdentity, open_, unlock
 from blindlabel.envelope.identity import blake2b
 from blindlabel.envelope.stream import _BOXED_KEY, _STREAM_HEADER, _read_header, _Reader
 from blindlabel.parties.coordinator import Coordinator
@@ -178,12 +178,15 @@ def candidates(home: Path) -> set[bytes]:
 def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Played) -> None:
     home = played.folder / "coordinator"
     state = played.coordinator.load(played.workspaces[0].agreement.hash).state
-    sealed = played.coordinator.store.bodies(state.study).read_all(state.owners["anna"].records["berta"].blob)
-    reader = _Reader(iter([sealed]))
+    sent = state.owners["anna"].records["berta"]
+    locked = played.coordinator.store.bodies(state.study).read_all(sent.blob)
+    letter = bytes.fromhex(sent.key)
+    reader = _Reader(iter([letter]))
     _, header = _read_header(reader)
     boxed, start, signature = reader.take(_BOXED_KEY), reader.take(_STREAM_HEADER), reader.take(bindings.crypto_sign_BYTES)
     bound = blake2b(header + boxed + start + signature, b"blindlabel-headr")
     piece = reader.take(int.from_bytes(reader.take(4), "big"))
+    records = Context(bytes.fromhex(state.study), "records")
     joins = {name: facts.join for name, facts in state.owners.items()}
     assert joins["anna"] is not None
     assert joins["berta"] is not None
@@ -201,17 +204,25 @@ def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Pl
             return False
         return True
 
+    def opens_the_records(key: bytes) -> bool:
+        try:
+            next(unlock(key, records, [locked]))
+        except EnvelopeError:
+            return False
+        return True
+
     keys = candidates(home)
     assert len(keys) > 10_000
     assert bytes.fromhex(joins["anna"].envelope_key) in keys  # the search finds what is there: public keys, for one
-    assert not any(opens_the_box(key) or opens_the_stream(key) for key in keys)
+    assert not any(opens_the_box(key) or opens_the_stream(key) or opens_the_records(key) for key in keys)
     # The right keys do open it, so the attempts above would have succeeded with them; and so they are not among what was tried.
     berta = own_identity(played.workspaces[1])
     assert opens_the_box(berta.envelope_secret)
     assert opens_the_stream(SealedBox(PrivateKey(berta.envelope_secret)).decrypt(boxed))
     anna = PublicIdentity.from_bytes(bytes.fromhex(joins["anna"].envelope_key + joins["anna"].signing_key))
-    content = b"".join(open_(berta, anna, Context(bytes.fromhex(state.study), "records"), [sealed]))
-    assert RECORD_WORDS["anna"].encode() in content
+    content = b"".join(open_(berta, anna, Context(bytes.fromhex(state.study), "records-key"), [letter]))
+    assert opens_the_records(content[:32])
+    assert RECORD_WORDS["anna"].encode() in b"".join(unlock(content[:32], records, [locked]))
 
 
 def test_secrets_and_stores_are_for_their_user_alone(played: Played) -> None:

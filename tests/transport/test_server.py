@@ -98,7 +98,7 @@ def test_refusals_come_back_as_the_same_errors(running: Served, tmp_path: Path) 
     anna = running.workspaces[0]
     transport, bodies = over_http(running.address)(anna), Bodies(tmp_path)
     blob = bodies.write([b"records"])
-    records = Message(running.study, "anna", "berta", 0, 9, messages.Records(count=8, blob=blob))
+    records = Message(running.study, "anna", "berta", 0, 9, messages.Records(count=8, blob=blob, key="ab" * 64))
     with pytest.raises(TooEarly):
         transport.deliver(signed_by(own_identity(anna), records).wire, bodies)
     join = anna.state().join

@@ -17,7 +17,7 @@ from blindlabel.envelope.errors import (
     WrongVersion,
 )
 from blindlabel.envelope.identity import Context, Identity, PublicIdentity, new_identity, shared_secret, sign, verify
-from blindlabel.envelope.stream import Header, open_, read_header, seal
+from blindlabel.envelope.stream import Header, lock, new_key, open_, read_header, seal, unlock
 from blindlabel.envelope.words import verification_words
 
 __all__ = [
@@ -36,12 +36,15 @@ __all__ = [
     "WrongSequence",
     "WrongStudy",
     "WrongVersion",
+    "lock",
     "new_identity",
+    "new_key",
     "open_",
     "read_header",
     "seal",
     "shared_secret",
     "sign",
+    "unlock",
     "verification_words",
     "verify",
 ]

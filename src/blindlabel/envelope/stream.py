@@ -15,6 +15,10 @@ can read what was recorded earlier; and an envelope can be sent again as it is (
 Layout: header = mark, agreement, sender, recipient, kind, sequence, boxed key, stream header, signature; then frames, each its length in 4
 bytes and its ciphertext. A chunk given to `seal` comes out of `open_` as the same chunk; inside it is cut into frames, the last one tagged
 PUSH. An empty FINAL frame ends all. Chunks come out before the end was seen: whoever must not act on a part waits for the iterator's end.
+
+What goes to several owners is locked once (`lock`: the same frames under a fresh key, bound to agreement, kind and sequence), and the key
+goes to each in an envelope of its own, together with the hash of what is locked. So it is made, stored and uploaded once; and since the
+hash is in the sender's envelope, another owner that has the key cannot exchange the content on its way.
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ from blindlabel.envelope.errors import (
 from blindlabel.envelope.identity import Context, Identity, PublicIdentity, blake2b, sign_for, verify_for
 
 MARK = b"BLENV"
+LOCKED_MARK = b"BLLCK"
 VERSION = 1
 FRAME = 1 << 20
 """Plaintext bytes of a frame, at most: what both sides hold in memory besides a chunk."""
@@ -83,14 +88,7 @@ def seal(identity: Identity, peer: PublicIdentity, context: Context, chunks: Ite
     header += bindings.crypto_secretstream_xchacha20poly1305_init_push(state, key)
     header += sign_for(identity, _DOMAIN, header)
     yield header
-    bound = blake2b(header, b"blindlabel-headr")
-    for chunk in chunks:
-        if len(chunk) > LARGEST_CHUNK:
-            raise ValueError(f"a chunk of {len(chunk)} bytes is larger than {LARGEST_CHUNK}")
-        for start in range(0, max(len(chunk), 1), FRAME):
-            part = bytes(chunk[start : start + FRAME])
-            yield _frame(state, part, bound, _PUSH if start + FRAME >= len(chunk) else _MESSAGE)
-    yield _frame(state, b"", bound, _FINAL)
+    yield from _frames(state, chunks, blake2b(header, b"blindlabel-headr"))
 
 
 def open_(identity: Identity, peer: PublicIdentity, context: Context, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -109,13 +107,53 @@ def open_(identity: Identity, peer: PublicIdentity, context: Context, pieces: It
         raise EnvelopeDamaged("The envelope's key cannot be opened with this owner's keys.") from error
     bound = blake2b(start + rest + signature, b"blindlabel-headr")
     yield from _chunks(reader, state, bound)
-    if not reader.at_end():
-        raise EnvelopeDamaged("Something follows the end of the envelope.")
+
+
+def lock(key: bytes, context: Context, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks under a key that several owners get, each in an envelope of its own: large content is sealed and sent once for all."""
+    state = bindings.crypto_secretstream_xchacha20poly1305_state()
+    start = LOCKED_MARK + bytes([VERSION]) + bindings.crypto_secretstream_xchacha20poly1305_init_push(state, key)
+    yield start
+    yield from _frames(state, chunks, _bound_to(start, context))
+
+
+def unlock(key: bytes, context: Context, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks that were locked with this key in this context. Who locked them, the envelope with the key tells, not this."""
+    reader = _Reader(pieces)
+    start = reader.take(len(LOCKED_MARK) + 1)
+    if start[: len(LOCKED_MARK)] != LOCKED_MARK:
+        raise EnvelopeDamaged("This is no locked content.")
+    _check_version(start[-1])
+    start += reader.take(_STREAM_HEADER)
+    state = bindings.crypto_secretstream_xchacha20poly1305_state()
+    bindings.crypto_secretstream_xchacha20poly1305_init_pull(state, start[-_STREAM_HEADER:], key)
+    yield from _chunks(reader, state, _bound_to(start, context))
+
+
+def new_key() -> bytes:
+    """A fresh key for `lock`."""
+    return bindings.crypto_secretstream_xchacha20poly1305_keygen()
+
+
+def _bound_to(start: bytes, context: Context) -> bytes:
+    kind = context.kind.encode("ascii")
+    named = context.agreement_hash + bytes([len(kind)]) + kind + struct.pack(">Q", context.sequence)
+    return blake2b(start + named, b"blindlabel-lockd")
 
 
 def read_header(pieces: Iterable[bytes]) -> Header:
     """What the outside of an envelope says, unchecked."""
     return _read_header(_Reader(pieces))[0]
+
+
+def _frames(state: bindings.crypto_secretstream_xchacha20poly1305_state, chunks: Iterable[bytes], bound: bytes) -> Iterator[bytes]:
+    for chunk in chunks:
+        if len(chunk) > LARGEST_CHUNK:
+            raise ValueError(f"a chunk of {len(chunk)} bytes is larger than {LARGEST_CHUNK}")
+        for start in range(0, max(len(chunk), 1), FRAME):
+            part = bytes(chunk[start : start + FRAME])
+            yield _frame(state, part, bound, _PUSH if start + FRAME >= len(chunk) else _MESSAGE)
+    yield _frame(state, b"", bound, _FINAL)
 
 
 def _frame(state: bindings.crypto_secretstream_xchacha20poly1305_state, part: bytes, bound: bytes, tag: int) -> bytes:
@@ -137,6 +175,8 @@ def _chunks(reader: _Reader, state: bindings.crypto_secretstream_xchacha20poly13
             raise EnvelopeDamaged("The envelope was changed on its way: a frame is not what the sender wrote.") from error
         held += len(part)
         if tag == _FINAL and not parts and not part:
+            if not reader.at_end():
+                raise EnvelopeDamaged("Something follows the end of the envelope.")
             return
         if tag not in (_MESSAGE, _PUSH) or held > LARGEST_CHUNK:
             raise EnvelopeDamaged("The sender made an envelope that breaks the rules of its format.")
@@ -150,10 +190,7 @@ def _read_header(reader: _Reader) -> tuple[Header, bytes]:
     start = reader.take(len(MARK) + 1)
     if start[: len(MARK)] != MARK:
         raise EnvelopeDamaged("This is not an envelope.")
-    if start[-1] != VERSION:
-        raise WrongVersion(
-            f"The envelope has version {start[-1]} of the format; this blindlabel reads {VERSION}. Use the same on both sides."
-        )
+    _check_version(start[-1])
     names = reader.take(96)
     length = reader.take(1)
     kind = reader.take(length[0])
@@ -162,6 +199,11 @@ def _read_header(reader: _Reader) -> tuple[Header, bytes]:
         raise EnvelopeDamaged("The envelope's header is not readable.")
     header = Header(names[:32], names[32:64], names[64:], kind.decode("ascii"), int.from_bytes(sequence, "big"))
     return header, start + names + length + kind + sequence
+
+
+def _check_version(found: int) -> None:
+    if found != VERSION:
+        raise WrongVersion(f"The envelope has version {found} of the format; this blindlabel reads {VERSION}. Use the same on both sides.")
 
 
 def _check_header(header: Header, identity: Identity, peer: PublicIdentity, context: Context) -> None:

@@ -37,7 +37,10 @@ STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
 """What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
 PATIENCE = 900.0
+PATIENCE_PER_PAIR = 0.002
 """Seconds after which a demonstration is given up."""
+LARGE = 200
+"""With more records the packed engine is shown without counting and negation: with them, about 10 KB travel for every pair."""
 EXIT_OUTSIDE = 3
 MOST_FAILURES = 10
 """How often a process may fail by something outside (one of its workers was killed, say) before that is an error."""
@@ -56,6 +59,16 @@ class Plan:
     rounds: int = 3
     seed: int = 1
     workers: int = 1
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which it is given up."""
+        return PATIENCE + PATIENCE_PER_PAIR * self.records**2
+
+    @property
+    def assisted(self) -> bool:
+        """Whether questions may count and negate, for which the packed engine needs the coordinator's assist."""
+        return self.engine != "packed" or self.records <= LARGE
 
     @property
     def rows(self) -> int:
@@ -80,9 +93,12 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
         f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled so that about half have a partner; "
         f"a coordinator and two owners as processes on {address}, {plan.engine} engine."
     )
+    if not plan.assisted:
+        tell(f"More than {LARGE} records: the agreement does without counting and negation, which do not scale (docs/scale.md).")
     with Processes(commands, folder, tell) as running:
-        _confirm(workspaces, running, tell)
-        _watch(coordinator, agreement, workspaces, running, tell, show)
+        until = time.monotonic() + plan.patience
+        _confirm(workspaces, running, tell, until)
+        _watch(coordinator, agreement, workspaces, running, tell, show, until)
     return _report(coordinator, agreement, workspaces, made, folder, began) | {"restarts": running.restarts}
 
 
@@ -97,7 +113,14 @@ def _agreement(plan: Plan, made: Generated) -> Agreement:
         criteria="Two records match when they are about the same person, in spite of typing errors and missing values.",
         preparation={"steps": list(STEPS)},
         sampling={"method": "enriched", "records": plan.records, "share": 0.5, "blocking": [one for one in BLOCKING if one in attributes]},
-        encoding={"engine": plan.engine, "record_length": 8 * (longest // 8 + 1), "attributes": False, "functions": ["is_in", "is_empty"]},
+        encoding={
+            "engine": plan.engine,
+            "record_length": 8 * (longest // 8 + 1),
+            "attributes": False,
+            "functions": ["is_in", "is_empty"],
+            "counting": plan.assisted,
+            "negation": plan.assisted,
+        },
     )
 
 
@@ -178,10 +201,9 @@ class _NoTransport:
         raise OutsideError(f"The demonstration does not {name}.")
 
 
-def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell) -> None:
+def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, until: float) -> None:
     """Compare the verification words as the owners' people would by telephone, and confirm on both sides."""
     transport: Transport = _NoTransport()
-    until = time.monotonic() + PATIENCE
     while any(workspace.state().keys is None for workspace in workspaces):
         running.look_after(lambda _: False)
         _check_time(until)
@@ -202,9 +224,10 @@ def _watch(
     running: Processes,
     tell: Tell,
     show: Show,
+    until: float,
 ) -> None:
     """Show what happens until both owners have the truth."""
-    until, told = time.monotonic() + PATIENCE, 0
+    told = 0
     while any(workspace.state().truth is None or running.is_running(workspace.name) for workspace in workspaces):
         state = coordinator.load(agreement.hash).state
         while told < state.round and state.rounds[told].tallies:
@@ -236,7 +259,7 @@ def _told(round: dict[str, Any]) -> str:
 
 def _check_time(until: float) -> None:
     if time.monotonic() > until:
-        raise OutsideError(f"The demonstration did not end within {PATIENCE:.0f} seconds.")
+        raise OutsideError("The demonstration takes far longer than it should, and is given up. Is the machine busy with other things?")
 
 
 def _report(

@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from blindlabel.engines.interface import EngineError, Progress
-from blindlabel.envelope import Context, PublicIdentity, open_, seal, shared_secret, verification_words
+from blindlabel.envelope import (
+    Context,
+    EnvelopeDamaged,
+    PublicIdentity,
+    lock,
+    new_key,
+    open_,
+    seal,
+    shared_secret,
+    unlock,
+    verification_words,
+)
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.parties.computing import Computing, engine_at
@@ -20,13 +31,20 @@ from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.shape import Blob, Hex32, Shape
 from blindlabel.records.preparation import prepare, prepare_table
 from blindlabel.storage.workspace import OwnRecord, Workspace
 from blindlabel.transport.interface import Moved, Transport
 
 Report = Callable[[str, float], None]
 """Called with a phase (`encrypt for berta`) and the share of it that is done."""
+
+
+class _Locked(Shape):
+    """The own records as they are sent: the body, and its key."""
+
+    blob: Blob
+    key: Hex32
 
 
 class Owner:
@@ -184,8 +202,8 @@ class Owner:
             blob = self._blocking(todo.peer)
             self._change(lambda state: rules.has_blocked(state, todo.peer, blob))
         elif todo.kind == "encrypt":
-            blob = self._seal(todo.peer)
-            self._change(lambda state: rules.has_sealed(state, todo.peer, blob))
+            blob, letter = self._seal(todo.peer)
+            self._change(lambda state: rules.has_sealed(state, todo.peer, blob, letter))
         else:
             blob = self._evaluate(todo.peer, todo.round)
             self._change(lambda state: rules.has_answered(state, todo.round, todo.peer, blob))
@@ -196,22 +214,32 @@ class Owner:
         records = (prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table)))
         return self.workspace.bodies.write([sampling.keyed_hashes(records, agreement.sampling.blocking, secret)])
 
-    def _seal(self, peer: str) -> Blob:
-        """The records, encrypted once and sealed for one other owner."""
+    def _seal(self, peer: str) -> tuple[Blob, bytes]:
+        """The records, encrypted and locked once for all, and their key in an envelope for one other owner."""
         state, bodies = self.workspace.state(), self.workspace.bodies
         if peer not in state.confirmed:  # the rules say so too; this is the one line that must never be passed
             raise InputError(f"Nothing is encrypted for {peer} before its verification words are confirmed.")
-        encrypted = self.workspace.remembered("encrypted")
-        blob = Blob.model_validate_json(encrypted) if encrypted else None
-        if blob is None or not bodies.has(blob):
+        known = self.workspace.remembered("locked")
+        locked = _Locked.model_validate_json(known) if known else None
+        if locked is None or not bodies.has(locked.blob):
             records = [record.prepared for record in self.workspace.records()]
-            public = self._public_key(state)
+            public, key = self._public_key(state), new_key()
             phase = f"encrypt {len(records)} records"
             parcels = self.engine.encrypt(self.terms, public, records, workers=self.computing.workers, progress=self._progress(phase))
-            blob = bodies.write(framing.frame(parcels))
-            self.workspace.remember("encrypted", blob.model_dump_json())
-        chunks = framing.unframe(bodies.read(blob))
-        return bodies.write(seal(self.identity, _public(state.peer(peer)), self._context("records"), chunks))
+            locked = _Locked(blob=bodies.write(lock(key, self._context("records"), parcels)), key=key.hex())
+            self.workspace.remember("locked", locked.model_dump_json())
+        content = bytes.fromhex(locked.key + locked.blob.hash)
+        return locked.blob, b"".join(seal(self.identity, _public(state.peer(peer)), self._context("records-key"), [content]))
+
+    def _records_of(self, state: rules.State, peer: str) -> Iterator[bytes]:
+        """The encrypted records of another owner, out of what it locked."""
+        received = state.records[peer]
+        letter = open_(self.identity, _public(state.peer(peer)), self._context("records-key"), [bytes.fromhex(received.key)])
+        content = b"".join(letter)
+        key, named = content[:32], content[32:].hex()
+        if named != received.blob.hash:
+            raise EnvelopeDamaged(f"The key that {peer} sent belongs to other records than those that came.")
+        return unlock(key, self._context("records"), self.workspace.bodies.read(received.blob))
 
     def _evaluate(self, peer: str, round: int) -> Blob:
         """The questions of a round over another owner's records."""
@@ -219,7 +247,7 @@ class Owner:
         formulas = list(self._formulas(round))
         if not formulas:  # nothing is asked of this owner any more; the others' rounds still need its (empty) answers
             return bodies.write(framing.frame([]))
-        parcels = open_(self.identity, _public(state.peer(peer)), self._context("records"), bodies.read(state.records[peer].blob))
+        parcels = self._records_of(state, peer)
         phase = f"round {round}: ask {peer}"
         self.report(phase, 0.0)
         public = self._public_key(state)

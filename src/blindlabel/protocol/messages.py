@@ -32,7 +32,7 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.protocol.errors import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Name, Position, Shape, canonical
+from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Letter, Name, Position, Shape, canonical
 
 VERSION = 1
 LARGEST = 2 * 2**20
@@ -68,10 +68,14 @@ class Blocking(Shape):
 
 
 class Records(Shape):
-    """owner to owner, relayed: the encrypted sampled records in an envelope that only the receiver opens."""
+    """owner to owner, relayed: the encrypted sampled records, locked, and the key in an envelope that only the receiver opens.
+
+    The locked records are the same body for every receiver, so an owner uploads them once; the keys' envelopes differ.
+    """
 
     count: Position
     blob: Blob
+    key: Letter
 
 
 class Answers(Shape):

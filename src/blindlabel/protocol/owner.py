@@ -245,12 +245,12 @@ def has_blocked(state: State, peer: str, blob: Blob) -> Step:
     return _send(state, COORDINATOR, 0, messages.Blocking(peer=peer, blob=blob))
 
 
-def has_sealed(state: State, peer: str, blob: Blob) -> Step:
-    """The sampled records are encrypted and sealed for this owner."""
+def has_sealed(state: State, peer: str, blob: Blob, key: bytes) -> Step:
+    """The sampled records are encrypted and locked, and their key is in an envelope for this owner."""
     _require_confirmed(state, peer)
     if peer in state.sealed or state.sample is None:
         return Step(state)
-    records = messages.Records(count=len(state.sample.positions), blob=blob)
+    records = messages.Records(count=len(state.sample.positions), blob=blob, key=key.hex())
     return _send(state.model_copy(update={"sealed": {**state.sealed, peer: blob}}), peer, 0, records)
 
 

@@ -23,6 +23,8 @@ Hex32 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """Thirty-two bytes: a hash or a public key."""
 Hex64 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 """Sixty-four bytes: a signature."""
+Letter = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{2}){1,1024}$")]
+"""A small envelope."""
 
 
 class Shape(BaseModel):

@@ -231,7 +231,7 @@ class CoreOwner:
         elif todo.kind == "encrypt":
             assert state.sample is not None
             sealed = json.dumps([list(state.sample.positions), self._random.getrandbits(64)]).encode()
-            self.keep(owner.has_sealed(state, todo.peer, self.disk.put(sealed)))
+            self.keep(owner.has_sealed(state, todo.peer, self.disk.put(sealed), self._random.randbytes(64)))
         else:
             blob = self.disk.put(self._evaluate(state, todo.peer, todo.round))
             self.keep(owner.has_answered(self.disk.state, todo.round, todo.peer, blob))

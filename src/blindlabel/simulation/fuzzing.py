@@ -14,7 +14,7 @@ from blindlabel.engines.gates import parcels as gates_parcels
 from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.engines.packed import parcels as packed_parcels
 from blindlabel.engines.plain import PlainEngine
-from blindlabel.envelope import Context, EnvelopeError, new_identity, open_, seal
+from blindlabel.envelope import Context, EnvelopeError, lock, new_identity, new_key, open_, seal, unlock
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record, read_question
 from blindlabel.protocol import agreement as agreements
@@ -51,6 +51,7 @@ def targets() -> list[Target]:
         ),
         Target("agreement", (to_text(vectors.the_agreement()).encode(),), _agreement, (InputError,)),
         _envelope(),
+        _locked(),
         _packed(),
         _gates(),
         _plain(),
@@ -83,6 +84,17 @@ def _envelope() -> Target:
             continue
 
     return Target("envelope", (sealed,), read, (EnvelopeError,))
+
+
+def _locked() -> Target:
+    key, context = new_key(), Context(bytes(32), "records")
+    locked = b"".join(lock(key, context, [b"first chunk", b"second" * 40]))
+
+    def read(content: bytes) -> None:
+        for _ in unlock(key, context, [content]):
+            continue
+
+    return Target("locked records", (locked,), read, (EnvelopeError,))
 
 
 def _packed() -> Target:

@@ -174,7 +174,8 @@ def run_real(
             state = study.real.known()
         finally:
             study.shut()
-    end = "history" if study.forked else state.ended or "never"
+    # Without an end: the coordinator was restored from a backup after every owner had the truth, so nobody speaks to it any more.
+    end = "history" if study.forked else state.ended or "restored after the end"
     return Verdict(seed, violations, weather.counts, weather.points, end, len(study.owners), state.round)
 
 
@@ -187,6 +188,8 @@ def judged_real(study: RealStudy, finished: bool) -> list[str]:
     if not finished:
         waits = {name: study.real_owners[name].workspace.state().received for name in study.present()}
         found.append(f"stuck in round {state.round}: {facts.awaited(plan.agreement, state)}, owners at {waits}")
+    if finished and not study.forked and not state.ended and not restored:
+        found.append("the study is over for its owners and not for the coordinator")
     if not state.samples:
         return found
     settled = sum(1 for one in state.rounds if one.tallies)

@@ -216,7 +216,8 @@ def run(seed: int, *, rates: dict[str, float] | None = None, crash_at: int = 0, 
     finished = study.calm()
     violations = [*study.network.violations, *judged(study, finished)]
     state = study.coordinator.disk.state
-    end = "history" if study.forked else state.ended or "never"
+    # Without an end: the coordinator was restored from a backup after every owner had the truth, so nobody speaks to it any more.
+    end = "history" if study.forked else state.ended or "restored after the end"
     faults = study.weather.counts
     return Verdict(seed, tuple(violations), faults, study.weather.points, end, len(study.owners), state.round)
 
@@ -231,6 +232,8 @@ def judged(study: Study, finished: bool) -> list[str]:
     if not finished:
         waits = {name: study.owners[name].disk.state.received for name in study.present()}
         found.append(f"stuck in round {state.round}: {facts.awaited(plan.agreement, state)}, owners at {waits}")
+    if finished and not study.forked and not state.ended and not restored:
+        found.append("the study is over for its owners and not for the coordinator")
     if not state.samples:
         return found
     settled = sum(1 for one in state.rounds if one.tallies)

@@ -53,7 +53,7 @@ def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, M
     def from_anna(round: int, sequence: int, body: Body, receiver: str = COORDINATOR) -> Message:
         return Message(agreement.hash, "anna", receiver, round, sequence, body, latest)
 
-    records = from_anna(0, 3, messages.Records(count=3, blob=blob()), "berta")
+    records = from_anna(0, 3, messages.Records(count=3, blob=blob(), key="ab" * 64), "berta")
     answers = from_anna(1, 4, messages.Answers(peer="berta", questions=3, records=3, blob=blob()))
     key = join_of(agreement, "berta").envelope_key
     confirm = from_anna(0, 2, messages.Confirm(peer="berta", envelope_key=key))
@@ -84,7 +84,7 @@ def _contents(agreement: Agreement, from_anna: Any) -> Iterator[Vector]:
         return signed(from_anna(round, 4, messages.Answers(**values)))
 
     def records(receiver: str = "berta", count: int = 3, round: int = 0) -> bytes:
-        return signed(from_anna(round, 3, messages.Records(count=count, blob=blob()), receiver))
+        return signed(from_anna(round, 3, messages.Records(count=count, blob=blob(), key="ab" * 64), receiver))
 
     yield vector("answers", "for a round that has not begun", "rules", answers(2), "early")
     yield vector("answers", "for no round", "rules", answers(0), "round")
@@ -149,7 +149,7 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
     def sent(round: int, body: Body, sequence: int = 4) -> Message:
         return Message(agreement.hash, COORDINATOR, "anna", round, sequence, body, previous)
 
-    inner = Message(agreement.hash, "berta", "anna", 0, 3, messages.Records(count=3, blob=blob()), "")
+    inner = Message(agreement.hash, "berta", "anna", 0, 3, messages.Records(count=3, blob=blob(), key="ab" * 64), "")
     relay = sent(0, messages.Relay(message=signed(inner).decode()))
     ask = (messages.Asked(record=1, disagreed=2),)
     round_two = sent(2, messages.Round(ask=ask, tallies={"berta": tally()}))
@@ -175,7 +175,7 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
     def relayed(message: Message, by: str = "berta") -> bytes:
         return signed(sent(0, messages.Relay(message=signed(message, by).decode())))
 
-    few = messages.Records(count=2, blob=blob())
+    few = messages.Records(count=2, blob=blob(), key="ab" * 64)
     yield vector("relay", "records signed by the coordinator", "rules", relayed(inner, COORDINATOR), "sender")
     yield vector("relay", "records of another study", "rules", relayed(_with(inner, study="ab" * 32)), "study")
     yield vector("relay", "records for somebody else", "rules", relayed(_with(inner, receiver="clara")), "receiver")
