@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from blindlabel.cli.main import run
+from blindlabel.experiments.demonstration import Plan, _agreement
 from blindlabel.export import read_ground_truth
+from blindlabel.records.generator import Size, generate
 from blindlabel.storage.workspace import Workspace
 from support.study_parties import clear_labels
 
@@ -36,3 +38,11 @@ def test_demo_refuses_a_folder_with_something_in_it(tmp_path: Path, capsys: pyte
     (tmp_path / "file").write_text("x")
     assert run(["demo", "--keep", str(tmp_path)]) == 1
     assert "is not empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", ["packed", "gates"])
+def test_the_agreement_of_the_demo_holds_for_either_engine(engine: str) -> None:
+    plan = Plan(3, engine)
+    agreement = _agreement(plan, generate("persons", Size(plan.rows, plan.rows // 2), plan.seed))
+    assert set(agreement.sampling.blocking) <= set(agreement.attributes)
+    assert agreement.encoding.engine == engine

@@ -1,8 +1,8 @@
 """The packed engine beside the gates engine on the same questions and records, in one run on one machine.
 
 The packed engine does all the work and every answer is checked against the plain meaning. The gates engine would take weeks, so its time is
-an exact gate count times the time of a gate, measured in the same run on a whole `is_in`. What cannot run here is null, and is named in
-"not_run".
+an exact gate count times the time of a gate, measured in the same run on whole circuits: of two inputs for the published circuit, of up to
+three for the engine's own. What cannot run here is null, and is named in "not_run".
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from blindlabel.bench import gates
+from blindlabel.bench.gates import GateCounts, GateSeconds
 from blindlabel.bench.machine import machine
 from blindlabel.bench.workload import NEEDLE_LENGTH, PUBLISHED_SECONDS, Workload, workload
 from blindlabel.engines.gates.compiling import compiled
@@ -28,11 +29,11 @@ def comparison(lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progr
     """One row a record length: size questions of five needles over size records."""
     report = progress or (lambda _phase, _share: None)
     not_run: list[dict[str, Any]] = []
-    gate_seconds: float | None = None
+    seconds: GateSeconds | None = None
     measured: dict[str, Any] | None = None
     try:
         measured = gates.figures()
-        gate_seconds = measured["is_in"]["processor_seconds"] / measured["is_in"]["gates"]
+        seconds = gates.gate_seconds(measured)
     except EngineError as error:
         not_run.append({"engine": "gates", "reason": str(error)})
     report("gates", 1.0)
@@ -44,29 +45,35 @@ def comparison(lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progr
             packed = packed_seconds(work)
         except (ImportError, AttributeError, EngineError) as error:
             not_run.append({"engine": "packed", "length": length, "reason": str(error)})
-        rows.append(row(length, work, packed, gate_seconds))
+        rows.append(row(length, work, packed, seconds))
         report("packed", (number + 1) / len(lengths))
     return {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "machine": machine(),
         "workload": f"{size} questions of 5 needles of {NEEDLE_LENGTH} characters, a & b & c & (d | e), over {size} records",
         "clock": "processor seconds, so that other work on the machine counts for neither engine",
-        "gate_seconds": None if gate_seconds is None else round(gate_seconds, 5),
+        "gate_seconds": None if seconds is None else round(seconds.two_input, 5),
+        "engine_gate_seconds": None if seconds is None else round(seconds.engine, 5),
         "gates_measured_on": None if measured is None else measured["is_in"],
+        "clear_needle_measured_on": None if measured is None else measured["clear_needle"],
         "rows": rows,
         "not_run": not_run,
     }
 
 
-def row(length: int, work: Workload, packed: float | None, gate_seconds: float | None) -> dict[str, Any]:
+def row(length: int, work: Workload, packed: float | None, seconds: GateSeconds | None) -> dict[str, Any]:
     """The figures of one record length; what could not be measured is None."""
-    serial = None if gate_seconds is None else serial_gates(work, length) * gate_seconds
-    clear = None if gate_seconds is None else clear_needle_gates(work) * gate_seconds
+    serial = clear = two_input = None
+    if seconds is not None:
+        counts = clear_needle_gates(work)
+        serial = serial_gates(work, length) * seconds.two_input
+        clear, two_input = counts.engine * seconds.engine, counts.two_input * seconds.two_input
     return {
         "length": length,
         "packed_seconds": None if packed is None else round(packed, 3),
         "gates_serial_seconds": None if serial is None else round(serial),
         "gates_clear_needle_seconds": None if clear is None else round(clear),
+        "gates_clear_needle_two_input_seconds": None if two_input is None else round(two_input),
         "ratio": None if packed is None or serial is None else round(serial / packed),
     }
 
@@ -76,9 +83,10 @@ def serial_gates(work: Workload, length: int) -> int:
     return len(work.questions) * len(work.records) * (work.needles * is_in_gates(NEEDLE_LENGTH, length) + work.needles - 1)
 
 
-def clear_needle_gates(work: Workload) -> int:
+def clear_needle_gates(work: Workload) -> GateCounts:
     """Gates of the engine's own circuit for all pairs, with what the questions share, and the one that masks each answer."""
-    return len(work.records) * (compiled(work.terms, work.questions).gates + len(work.questions))
+    circuit, records, masks = compiled(work.terms, work.questions), len(work.records), len(work.questions)
+    return GateCounts(records * (circuit.gates + masks), records * (circuit.two_input_gates + masks))
 
 
 def _processor_seconds() -> float:

@@ -112,7 +112,7 @@ def _agreement(plan: Plan, made: Generated) -> Agreement:
         rounds=plan.rounds,
         criteria="Two records match when they are about the same person, in spite of typing errors and missing values.",
         preparation={"steps": list(STEPS)},
-        sampling={"method": "enriched", "records": plan.records, "share": 0.5, "blocking": list(BLOCKING)},
+        sampling={"method": "enriched", "records": plan.records, "share": 0.5, "blocking": [one for one in BLOCKING if one in attributes]},
         encoding={
             "engine": plan.engine,
             "record_length": 8 * (longest // 8 + 1),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from blindlabel.engines.gates.circuit import all_of, any_of
-from blindlabel.engines.gates.library import Ciphertext, Context
+from blindlabel.engines.gates.library import Ciphertext, TwoInputGates
 from blindlabel.engines.gates.published import byte_equal
 
 _Task = TypeVar("_Task")
@@ -44,12 +44,12 @@ def in_forks(function: Callable[[Any, _Task], _Result], shared: Any, tasks: Iter
 _Bytes = Sequence[Sequence[Ciphertext]]
 
 
-def _compared(shared: tuple[Context, _Bytes, _Bytes], places: Sequence[tuple[int, int]]) -> bytes:
+def _compared(shared: tuple[TwoInputGates, _Bytes, _Bytes], places: Sequence[tuple[int, int]]) -> bytes:
     library, a, b = shared
     return library.packed([byte_equal(library, a[i], b[k]) for i, k in places])
 
 
-def is_in_parallel(library: Context, a: _Bytes, b: _Bytes, workers: int) -> Ciphertext:
+def is_in_parallel(library: TwoInputGates, a: _Bytes, b: _Bytes, workers: int) -> Ciphertext:
     """The publication's parallel `is_in`: characters are compared in parallel, the results joined in one process."""
     positions = range(len(b) - len(a) + 1)
     places = [(i, j + i) for j in positions for i in range(len(a))]

@@ -6,6 +6,7 @@ authenticated, and are held to header, version, digest and size.
 
 Header, all numbers big-endian: magic, version, kind, parameter set, agreement hash, key id, digest of the body, length of the body.
 A body of ciphertexts: number of the record, how many ciphertexts, then each as 11-bit numbers (OpenFHE writes 64 bits for each of them).
+How many numbers a ciphertext has is fixed by the parameter set. Format 1 had the set STD128; format 2 has STD128_3.
 """
 
 from __future__ import annotations
@@ -18,22 +19,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from blindlabel.engines.gates.parameters import MODULUS_BITS, THREE_INPUT, ParameterSet
 from blindlabel.engines.interface import ParcelError, Terms
 
 MAGIC = b"BLGATES\x00"
-VERSION = 1
-PARAMETERS = b"STD128-GINX"
+VERSION = 2
+PARAMETERS = THREE_INPUT
+"""Of everything that travels between parties."""
 
 _HEADER = struct.Struct(">8sHB16s32s16s16sQ")
 _BATCH = struct.Struct(">II")
 _SQUEEZED = struct.Struct(">Q")
-
-DIMENSION = 554
-"""Length of an LWE ciphertext's vector under STD128; `library` holds the installed OpenFHE to it."""
-MODULUS_BITS = 11
-"""The LWE modulus is 2048, so every value that fits these bits is a valid one."""
-_VALUES = DIMENSION + 1
-_CIPHERTEXT_BYTES = (_VALUES * MODULUS_BITS + 7) // 8
 
 Values = npt.NDArray[np.uint16]
 """Ciphertexts as numbers: one row each, the vector and then the body `b`."""
@@ -64,7 +60,7 @@ def key_id_of(public_body: bytes | memoryview) -> bytes:
 def sealed(kind: Kind, terms: Terms, key_id: bytes, body: bytes) -> bytes:
     """A body with its header."""
     header = _HEADER.pack(
-        MAGIC, VERSION, kind.number, PARAMETERS.ljust(16, b"\x00"), terms.agreement_hash, key_id, _digest(body), len(body)
+        MAGIC, VERSION, kind.number, PARAMETERS.label.encode().ljust(16, b"\x00"), terms.agreement_hash, key_id, _digest(body), len(body)
     )
     return header + body
 
@@ -80,8 +76,8 @@ def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None)
         raise ParcelError(f"This has format {version} of the gates engine; this program reads format {VERSION}.")
     if number != kind.number:
         raise ParcelError(f"Expected {kind.words}, and this is something else of the gates engine.")
-    if parameters.rstrip(b"\x00") != PARAMETERS:
-        raise ParcelError(f"This was made with parameters other than {PARAMETERS.decode()}.")
+    if parameters.rstrip(b"\x00") != PARAMETERS.label.encode():
+        raise ParcelError(f"This was made with parameters other than {PARAMETERS.label}.")
     if agreement != terms.agreement_hash:
         raise ParcelError("This belongs to another agreement.")
     if key_id is not None and found_id != key_id:
@@ -99,19 +95,21 @@ def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None)
 
 def packed_values(values: Values) -> bytes:
     """Ciphertexts as bytes, 11 bits a number."""
-    bits = np.unpackbits(values.astype(">u2").view(np.uint8).reshape(len(values), _VALUES, 2), axis=2)[:, :, 16 - MODULUS_BITS :]
-    return np.packbits(bits.reshape(len(values), _VALUES * MODULUS_BITS), axis=1).tobytes()
+    count, numbers = values.shape
+    bits = np.unpackbits(values.astype(">u2").view(np.uint8).reshape(count, numbers, 2), axis=2)[:, :, 16 - MODULUS_BITS :]
+    return np.packbits(bits.reshape(count, numbers * MODULUS_BITS), axis=1).tobytes()
 
 
-def unpacked_values(packed: bytes | memoryview, count: int) -> Values:
+def unpacked_values(packed: bytes | memoryview, count: int, parameters: ParameterSet = PARAMETERS) -> Values:
     """The reverse; a ParcelError where the size is not that of so many ciphertexts."""
-    if len(packed) != count * _CIPHERTEXT_BYTES:
-        raise ParcelError(f"This should hold {count} ciphertexts of {_CIPHERTEXT_BYTES} bytes, and has {len(packed)} bytes.")
-    rows = np.frombuffer(packed, dtype=np.uint8).reshape(count, _CIPHERTEXT_BYTES)
-    bits = np.unpackbits(rows, axis=1, count=_VALUES * MODULUS_BITS).reshape(count, _VALUES, MODULUS_BITS)
-    wide = np.zeros((count, _VALUES, 16), dtype=np.uint8)
+    size, numbers = parameters.ciphertext_bytes, parameters.values
+    if len(packed) != count * size:
+        raise ParcelError(f"This should hold {count} ciphertexts of {size} bytes, and has {len(packed)} bytes.")
+    rows = np.frombuffer(packed, dtype=np.uint8).reshape(count, size)
+    bits = np.unpackbits(rows, axis=1, count=numbers * MODULUS_BITS).reshape(count, numbers, MODULUS_BITS)
+    wide = np.zeros((count, numbers, 16), dtype=np.uint8)
     wide[:, :, 16 - MODULUS_BITS :] = bits
-    return np.packbits(wide, axis=2).view(">u2").reshape(count, _VALUES).astype(np.uint16)
+    return np.packbits(wide, axis=2).view(">u2").reshape(count, numbers).astype(np.uint16)
 
 
 def batch(kind: Kind, terms: Terms, key_id: bytes, *, record: int, values: Values) -> bytes:
@@ -142,8 +140,8 @@ _BLOCK = 65536
 def squeezed(path: Path) -> bytes:
     """A key file of OpenFHE in about half its size, without loss.
 
-    After its first byte such a file is 32-bit words, and nearly all of them (the key-switching key, modulo 2^15) fit 16 bits. So each
-    block of words is kept in 16 bits where all fit and in 32 where not; one flag byte a block says which.
+    After its first byte such a file is 32-bit words, and nearly all of them (the key-switching key, modulo 2^16) fit 16 bits. So each block
+    of words is kept in 16 bits where all fit and in 32 where not; one flag byte a block says which.
     """
     raw = np.memmap(path, dtype=np.uint8, mode="r")
     end = 1 + (len(raw) - 1) // 4 * 4
