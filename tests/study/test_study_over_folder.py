@@ -61,3 +61,26 @@ def test_refused_message_is_told_to_its_owner(tmp_path: Path) -> None:
     FolderServer(coordinator, folder).turn()
     with pytest.raises(Exception, match="refused message 000001"):
         owner.fetch(0)
+
+
+def test_good_copy_is_taken_in_after_a_damaged_one_was_refused(tmp_path: Path) -> None:
+    agreement = small_agreement()
+    coordinator = Coordinator(tmp_path / "coordinator")
+    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path))
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    owner, server = Owner(workspaces[0], FolderTransport(folder, agreement.hash, "anna")), FolderServer(coordinator, folder)
+    owner.send()
+    message = next(folder.glob("*/from-anna/*.message"))
+    good = message.read_bytes()
+    for damaged in (good[:-9], good.replace(b'"records":8', b'"records":9'), b""):
+        message.write_bytes(damaged)
+        while server.turn():
+            time.sleep(0)
+        assert coordinator.load(agreement.hash).state.owners["anna"].join is None
+    assert len(list(folder.glob("*/to-anna/refused-*.txt"))) == 3  # each named after the content that was refused
+    message.write_bytes(good)
+    while server.turn():
+        time.sleep(0)
+    assert coordinator.load(agreement.hash).state.owners["anna"].join is not None
+    owner.fetch(0)  # what was refused is not what lies there now
