@@ -70,6 +70,8 @@ def _print(document: dict[str, Any]) -> None:
         f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision {document['precision']:.3f}, "
         f"recall {document['recall']:.3f} ({document['recall_of_agreed']:.3f} of agreed pairs), F {document['f']:.3f}."
     )
+    if document["precision"] < 1:
+        result("Wrong matches are mostly people of one household: the generator makes them, suggested questions cannot tell.")
     phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in document["phases"].items())
     result(f"Time: {document['seconds']:.1f} s ({phases}).")
     moved = ", ".join(f"{kind} {_size(size)}" for kind, size in sorted(document["bytes"].items(), key=lambda one: -one[1]))
