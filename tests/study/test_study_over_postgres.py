@@ -32,7 +32,7 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(tmp_path: 
     sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
     assert (sent["records"], sent["relay"], sent["answers"]) == (4, 4, 4 * coordinator.load(agreement.hash).state.round)
     outside = {path.name for path in (tmp_path / "outside" / agreement.hash).iterdir()}
-    assert len(outside) == 20, "the sealed records of every owner for every other, and no answers any more"
+    assert len(outside) == 5, "the locked records of every owner, once for all others, and no answers any more"
     _check_backup(coordinator, agreement.hash, postgres, postgres_database)
 
 
