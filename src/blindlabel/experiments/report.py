@@ -94,7 +94,7 @@ def _computation(document: Document) -> Table:
     rows = [["characters", "packed s", "published circuit s", "needle in clear s", "ratio", "published s (one needle)"]]
     keys = ("packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds", "ratio", "published_seconds_one_needle")
     for row in document["rows"]:
-        rows.append([str(row["length"]), *("not run" if row[key] is None else f"{row[key]:,.6g}" for key in keys)])
+        rows.append([str(row["length"]), *("not run" if row[key] is None else _readable(row[key]) for key in keys)])
     return rows
 
 
@@ -114,6 +114,11 @@ _TITLES = {
     "communication": "Bytes of an encrypted record",
     "computation": "Seconds of one round, 50 by 50 records",
 }
+
+
+def _readable(number: float) -> str:
+    """A number for a table: never with a power of ten."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.6g}"
 
 
 def table_of(name: str, document: Document) -> list[str]:
