@@ -17,7 +17,6 @@ import platform
 import shutil
 import struct
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -29,6 +28,7 @@ import numpy as np
 from blindlabel.engines.gates.parameters import MODULUS, THREE_INPUT, TWO_INPUT, ParameterSet
 from blindlabel.engines.gates.parcels import Values, packed_values, squeezed, unpacked_values, unsqueeze
 from blindlabel.engines.interface import EngineUnavailable, ParcelError
+from blindlabel.engines.scratch import make_folder
 
 Ciphertext = Any
 """An LWECiphertext; OpenFHE's Python module has no types."""
@@ -53,11 +53,12 @@ def openfhe() -> Any:
 
 @contextmanager
 def _folder(size: int = 0) -> Iterator[Path]:
-    """A private folder for OpenFHE's files, in memory where that has room for twice the size."""
-    memory = Path("/dev/shm")  # noqa: S108 - a private folder is made inside it
-    room = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 * size + 2**24
-    with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=memory if room else None) as name:
-        yield Path(name)
+    """A private folder for OpenFHE's files."""
+    folder = make_folder(size)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Context:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -21,6 +20,7 @@ import numpy as np
 from blindlabel.engines.interface import EngineError, EngineUnavailable, ParcelError
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.parameters import RingParameters
+from blindlabel.engines.scratch import make_folder
 
 try:
     from tenseal import sealapi
@@ -31,8 +31,6 @@ Cipher = Any
 """A SEAL ciphertext."""
 Plain = Any
 """A SEAL plaintext."""
-
-_MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 
 
 class _Scratch:
@@ -46,13 +44,12 @@ class _Scratch:
     def path(self) -> Path:
         with self._making:
             if self._owner != os.getpid():  # also after a fork
-                folder = tempfile.mkdtemp(prefix="blindlabel-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
-                self._owner, self._folder = os.getpid(), Path(folder)
-                atexit.register(self._remove, os.getpid(), folder)
+                self._owner, self._folder = os.getpid(), make_folder()
+                atexit.register(self._remove, os.getpid(), self._folder)
         return self._folder / f"object-{threading.get_ident()}"
 
     @staticmethod
-    def _remove(owner: int, folder: str) -> None:
+    def _remove(owner: int, folder: Path) -> None:
         if owner == os.getpid():
             shutil.rmtree(folder, ignore_errors=True)
 
