@@ -57,6 +57,10 @@ class QuestionError(EngineError, InputError):
     """A question needs something the agreement does not encode or allow."""
 
 
+class WorkerLost(EngineError, OutsideError):
+    """A process that worked for the engine was killed, or died for want of memory. Trying again may help."""
+
+
 class EngineUnavailable(EngineError, OutsideError):
     """The library behind this engine cannot be used on this machine."""
 

@@ -192,7 +192,8 @@ class Owner:
             try:
                 self._do(todo[0])
             except EngineError as error:
-                raise InputError(f"The {self.engine.name} engine cannot go on: {error}") from error
+                kind = OutsideError if isinstance(error, OutsideError) else InputError
+                raise kind(f"The {self.engine.name} engine cannot go on: {error}") from error
             self.send()
             done = True
         return done

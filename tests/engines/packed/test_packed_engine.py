@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError
+from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
 from blindlabel.engines.packed import parameters
+from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Record, interpret, read_question
 from blindlabel.language.formula import Formula
 from blindlabel.language.rewriting import formula_of
@@ -161,6 +163,22 @@ def test_an_error_in_a_worker_is_the_same_error() -> None:
 
     with pytest.raises(EngineError, match="the line is down"):
         list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), broken, workers=2))
+
+
+def test_a_killed_worker_is_an_error_that_trying_again_may_help() -> None:
+    one = Round(SMALL)
+    parcels = list(ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})]))
+    before = multiprocessing.active_children()
+
+    def deadly(request: bytes) -> bytes:
+        for process in multiprocessing.active_children():
+            if process not in before:
+                process.kill()
+        return one.assist(request)
+
+    with pytest.raises(WorkerLost, match="Start again") as caught:
+        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), deadly, workers=2))
+    assert isinstance(caught.value, OutsideError)
 
 
 def test_records_beyond_the_agreement_are_refused_before_anything_is_encrypted() -> None:

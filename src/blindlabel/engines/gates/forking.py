@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from blindlabel.engines.gates.circuit import all_of, any_of
 from blindlabel.engines.gates.library import Ciphertext, TwoInputGates
 from blindlabel.engines.gates.published import byte_equal
+from blindlabel.engines.interface import WorkerLost
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+_LOOK_AFTER = 2.0
+"""Seconds after which it is looked whether all processes live."""
 
 _inherited: list[tuple[Callable[[Any, Any], Any], Any]] = []
 
@@ -32,11 +37,25 @@ def in_forks(function: Callable[[Any, _Task], _Result], shared: Any, tasks: Iter
             yield function(shared, task)
         return
     _inherited.append((function, shared))
+    before = multiprocessing.active_children()
     try:
         with multiprocessing.get_context("fork").Pool(workers) as pool:
-            yield from pool.imap(_one, list(tasks))
+            forks = [process for process in multiprocessing.active_children() if process not in before]
+            yield from _results(pool.imap(_one, list(tasks)), forks)
     finally:
         _inherited.pop()
+
+
+def _results(arriving: Any, forks: Sequence[BaseProcess]) -> Iterator[Any]:
+    """The results as they come. A pool replaces a process that was killed and waits for its result for ever; here that is an error."""
+    while True:
+        try:
+            yield arriving.next(timeout=_LOOK_AFTER)
+        except StopIteration:
+            return
+        except multiprocessing.TimeoutError:
+            if not all(process.is_alive() for process in forks):
+                raise WorkerLost("A process of the gates engine was killed, or there is too little memory for so many workers.") from None
 
 
 # -- the publication's parallel is_in ---------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines import interface
-from blindlabel.engines.interface import Assist, EngineError, Progress, Terms
+from blindlabel.engines.interface import Assist, EngineError, Progress, Terms, WorkerLost
 from blindlabel.engines.packed.arithmetic import Words
 from blindlabel.engines.packed.encrypting import Batch, read_batches
 from blindlabel.engines.packed.evaluating import AnyPlan, Session, answer_parcel, compile_all, share
@@ -146,7 +146,10 @@ class _Worker:
                     break
                 self._connection.send(assist(content))
         except (EOFError, OSError) as problem:
-            raise EngineError("A worker process ended unexpectedly; there may be too little memory for so many workers.") from problem
+            raise WorkerLost(
+                "A worker process ended unexpectedly: it was killed, or there is too little memory for so many workers. "
+                "Start again; what was finished is kept."
+            ) from problem
         if kind == "refused":
             name, message = content
             raise getattr(interface, name, EngineError)(message)
