@@ -1,4 +1,5 @@
-"""Kill -9 of any process at random moments, and restart: nothing is lost or doubled, the labels are those of clear evaluation."""
+"""Kill -9 of any process at random moments, close together, and restart: nothing is lost or doubled, the labels are those of clear
+evaluation. `test_kill_during_the_demo.py` does so at more than twenty moments of the demo itself."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from blindlabel.protocol.agreement_text import to_text
 from support import slow_command
 from support.study_parties import clear_labels, confirm_all, free_port, joined, over_http, small_agreement, write_person_tables
 
-KILLS = 21
+KILLS = 7
 KILLS_EACH = 7
 PAUSE = 0.1
 

@@ -9,6 +9,7 @@ Both bring the tables up to date when they are opened.
 from __future__ import annotations
 
 import sqlite3
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,10 @@ from blindlabel.storage.upgrading import History, upgrade
 
 _CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
 """For PostgreSQL, of one process: at most 15, so that six processes fit into the 100 that a server allows unless told otherwise."""
+
+
+_BUSY = 30.0
+"""Seconds that a connection to SQLite waits for others."""
 
 
 class Database:
@@ -116,9 +121,24 @@ def _engine(address: str) -> sa.Engine:
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # we begin transactions ourselves, see below
     cursor = connection.cursor()
-    for pragma in ("busy_timeout = 30000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+    cursor.execute(f"PRAGMA busy_timeout = {_BUSY * 1000:.0f}")
+    _use_wal(cursor)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _use_wal(cursor: Any) -> None:
+    """Switch to the write-ahead log. While another process opens or closes the file, SQLite refuses that at once, whatever the timeout."""
+    until = time.monotonic() + _BUSY
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
