@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt scripts/setup
 demo: $(STAMP)
 	@$(BIN)/blindlabel demo
 
-test: lint
+test: $(STAMP)
 	@VENV="$(VENV)" scripts/test
 
 # The tests of storage, transport and whole studies with every coordinator in the tests' own process on PostgreSQL instead of SQLite.

@@ -40,13 +40,13 @@ def one_text(text: str, length: int | None = None) -> tuple[Record, Terms]:
     return Record({}, text), terms
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(questions, records)
 def test_circuits_answer_as_the_plain_meaning_does(question: Formula, record: Record) -> None:
     assert answer(question, record) == evaluate(question, record)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="ab", min_size=14, max_size=17), st.text(alphabet="ab ", min_size=0, max_size=21), st.sampled_from([1, 2]))
 @example("a" * 16, "a" * 17, 1)
 @example("a" * 15, "a" * 17, 2)
