@@ -48,7 +48,8 @@ def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Pat
         assert np.array_equal(by_name[second].labels()[first], labels.T)
 
 
-def test_refused_message_is_told_to_its_owner(tmp_path: Path) -> None:
+def begun(tmp_path: Path) -> tuple[Coordinator, Owner, Path]:
+    """A study in a shared folder, in which anna's join waits to be taken in."""
     agreement = small_agreement()
     coordinator = Coordinator(tmp_path / "coordinator")
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path))
@@ -56,6 +57,11 @@ def test_refused_message_is_told_to_its_owner(tmp_path: Path) -> None:
     folder.mkdir()
     owner = Owner(workspaces[0], FolderTransport(folder, agreement.hash, "anna"))
     owner.send()
+    return coordinator, owner, folder
+
+
+def test_refused_message_is_told_to_its_owner(tmp_path: Path) -> None:
+    coordinator, owner, folder = begun(tmp_path)
     message = next(folder.glob("*/from-anna/*.message"))
     message.write_bytes(message.read_bytes().replace(b'"records":8', b'"records":9'))
     FolderServer(coordinator, folder).turn()
@@ -64,23 +70,18 @@ def test_refused_message_is_told_to_its_owner(tmp_path: Path) -> None:
 
 
 def test_good_copy_is_taken_in_after_a_damaged_one_was_refused(tmp_path: Path) -> None:
-    agreement = small_agreement()
-    coordinator = Coordinator(tmp_path / "coordinator")
-    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path))
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    owner, server = Owner(workspaces[0], FolderTransport(folder, agreement.hash, "anna")), FolderServer(coordinator, folder)
-    owner.send()
+    coordinator, owner, folder = begun(tmp_path)
+    server, study = FolderServer(coordinator, folder), owner.agreement.hash
     message = next(folder.glob("*/from-anna/*.message"))
     good = message.read_bytes()
     for damaged in (good[:-9], good.replace(b'"records":8', b'"records":9'), b""):
         message.write_bytes(damaged)
         while server.turn():
             time.sleep(0)
-        assert coordinator.load(agreement.hash).state.owners["anna"].join is None
+        assert coordinator.load(study).state.owners["anna"].join is None
     assert len(list(folder.glob("*/to-anna/refused-*.txt"))) == 3  # each named after the content that was refused
     message.write_bytes(good)
     while server.turn():
         time.sleep(0)
-    assert coordinator.load(agreement.hash).state.owners["anna"].join is not None
+    assert coordinator.load(study).state.owners["anna"].join is not None
     owner.fetch(0)  # what was refused is not what lies there now

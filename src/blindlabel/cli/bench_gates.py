@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
 
 
 def gates(json: JsonFlag = False) -> None:
@@ -14,7 +14,8 @@ def gates(json: JsonFlag = False) -> None:
     from blindlabel.bench.gates import figures
 
     say("Measuring the gates engine in its own environment; this takes about two minutes.")
-    document = figures()
+    with working_on("gates"):
+        document = figures()
     if json:
         result_json(document)
         return
@@ -51,7 +52,8 @@ def compare(
     from blindlabel.bench.compare import LENGTHS, comparison
 
     say("Measuring both engines; this takes a few minutes.")
-    document = comparison(tuple(length or LENGTHS), size)
+    with working_on("packed and gates"):
+        document = comparison(tuple(length or LENGTHS), size)
     for one in document["not_run"]:
         say(f"Not run: the {one['engine']} engine: {one['reason']}")
     if json:

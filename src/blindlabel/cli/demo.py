@@ -15,7 +15,10 @@ from blindlabel.errors import InputError
 
 def demo(
     *,
-    records: Annotated[int, typer.Option("--records", min=2, max=5000, help="Rows of each of the two generated tables.")] = 50,
+    records: Annotated[
+        int,
+        typer.Option("--records", min=2, max=5000, help="Records of each owner in the sample; above 200 without counting and negation."),
+    ] = 50,
     engine: Annotated[
         str, typer.Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow).")
     ] = "packed",
@@ -71,7 +74,7 @@ def _print(document: dict[str, Any]) -> None:
         f"recall {document['recall']:.3f} ({document['recall_of_agreed']:.3f} of agreed pairs), F {document['f']:.3f}."
     )
     if document["precision"] < 1:
-        result("Wrong matches are mostly people of one household: the generator makes them, suggested questions cannot tell.")
+        result("The tables hold people of one household, and namesakes, whom suggested questions do not always tell apart.")
     phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in document["phases"].items())
     result(f"Time: {document['seconds']:.1f} s ({phases}).")
     moved = ", ".join(f"{kind} {_size(size)}" for kind, size in sorted(document["bytes"].items(), key=lambda one: -one[1]))

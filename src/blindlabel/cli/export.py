@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def written(truths: Mapping[str, GroundTruth], format: str, to: Path, *, json: b
             path = to / name if to.is_dir() else to.with_name(f"{to.stem}-{name}{to.suffix}")
             if to.is_dir():
                 path.mkdir(exist_ok=True)
-        files[name] = [str(one) for one in write(truth, format, path)]
+        with working_on(f"writing {len(truth.pairs):,} pairs"):
+            files[name] = [str(one) for one in write(truth, format, path)]
     if json:
         counts = {
             name: {"pairs": len(truth.pairs), "matches": len(truth.matches()), "discarded": len(truth.discarded), "files": files[name]}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -44,3 +46,11 @@ def progress_bar() -> Progress:
         disable=not console.is_terminal,
         transient=True,
     )
+
+
+@contextmanager
+def working_on(what: str) -> Iterator[None]:
+    """Show that something goes on whose length nobody can tell, and for how long it has."""
+    with progress_bar() as bar:
+        bar.add_task(what, total=None)
+        yield

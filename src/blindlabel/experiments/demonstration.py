@@ -37,8 +37,8 @@ STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
 """What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
 PATIENCE = 900.0
+"""Seconds after which a demonstration is given up, and more for every pair: see `Plan.patience`."""
 PATIENCE_PER_PAIR = 0.002
-"""Seconds after which a demonstration is given up."""
 LARGE = 200
 """With more records the packed engine is shown without counting and negation: with them, about 10 KB travel for every pair."""
 EXIT_OUTSIDE = 3

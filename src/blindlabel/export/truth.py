@@ -6,6 +6,7 @@ of 5,000 × 5,000 records has 25 million pairs; as objects they would fill gigab
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
@@ -37,11 +38,13 @@ class _Cells(Sequence[_Pair], Generic[_Pair]):
         self.matrix, self.positions = matrix, positions
         self._before = np.concatenate([[0], np.cumsum([np.count_nonzero(self._is_meant(row)) for row in matrix], dtype=np.int64)])
 
+    @abstractmethod
     def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        raise NotImplementedError
+        """Which cells of a row are among them."""
 
+    @abstractmethod
     def _pair(self, i: int, j: int, value: int) -> _Pair:
-        raise NotImplementedError
+        """The pair of a cell."""
 
     def __len__(self) -> int:
         return int(self._before[-1])

@@ -94,13 +94,6 @@ def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
             yield i, j, bool(value & 1), value >> 1
 
 
-def discarded_pairs(labels: Labels) -> Iterator[tuple[int, int]]:
-    """Every pair that never agreed."""
-    for i, row in enumerate(labels):
-        for j in np.flatnonzero(row == 0).tolist():
-            yield i, j
-
-
 def to_bytes(labels: Labels) -> bytes:
     """Row by row, one byte a pair."""
     return labels.tobytes()

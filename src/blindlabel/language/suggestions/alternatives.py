@@ -23,8 +23,7 @@ def conjunctions(asked: Sequence[Asked], threshold: int, most: int) -> list[tupl
     """At most so many conjunctions, weightiest needles first; none where all needles together do not reach the threshold."""
     needles = asked[:LOOKED_AT]
     if sum(one.weight for one in needles) < threshold:
-        needles = asked
-        return [tuple(needles)] if sum(one.weight for one in needles) >= threshold else []
+        return [tuple(asked)] if sum(one.weight for one in asked) >= threshold else []
     present, probability = _states(len(needles))
     reaching = {parts: present[:, parts].all(axis=1) for parts in _reaching(needles, threshold)}
     chosen: list[tuple[int, ...]] = []
