@@ -1,7 +1,7 @@
 """Fixtures that several areas share: databases, real ones of both kinds.
 
-`BLINDLABEL_TEST_DATABASE=postgresql pytest …` runs any tests whose coordinators live in the test's own process on PostgreSQL instead of
-SQLite; `make test-postgres` does that for those of storage, transport and whole studies.
+`BLINDLABEL_TEST_DATABASE=postgresql pytest …` runs any tests whose coordinators live in the test's own process on
+PostgreSQL instead of SQLite; `make test-postgres` does that for those of storage, transport and whole studies.
 """
 
 from __future__ import annotations

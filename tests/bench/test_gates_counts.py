@@ -1,4 +1,6 @@
-"""What the benchmarks of the gates engine count and extrapolate. The measurements themselves are run by hand and by `make gates`."""
+"""What the benchmarks of the gates engine count and extrapolate. The measurements themselves are run by hand and by
+`make gates`.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,13 @@ def test_extrapolation_is_gates_times_seconds_times_pairs() -> None:
     assert row["published_seconds"] == PUBLISHED_SECONDS[46]
     for name in ("clear_needle", "clear_needle_shared"):
         assert row[f"{name}_seconds"] == pytest.approx(row[f"{name}_gates_per_pair"] * 0.05 * 2500, rel=0.01)
-        assert row[f"{name}_two_input_seconds"] == pytest.approx(row[f"{name}_two_input_gates_per_pair"] * 0.04 * 2500, rel=0.01)
+        assert row[f"{name}_two_input_seconds"] == pytest.approx(
+            row[f"{name}_two_input_gates_per_pair"] * 0.04 * 2500, rel=0.01
+        )
         assert row[f"{name}_gates_per_pair"] < row[f"{name}_two_input_gates_per_pair"] / 1.7
-    assert row["clear_needle_shared_gates_per_pair"] < row["clear_needle_gates_per_pair"] / 3 < row["gates_per_pair"] / 18
+    assert (
+        row["clear_needle_shared_gates_per_pair"] < row["clear_needle_gates_per_pair"] / 3 < row["gates_per_pair"] / 18
+    )
 
 
 def test_the_workload_has_both_answers_and_the_length_asked_for() -> None:
@@ -51,9 +57,16 @@ def test_the_ratio_is_of_the_same_work() -> None:
     row = compare.row(46, workload(46, 2), 2.0, SECONDS)
     assert row["gates_serial_seconds"] == round(4 * (5 * 4223 + 4) * 0.04)
     assert row["ratio"] == round(4 * (5 * 4223 + 4) * 0.04 / 2.0)
-    assert row["gates_clear_needle_seconds"] < row["gates_clear_needle_two_input_seconds"] < row["gates_serial_seconds"] / 3
+    assert (
+        row["gates_clear_needle_seconds"]
+        < row["gates_clear_needle_two_input_seconds"]
+        < row["gates_serial_seconds"] / 3
+    )
 
 
 def test_the_time_of_a_gate_is_that_of_whole_circuits() -> None:
-    figures = {"is_in": {"gates": 200, "processor_seconds": 8.0}, "clear_needle": {"gates": 40, "processor_seconds": 2.0}}
+    figures = {
+        "is_in": {"gates": 200, "processor_seconds": 8.0},
+        "clear_needle": {"gates": 40, "processor_seconds": 2.0},
+    }
     assert gates.gate_seconds(figures) == SECONDS

@@ -1,4 +1,6 @@
-"""The coordinator's page in a real browser: signing in, how a study stands, keeping up to date, exports; and nothing without the code."""
+"""The coordinator's page in a real browser: signing in, how a study stands, keeping up to date, exports; and nothing
+without the code.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def no_violations(page: Page) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, browser: Browser, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme="dark" if scheme == "dark" else "light")
+    context = browser.new_context(
+        viewport={"width": 1366, "height": 768}, color_scheme="dark" if scheme == "dark" else "light"
+    )
     page = context.new_page()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
@@ -90,7 +94,12 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
 def test_nothing_is_shown_without_the_code(coordinated: Coordinated) -> None:
     study = coordinated.study.agreement.hash
     with httpx.Client(base_url=coordinated.address, follow_redirects=False) as client:
-        for path in ("/studies", f"/studies/{study}", f"/studies/{study}/plot.svg", f"/studies/{study}/export/anna/berta/csv"):
+        for path in (
+            "/studies",
+            f"/studies/{study}",
+            f"/studies/{study}/plot.svg",
+            f"/studies/{study}/export/anna/berta/csv",
+        ):
             answer = client.get(path)
             assert answer.status_code == 303 and answer.headers["location"] == "/sign-in"
             assert client.get(path, headers={"cookie": f"{COOKIE}=guessed"}).status_code == 303
@@ -109,13 +118,17 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
         page = client.get("/studies")
         assert page.status_code == 200
         assert (
-            "unsafe" not in page.headers["content-security-policy"] and "frame-ancestors 'none'" in page.headers["content-security-policy"]
+            "unsafe" not in page.headers["content-security-policy"]
+            and "frame-ancestors 'none'" in page.headers["content-security-policy"]
         )
 
 
 def test_guessing_the_code_is_slowed_down(tmp_path: Path) -> None:
     coordinator = Coordinator(tmp_path / "coordinator")
-    with serving(coordinator, lambda app: add_page(app, coordinator)) as address, httpx.Client(base_url=address) as client:
+    with (
+        serving(coordinator, lambda app: add_page(app, coordinator)) as address,
+        httpx.Client(base_url=address) as client,
+    ):
         answers = [client.post("/sign-in", data={"code": f"guess {number}"}).status_code for number in range(15)]
         assert answers[0] == 403 and answers[-1] == 429
         assert client.post("/sign-in", data={"code": sign_in_code(coordinator)}).status_code == 429

@@ -1,4 +1,6 @@
-"""`blindlabel demo --web`: a newcomer clicks through a whole round alone, with all parties as processes of their own."""
+"""`blindlabel demo --web`: a newcomer clicks through a whole round alone, with all parties as processes of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,25 @@ from support.web_app import SOURCE
 
 @pytest.fixture
 def links(tmp_path: Path) -> Iterator[dict[str, str]]:
-    command = [sys.executable, "-m", "blindlabel.cli.main", "demo", "--web", "--no-browser", "--engine", "plain", "--records", "6"]
+    command = [
+        sys.executable,
+        "-m",
+        "blindlabel.cli.main",
+        "demo",
+        "--web",
+        "--no-browser",
+        "--engine",
+        "plain",
+        "--records",
+        "6",
+    ]
     environment = os.environ | {"PYTHONPATH": str(SOURCE)}
     process = subprocess.Popen(
-        [*command, "--keep", str(tmp_path / "demo")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        [*command, "--keep", str(tmp_path / "demo")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
     )
     assert process.stdout is not None
     found = dict(process.stdout.readline().strip().split(": ", 1) for _ in range(3))

@@ -1,4 +1,6 @@
-"""The owner's app lets in its own browser and nobody else, shows content as text only, and asks nobody outside for anything."""
+"""The owner's app lets in its own browser and nobody else, shows content as text only, and asks nobody outside for
+anything.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,11 @@ def upgrade(app: App, headers: dict[str, str]) -> str:
     """The first line of the answer to a websocket handshake."""
     place = urlsplit(app.address)
     assert place.hostname is not None and place.port is not None
-    lines = ["GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1", "Upgrade: websocket", "Connection: Upgrade"]
+    lines = [
+        "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+    ]
     lines += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"]
     lines += [f"{name}: {value}" for name, value in ({"Host": place.netloc} | headers).items()]
     with socket.create_connection((place.hostname, place.port), 5) as connection:
@@ -167,7 +173,9 @@ def no_violations(page: Page, where: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_accessibility_violation_on_any_page(app: App, browser: Browser, scheme: str) -> None:
     context = browser.new_context(
-        viewport={"width": 1366, "height": 768}, color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce"
+        viewport={"width": 1366, "height": 768},
+        color_scheme="dark" if scheme == "dark" else "light",
+        reduced_motion="reduce",
     )
     page = open_app(context, app)
     expect(page.locator(".row-open").first).to_be_visible()

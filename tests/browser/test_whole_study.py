@@ -1,4 +1,6 @@
-"""A whole study through the owner's app: bulk work, handing in, a second round with what was asked before, the end and its exports."""
+"""A whole study through the owner's app: bulk work, handing in, a second round with what was asked before, the end and
+its exports.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def played(tmp_path: Path) -> Iterator[Played]:
 
 
 def answer_for_berta(study: Rehearsal, text: str) -> None:
-    """The other side writes the same question for all its records and hands in; then everything moves as far as it can."""
+    """The other side writes the same question for all its records and hands in; then everything moves as far as it
+    can.
+    """
     berta = study.workspace("berta")
     berta.save_questions({task.record: text for task in berta.tasks()}, "person")
     berta.hand_in()
@@ -93,7 +97,10 @@ def pattern_fills_in_the_words_of_each_record(played: Played, context: BrowserCo
     for task in anna.tasks():
         if task.question is not None:
             words = own[task.record]
-            assert task.question == f'ret is_in("{words["surname"].split()[0]}", $r) & is_in("{words["given_name"].split()[0]}", $r)'
+            assert (
+                task.question
+                == f'ret is_in("{words["surname"].split()[0]}", $r) & is_in("{words["given_name"].split()[0]}", $r)'
+            )
         else:
             assert not own[task.record]["surname"] or not own[task.record]["given_name"]
 
@@ -114,7 +121,9 @@ def questions_go_out_as_files_and_come_in_again(played: Played, context: Browser
             archive.writestr(f"{name}.question", "ret false")
         archive.writestr("nobody.question", "ret true")
     menu(page, "Import questions…")
-    page.locator("input[type=file]").set_input_files({"name": "all.zip", "mimeType": "application/zip", "buffer": buffer.getvalue()})
+    page.locator("input[type=file]").set_input_files(
+        {"name": "all.zip", "mimeType": "application/zip", "buffer": buffer.getvalue()}
+    )
     expect(page.get_by_text("6 questions saved, 0 kept as drafts")).to_be_visible()
     expect(page.get_by_text("1 files belong to no record of this round, nobody")).to_be_visible()
     assert {task.question for task in anna.tasks()} == {"ret false"}
@@ -163,7 +172,11 @@ def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserC
     labels = played.study.workspace("anna").labels()["berta"]
     discarded, matches = int((labels == 0).sum()), int((labels & 1).sum())
     figures = page.locator(".figures div").all_inner_texts()
-    assert [int(re.sub(r"\D", "", figure)) for figure in figures] == [matches, labels.size - discarded - matches, discarded]
+    assert [int(re.sub(r"\D", "", figure)) for figure in figures] == [
+        matches,
+        labels.size - discarded - matches,
+        discarded,
+    ]
     expect(page.locator(".plain tbody tr")).to_have_count(2)
     with page.expect_download() as download:
         page.get_by_role("link", name="csv", exact=True).click()

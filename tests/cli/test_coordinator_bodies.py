@@ -10,7 +10,9 @@ import pytest
 from blindlabel.cli.main import run
 
 
-def test_place_for_bodies_is_said_and_settled(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_place_for_bodies_is_said_and_settled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("BLINDLABEL_DATABASE", raising=False)
     home = str(tmp_path / "coordinator")
     first, second = f"file://{tmp_path}/first", f"file://{tmp_path}/second"

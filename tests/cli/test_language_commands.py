@@ -10,7 +10,10 @@ import pytest
 
 Command = Callable[..., Any]
 
-LENSES = 'id,name,year\n1,"Canon 24-70mm f/2.8L USM II",2012\n2,Canon 2470,\n3,"Canon 24-105mm, USM",1999\n4,Sony FE 24-70,2016\n'
+LENSES = (
+    'id,name,year\n1,"Canon 24-70mm f/2.8L USM II",2012\n2,Canon 2470,\n3,"Canon 24-105mm, USM",1999\n4,Sony FE'
+    " 24-70,2016\n"
+)
 QUESTION = '$r = lower($r)\nret is_in("canon", $r) & (is_in("24-70", $r) | is_in("2470", $r)) & !is_in("24-105", $r)\n'
 
 
@@ -37,7 +40,9 @@ def test_check_shows_place_caret_and_hint_and_exits_with_1(blindlabel: Command, 
 
 
 def test_check_json_is_one_document(blindlabel: Command, lenses: Path) -> None:
-    done = blindlabel("check", str(lenses / "lens.question"), str(lenses / "bad.question"), "--attributes", "name,year", "--json")
+    done = blindlabel(
+        "check", str(lenses / "lens.question"), str(lenses / "bad.question"), "--attributes", "name,year", "--json"
+    )
     assert done.code == 1
     good, bad = done.json["files"]
     assert (good["ok"], bad["ok"], done.json["ok"]) == (True, False, False)
@@ -55,21 +60,33 @@ def test_check_reads_standard_input(blindlabel: Command) -> None:
 def test_try_answers_each_record(blindlabel: Command, lenses: Path) -> None:
     done = blindlabel("try", str(lenses / "lens.question"), str(lenses / "lenses.csv"))
     assert done.code == 0
-    assert [line.split()[:2] for line in done.out.splitlines()] == [["yes", "1"], ["yes", "2"], ["no", "3"], ["no", "4"]]
+    assert [line.split()[:2] for line in done.out.splitlines()] == [
+        ["yes", "1"],
+        ["yes", "2"],
+        ["no", "3"],
+        ["no", "4"],
+    ]
 
 
 def test_try_json_has_the_promised_shape(blindlabel: Command, lenses: Path) -> None:
     done = blindlabel("try", QUESTION, str(lenses / "lenses.csv"), "--json")
     assert done.json == {
         "engine": "plain",
-        "answers": [{"id": "1", "answer": True}, {"id": "2", "answer": True}, {"id": "3", "answer": False}, {"id": "4", "answer": False}],
+        "answers": [
+            {"id": "1", "answer": True},
+            {"id": "2", "answer": True},
+            {"id": "3", "answer": False},
+            {"id": "4", "answer": False},
+        ],
     }
 
 
 def test_try_uses_attributes_and_preparation(blindlabel: Command, lenses: Path) -> None:
     done = blindlabel("try", "ret between($r.year, 2000, 2020)", str(lenses / "lenses.csv"), "--json")
     assert [one["answer"] for one in done.json["answers"]] == [True, False, False, True]
-    done = blindlabel("try", 'ret starts_with("sony", $r.name)', str(lenses / "lenses.csv"), "--prepare", "nfkc,lower", "--json")
+    done = blindlabel(
+        "try", 'ret starts_with("sony", $r.name)', str(lenses / "lenses.csv"), "--prepare", "nfkc,lower", "--json"
+    )
     assert [one["answer"] for one in done.json["answers"]] == [False, False, False, True]
 
 
@@ -88,7 +105,9 @@ def test_try_uses_attributes_and_preparation(blindlabel: Command, lenses: Path) 
         (["frobnicate"], 2, "No such command"),
     ],
 )
-def test_what_goes_wrong_is_said_in_a_sentence(blindlabel: Command, lenses: Path, arguments: list[str], code: int, said: str) -> None:
+def test_what_goes_wrong_is_said_in_a_sentence(
+    blindlabel: Command, lenses: Path, arguments: list[str], code: int, said: str
+) -> None:
     done = blindlabel(*[argument.replace("{lenses}", str(lenses / "lenses.csv")) for argument in arguments])
     assert done.code == code
     assert said in done.err

@@ -15,7 +15,15 @@ QUESTION = 'ret 3*is_in("pslx350h", lower($r)) + is_in("sony", $r) + !is_in("tur
 def test_explain_prints_the_plan(blindlabel: Command) -> None:
     done = blindlabel("explain", QUESTION)
     assert done.code == 0
-    for word in ("'pslx350h' among substring-8 of lower($r)", "answer: 1 + 3·[0]", "zero tests", "assist", "old noise", "a round", "bytes"):
+    for word in (
+        "'pslx350h' among substring-8 of lower($r)",
+        "answer: 1 + 3·[0]",
+        "zero tests",
+        "assist",
+        "old noise",
+        "a round",
+        "bytes",
+    ):
         assert word in done.out
 
 
@@ -24,7 +32,9 @@ def test_explain_as_json_holds_the_same(blindlabel: Command) -> None:
     assert len(plan["predicates"]) == 3
     assert plan["assist_calls"] > 0
     assert all(left <= -53 for left in plan["noise_left"].values())
-    alone = blindlabel("explain", 'ret is_in("a", $r) & (is_in("b", $r) | is_in("c", $r))', "--no-assist", "--json").json
+    alone = blindlabel(
+        "explain", 'ret is_in("a", $r) & (is_in("b", $r) | is_in("c", $r))', "--no-assist", "--json"
+    ).json
     assert alone["assist_calls"] == 0
     assert len(alone["clauses"][0]) == 2
 
@@ -46,9 +56,12 @@ def test_explain_says_why_there_is_no_plan(blindlabel: Command, arguments: list[
 
 @pytest.mark.parametrize("shape", ["or", "count"])
 def test_bench_packed_measures_and_checks_a_round(blindlabel: Command, shape: str) -> None:
-    figures = blindlabel("bench", "packed", "--records", "8", "--length", "24", "--needles", "3", "--shape", shape, "--json").json
+    figures = blindlabel(
+        "bench", "packed", "--records", "8", "--length", "24", "--needles", "3", "--shape", shape, "--json"
+    ).json
     assert set(figures) == {
-        "engine", "shape", "questions", "records", "length", "needles", "workers", "seconds", "bytes", "peak_rss_mb", "wrong_labels",
+        "engine", "shape", "questions", "records", "length", "needles", "workers", "seconds", "bytes",
+        "peak_rss_mb", "wrong_labels",
     }  # fmt: skip
     assert set(figures["seconds"]) == {"keys", "encode", "encrypt", "prepare", "evaluate", "assist", "decrypt", "total"}
     assert set(figures["bytes"]) == {"keys", "records", "assist", "answers"}

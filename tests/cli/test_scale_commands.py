@@ -20,8 +20,20 @@ Command = Callable[..., Any]
 def test_bench_scale_measures_every_party_in_its_own_process(blindlabel: Command) -> None:
     done = blindlabel("bench", "scale", "--sizes", "3", "--workers", "1", "--length", "16", "--json")
     (row,) = done.json["rows"]
-    assert (row["records"], row["questions"], row["workers"], row["wrong_labels"], row["labels_checked"]) == (3, 3, 1, 0, 9)
-    for figure in ("processor_ms_per_pair", "bytes_per_pair_answers", "bytes_per_record", "owner_memory_mb", "coordinator_memory_mb"):
+    assert (row["records"], row["questions"], row["workers"], row["wrong_labels"], row["labels_checked"]) == (
+        3,
+        3,
+        1,
+        0,
+        9,
+    )
+    for figure in (
+        "processor_ms_per_pair",
+        "bytes_per_pair_answers",
+        "bytes_per_record",
+        "owner_memory_mb",
+        "coordinator_memory_mb",
+    ):
         assert row[figure] > 0, figure
 
 
@@ -33,7 +45,10 @@ def test_bench_scale_refuses_what_it_cannot_measure(blindlabel: Command, argumen
 
 
 def test_an_owner_computes_where_it_says(tmp_path: Path) -> None:
-    here, there = engine_at("packed", Computing(), tmp_path), engine_at("packed", Computing(cluster="local:2"), tmp_path)
+    here, there = (
+        engine_at("packed", Computing(), tmp_path),
+        engine_at("packed", Computing(cluster="local:2"), tmp_path),
+    )
     assert isinstance(here, PackedEngine)
     assert here.journal == tmp_path
     assert isinstance(there, ClusterEngine)

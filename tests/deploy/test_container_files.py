@@ -1,14 +1,16 @@
-"""The container and compose files fit the program: their syntax, and every command, port, variable and file that they name."""
+"""The container and compose files fit the program: their syntax, and every command, port, variable and file that they
+name.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-import tomllib
 import yaml
 
 from blindlabel.cli.main import run
@@ -21,7 +23,9 @@ Instruction = tuple[str, str]
 
 def instructions() -> list[Instruction]:
     """The container file as instructions with their arguments, continued lines joined."""
-    text = "\n".join(line for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines() if not line.lstrip().startswith("#"))
+    text = "\n".join(
+        line for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines() if not line.lstrip().startswith("#")
+    )
     found = []
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         if line.strip():
@@ -76,7 +80,9 @@ def test_container_does_not_run_as_root_and_keeps_its_data_in_a_volume() -> None
     assert arguments_of("VOLUME") == [command[command.index("--at") + 1]]
 
 
-def test_command_of_the_container_is_one_of_the_program_and_the_documented_one(capfd: pytest.CaptureFixture[str]) -> None:
+def test_command_of_the_container_is_one_of_the_program_and_the_documented_one(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     command = json.loads(arguments_of("CMD")[-1])
     assert run([*command, "--help"]) == 0
     assert run([*command, "--no-such-option", "--help"]) == 2

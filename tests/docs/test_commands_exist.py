@@ -1,4 +1,6 @@
-"""Every `blindlabel` command line that a page shows is one that the program takes: command, subcommand and options exist."""
+"""Every `blindlabel` command line that a page shows is one that the program takes: command, subcommand and options
+exist.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def wrong_in(line: str) -> str | None:
         if name not in command.commands:
             return name
         command = command.commands[name]
-    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help", "-h"}
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {
+        "--help",
+        "-h",
+    }
     options = [word.partition("=")[0] for word in words if re.fullmatch(r"-{1,2}[a-z][a-z-]*(=.*)?", word)]
     return next((option for option in options if option not in known), None)
 
@@ -56,7 +61,11 @@ def test_the_pages_show_commands_and_wrong_ones_would_be_found() -> None:
 def test_the_experiment_on_generated_data_runs_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of docs/experiments.md that need no benchmark set; the others are the same commands on other data."""
     monkeypatch.chdir(tmp_path)
-    shown = [line for line in command_lines(ROOT / "docs" / "experiments.md") if "data/persons" in line or line.endswith("--data data")]
+    shown = [
+        line
+        for line in command_lines(ROOT / "docs" / "experiments.md")
+        if "data/persons" in line or line.endswith("--data data")
+    ]
     assert len(shown) == 2
     for line in shown:
         assert run(line.split()[1:]) == 0

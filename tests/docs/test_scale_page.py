@@ -1,4 +1,6 @@
-"""docs/scale.md is true: its commands are run against a real PostgreSQL, those that serve are checked to be what the program takes."""
+"""docs/scale.md is true: its commands are run against a real PostgreSQL, those that serve are checked to be what the
+program takes.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def blocks() -> list[tuple[str, list[str]]]:
 
 
 def test_commands_of_the_page_run(
-    tmp_path: Path, postgres: Server, postgres_database: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    postgres: Server,
+    postgres_database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(PASSPHRASE_VARIABLE, raising=False)
@@ -38,13 +44,16 @@ def test_commands_of_the_page_run(
         for line in lines:
             if line.startswith("blindlabel "):
                 words = [
-                    os.path.expandvars(word) for word in shlex.split(line.replace("/tmp/blindlabel-scale-page", f"{tmp_path}/outside"))
+                    os.path.expandvars(word)
+                    for word in shlex.split(line.replace("/tmp/blindlabel-scale-page", f"{tmp_path}/outside"))
                 ]
                 assert run(words[1:]) == 0, (line, capfd.readouterr().err)
             else:
                 done = subprocess.run(["sh", "-c", line], check=False, capture_output=True, text=True)
                 assert done.returncode == 0, (line, done.stderr)
-        assert capfd.readouterr().out.count("persons (") == 2, "the study stands in the database and in the restored one"
+        assert capfd.readouterr().out.count("persons (") == 2, (
+            "the study stands in the database and in the restored one"
+        )
 
 
 @pytest.mark.parametrize("line", [line for kind, body in blocks() if kind == "serve" for line in body])

@@ -13,7 +13,11 @@ PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
 
 def test_every_test_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE))
-    there = {name for path in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.M)}
+    there = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.M)
+    }
     assert len(named) >= 40
     assert named - there == set()
 
@@ -31,6 +35,13 @@ def test_every_kind_of_message_stands_in_the_table_of_what_is_learnt() -> None:
 
 
 def test_files_that_the_page_names_are_there() -> None:
-    for name in ("scripts/make-vectors", "scripts/fuzz", "scripts/simulate", "scripts/audit", "SECURITY.md", "tests/vectors"):
+    for name in (
+        "scripts/make-vectors",
+        "scripts/fuzz",
+        "scripts/simulate",
+        "scripts/audit",
+        "SECURITY.md",
+        "tests/vectors",
+    ):
         assert (ROOT / name).exists(), name
     assert "@" not in (ROOT / "SECURITY.md").read_text("utf-8")

@@ -47,7 +47,9 @@ def sealed(
     return list(seal(sender, recipient.public, context, chunks))
 
 
-def opened(pieces: Iterable[bytes], recipient: Identity = SOUTH, sender: Identity = NORTH, context: Context = CONTEXT) -> list[bytes]:
+def opened(
+    pieces: Iterable[bytes], recipient: Identity = SOUTH, sender: Identity = NORTH, context: Context = CONTEXT
+) -> list[bytes]:
     return list(open_(recipient, sender.public, context, pieces))
 
 
@@ -210,7 +212,9 @@ def with_other_names(envelope: list[bytes], sender: bytes, recipient: bytes) -> 
 
 
 def test_the_coordinator_cannot_open_what_it_relays() -> None:
-    """It has every public key, the agreement, the envelope, and keys of its own; it may write any name on the outside."""
+    """It has every public key, the agreement, the envelope, and keys of its own; it may write any name on the
+    outside.
+    """
     envelope = sealed()
     mine = COORDINATOR.public.fingerprint()
     for pretended_sender in (NORTH, SOUTH, COORDINATOR):
@@ -263,7 +267,7 @@ def test_any_bytes_are_refused_with_a_typed_error(content: bytes, after_mark: bo
         opened([start + content])
 
 
-# -- content that is locked once for several owners ----------------------------------------------------------------------------------------
+# -- content that is locked once for several owners
 
 
 @settings(max_examples=40, deadline=None)
@@ -291,7 +295,11 @@ def test_any_change_of_what_is_locked_is_noticed() -> None:
 
 @pytest.mark.parametrize(
     "context",
-    [Context(bytes(32), "records", 2), Context(CONTEXT.agreement_hash, "answers", 2), Context(CONTEXT.agreement_hash, "records", 1)],
+    [
+        Context(bytes(32), "records", 2),
+        Context(CONTEXT.agreement_hash, "answers", 2),
+        Context(CONTEXT.agreement_hash, "records", 1),
+    ],
 )
 def test_what_is_locked_opens_in_its_context_and_with_its_key_only(context: Context) -> None:
     key = new_key()
@@ -305,6 +313,11 @@ def test_what_is_locked_opens_in_its_context_and_with_its_key_only(context: Cont
 
 
 def test_impossible_contexts_are_refused() -> None:
-    for agreement, kind, sequence in ((b"short", "records", 0), (bytes(32), "Records!", 0), (bytes(32), "", 0), (bytes(32), "records", -1)):
+    for agreement, kind, sequence in (
+        (b"short", "records", 0),
+        (bytes(32), "Records!", 0),
+        (bytes(32), "", 0),
+        (bytes(32), "records", -1),
+    ):
         with pytest.raises(ValueError):
             Context(agreement, kind, sequence)

@@ -41,7 +41,9 @@ def test_secrets_do_not_show_when_printed() -> None:
     assert "secret" not in shown
 
 
-@pytest.mark.parametrize("content", [b"", b"BLID\x01", bytes(69), NORTH.to_bytes() + b"x", b"BLID\x02" + bytes(64)], ids=range(5))
+@pytest.mark.parametrize(
+    "content", [b"", b"BLID\x01", bytes(69), NORTH.to_bytes() + b"x", b"BLID\x02" + bytes(64)], ids=range(5)
+)
 def test_damaged_secret_identities_are_refused(content: bytes) -> None:
     with pytest.raises(KeyUnusable):
         Identity.from_bytes(content)

@@ -49,7 +49,9 @@ def test_suggest_says_what_is_wrong_in_a_sentence(folder: Path) -> None:
 
 
 def test_quality_prints_one_document_of_the_agreed_shape(folder: Path, tmp_path: Path) -> None:
-    out, _ = blindlabel("experiment", "quality", "--data", folder, "--samples", 1, "--json", "--results", tmp_path, "--no-plots")
+    out, _ = blindlabel(
+        "experiment", "quality", "--data", folder, "--samples", 1, "--json", "--results", tmp_path, "--no-plots"
+    )
     document = json.loads(out)
     keys = {"precision", "recall", "f", "recall_strict", "f_strict", "agreement", "records_to_ask"}
     figures = document["datasets"]["products"]

@@ -47,7 +47,8 @@ def test_pairs_keep_their_label_and_only_records_on_open_pairs_are_asked_again()
     second = Scripted({("b1", 1): says("a1"), ("b2", 1): says(), ("b2", 2): says("a2"), ("b2", 3): says("a1", "a2")})
     truth = np.array([[True, False], [False, True]])
     run = simulate((named("a1", "a2"), named("b1", "b2")), truth, (first, second), in_clear, attributes=["name"])
-    # Round 1: (a1, b1) yes; (a1, b2) and (a2, b1) no; (a2, b2) open: only a2 and b2 are asked again. Round 3 agrees on it.
+    # Round 1: (a1, b1) yes; (a1, b2) and (a2, b1) no; (a2, b2) open: only a2 and b2 are asked again. Round 3 agrees on
+    # it.
     assert first.asked == [("a1", 1), ("a2", 1), ("a2", 2), ("a2", 3)]
     assert second.asked == [("b1", 1), ("b2", 1), ("b2", 2), ("b2", 3)]
     assert run.labels[-1].tolist() == [[3, 2], [2, 7]]
@@ -111,7 +112,9 @@ def test_clear_evaluation_of_many_is_the_formula_on_each(persons: Dataset) -> No
     chosen = random.Random(1).sample(range(400), 12)
     asked = STRATEGIES["suggested"](persons.records[0], persons.attributes)
     questions = [formula_of(asked.ask(persons.records[0][i], 1), persons.attributes) for i in chosen]
-    questions.append(formula_of('ret !is_empty($r.sex) & (has_word("m", $r.sex) | equals("", $r.age))', persons.attributes))
+    questions.append(
+        formula_of('ret !is_empty($r.sex) & (has_word("m", $r.sex) | equals("", $r.age))', persons.attributes)
+    )
     records = persons.records[1][:40]
     expected = [[evaluate(question, record) for record in records] for question in questions]
     assert in_clear(0, questions, records).tolist() == expected
@@ -181,7 +184,8 @@ BENCHMARK = _benchmark()
 
 
 @pytest.mark.skipif(
-    BENCHMARK is None, reason="the benchmark sets are not on this machine (blindlabel experiment data says how to place them)"
+    BENCHMARK is None,
+    reason="the benchmark sets are not on this machine (blindlabel experiment data says how to place them)",
 )
 @pytest.mark.parametrize("name", ["abt-buy", "febrl"])
 def test_benchmark_sets_are_labelled_well(name: str, tmp_path: Path) -> None:
@@ -193,7 +197,8 @@ def test_benchmark_sets_are_labelled_well(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    BENCHMARK is None, reason="the benchmark sets are not on this machine (blindlabel experiment data says how to place them)"
+    BENCHMARK is None,
+    reason="the benchmark sets are not on this machine (blindlabel experiment data says how to place them)",
 )
 @pytest.mark.parametrize("name", KNOWN)
 def test_packed_engine_labels_a_sample_of_each_benchmark_set_as_in_clear(name: str) -> None:

@@ -1,4 +1,6 @@
-"""Ground truth is written in the exact shapes that other tools read, discarded pairs apart, and what is ours reads back."""
+"""Ground truth is written in the exact shapes that other tools read, discarded pairs apart, and what is ours reads
+back.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,13 @@ TRUTH = GroundTruth(
 
 SHAPES = {
     "csv": 'i,j,label,round,id_a\n4,7,1,1,n|4\n4,9,0,2,n|4\n5,9,1,3,"n,""5"""\n',
-    "splink": "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score\n"
-    'north,n|4,south,7,1.0\nnorth,n|4,south,9,0.0\nnorth,"n,""5""",south,9,1.0\n',
-    "splink-matches": 'source_dataset_l,unique_id_l,source_dataset_r,unique_id_r\nnorth,n|4,south,7\nnorth,"n,""5""",south,9\n',
+    "splink": (
+        "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score\n"
+        'north,n|4,south,7,1.0\nnorth,n|4,south,9,0.0\nnorth,"n,""5""",south,9,1.0\n'
+    ),
+    "splink-matches": (
+        'source_dataset_l,unique_id_l,source_dataset_r,unique_id_r\nnorth,n|4,south,7\nnorth,"n,""5""",south,9\n'
+    ),
     "py_entitymatching": '_id,ltable_id,rtable_id,label\n0,n|4,7,1\n1,n|4,9,0\n2,"n,""5""",9,1\n',
     "rltk": 'id1,id2,label\nn|4,7,True\nn|4,9,False\n"n,""5""",9,True\n',
     "pyjedai": 'D1|D2\n"n|4"|7\n"n,""5"""|9\n',
@@ -139,10 +145,17 @@ def test_any_ground_truth_reads_back(tmp_path_factory: pytest.TempPathFactory, t
         ("t.json", "[]", "not a ground truth file"),
         ("t.json", "{", "not a ground truth file"),
         ("t.json", '{"format": "blindlabel ground truth", "version": 2}', "version 2"),
-        ("t.json", '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [3]}', "not an object"),
         (
             "t.json",
-            '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [{"i": 1}]}',
+            '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [3]}',
+            "not an object",
+        ),
+        (
+            "t.json",
+            (
+                '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [{"i":'
+                " 1}]}"
+            ),
             "'j' is missing",
         ),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
@@ -193,9 +206,15 @@ def test_a_matrix_of_labels_is_the_same_truth_as_its_pairs(tmp_path: Path) -> No
     with pytest.raises(IndexError):
         viewed.pairs[3]
     for known in FORMATS:
-        same = [write(truth, known, tmp_path / name / "t")[0].read_bytes() for name, truth in (("a", TRUTH), ("b", viewed))]
+        same = [
+            write(truth, known, tmp_path / name / "t")[0].read_bytes() for name, truth in (("a", TRUTH), ("b", viewed))
+        ]
         assert same[0] == same[1]
-    for positions, ids in ((((4, 4), (7, 9)), (None, None)), (((4, 5), (7,)), (None, None)), (((4, 5), (7, 9)), ({4: "x"}, None))):
+    for positions, ids in (
+        (((4, 4), (7, 9)), (None, None)),
+        (((4, 5), (7,)), (None, None)),
+        (((4, 5), (7, 9)), ({4: "x"}, None)),
+    ):
         with pytest.raises(ValueError):
             GroundTruth.of_matrix(("north", "south"), MATRIX, positions, ids)
 
@@ -215,7 +234,9 @@ def test_large_truths_are_written_without_making_all_their_pairs(format: str, tm
     assert peak < 500_000  # 19,000 pairs as objects alone are more than 1.5 MB
 
 
-A = Table("north", tuple(f"n{n}" for n in range(6)), ("name",), tuple((f"Ann {n}" if n != 5 else "",) for n in range(6)))
+A = Table(
+    "north", tuple(f"n{n}" for n in range(6)), ("name",), tuple((f"Ann {n}" if n != 5 else "",) for n in range(6))
+)
 B = Table("south", tuple(f"s{n}" for n in range(10)), ("name", "age"), tuple((f"Anne {n}", str(n)) for n in range(10)))
 OPEN_TRUTH = GroundTruth("north", "south", TRUTH.pairs, TRUTH.discarded)
 
@@ -223,7 +244,9 @@ OPEN_TRUTH = GroundTruth("north", "south", TRUTH.pairs, TRUTH.discarded)
 def test_formats_with_records_have_the_shape_of_the_tool(tmp_path: Path) -> None:
     (dedupe,) = write_with_records(OPEN_TRUTH, "dedupe", tmp_path, A, B, blindness_may_end=True)
     document = json.loads(dedupe.read_text())
-    assert document["distinct"] == [{"__class__": "tuple", "__value__": [{"name": "Ann 4"}, {"name": "Anne 9", "age": "9"}]}]
+    assert document["distinct"] == [
+        {"__class__": "tuple", "__value__": [{"name": "Ann 4"}, {"name": "Anne 9", "age": "9"}]}
+    ]
     assert [pair["__value__"][0]["name"] for pair in document["match"]] == ["Ann 4", None]
     (zingg,) = write_with_records(OPEN_TRUTH, "zingg", tmp_path / "z.csv", A, B, blindness_may_end=True)
     rows = list(csv.reader(zingg.read_text().splitlines()))
@@ -252,5 +275,15 @@ def test_formats_with_records_refuse_other_tables(tmp_path: Path) -> None:
 
 
 def test_every_format_is_described() -> None:
-    assert set(FORMATS) >= {"csv", "json", "parquet", "splink", "splink-matches", "recordlinkage", "py_entitymatching", "rltk", "pyjedai"}
+    assert set(FORMATS) >= {
+        "csv",
+        "json",
+        "parquet",
+        "splink",
+        "splink-matches",
+        "recordlinkage",
+        "py_entitymatching",
+        "rltk",
+        "pyjedai",
+    }
     assert all(name == known.name and known.description.endswith(".") for name, known in FORMATS.items())

@@ -1,7 +1,8 @@
-"""The target tools' own readers take our files, where the tools are installed. Exact shapes are tested in test_export.py without them.
+"""The target tools' own readers take our files, where the tools are installed. Exact shapes are tested in
+test_export.py without them.
 
-None of them is a dependency of blindlabel: `make test-tools` installs those that install here into an environment of their own, and runs
-this file there (pyjedai and py_entitymatching on request).
+None of them is a dependency of blindlabel: `make test-tools` installs those that install here into an environment of
+their own, and runs this file there (pyjedai and py_entitymatching on request).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # other people's warnings are
 TRUTH = GroundTruth(
     "zeta",  # after `alpha` in the alphabet: a tool that sorts sides must not lose labels
     "alpha",
-    tuple(LabelledPair(n, n, True, 1) for n in range(8)) + tuple(LabelledPair(n, (n + 1) % 8, False, 2) for n in range(8)),
+    tuple(LabelledPair(n, n, True, 1) for n in range(8))
+    + tuple(LabelledPair(n, (n + 1) % 8, False, 2) for n in range(8)),
     ((0, 5),),
     {n: f"z{n}" for n in range(8)},
     {n: f"a{n}" for n in range(8)},
@@ -80,7 +82,9 @@ def splink_linker(splink: Any, pandas: Any) -> tuple[Any, Any]:
     """A linker of two tables named as the ground truth names them."""
     names = ["ann", "bob", "cem", "dan", "eva", "fay", "gus", "hal"]
     frames = {
-        name: pandas.DataFrame({"unique_id": [f"{name[0]}{n}" for n in range(8)], "name": [first, *names[1:]], "age": [*range(7), last]})
+        name: pandas.DataFrame(
+            {"unique_id": [f"{name[0]}{n}" for n in range(8)], "name": [first, *names[1:]], "age": [*range(7), last]}
+        )
         for name, first, last in (("zeta", "ann", 7), ("alpha", "anne", 70))  # so that no attribute always agrees
     }
     api = splink.DuckDBAPI()

@@ -46,7 +46,13 @@ CASES = [
     ("ret is_in($r.title, $r)", "needle-from-record", "error", "$r.title", "cannot see"),
     ('ret between($r.year, 1 + is_in("a", $r), 3)', "not-a-constant", "error", '1 + is_in("a", $r)', "plain number"),
     ('ret is_in("a", $r) * is_in("b", $r) > 0', "not-a-constant", "error", 'is_in("a", $r) * is_in("b", $r)', "&"),
-    ('ret is_in("a", $r) == is_in("b", $r)', "not-a-constant", "error", 'is_in("a", $r) == is_in("b", $r)', "plain number"),
+    (
+        'ret is_in("a", $r) == is_in("b", $r)',
+        "not-a-constant",
+        "error",
+        'is_in("a", $r) == is_in("b", $r)',
+        "plain number",
+    ),
     ('ret is_in("abcdefghijklmnopq", $r)', "needle-too-long", "error", '"abcdefghijklmnopq"', "17 characters"),
     ('ret similar("a", $r, 3)', "bad-distance", "error", "3", "1 or 2"),
     ("ret between($r.year, 1.001, 2)", "too-precise", "error", "1.001", "decimals"),
@@ -56,14 +62,32 @@ CASES = [
     ('$a = is_in("a", $r)', "no-ret", "error", '$a = is_in("a", $r)', "no ret"),
     ("", "no-ret", "error", "", "no ret"),
     ("# nothing yet", "no-ret", "error", "", "no ret"),
-    ('ret 7*is_in("a", $r) + 70*is_in("b", $r) + 3*is_in("c", $r) > 11', "weights-too-large", "error", None, "add up to 80"),
+    (
+        'ret 7*is_in("a", $r) + 70*is_in("b", $r) + 3*is_in("c", $r) > 11',
+        "weights-too-large",
+        "error",
+        None,
+        "add up to 80",
+    ),
     ('ret is_in("a", $r)\nret is_in("b", $r)', "unreachable", "warning", 'ret is_in("b", $r)', "never reached"),
     ('$a = 3\nret is_in("a", $r)', "unused-variable", "warning", "$a", "never used"),
     ('$a = is_in("a", $r)\n$a = is_in("b", $r)\nret $a', "unused-variable", "warning", "$a", "never used"),
     ('ret is_in("Canon", lower($r)) | is_in("x", $r)', "impossible-needle", "warning", '"Canon"', 'Write "canon"'),
-    ('$r = upper($r)\nret starts_with("usm", $r) | is_in("X", $r)', "impossible-needle", "warning", '"usm"', 'Write "USM"'),
+    (
+        '$r = upper($r)\nret starts_with("usm", $r) | is_in("X", $r)',
+        "impossible-needle",
+        "warning",
+        '"usm"',
+        'Write "USM"',
+    ),
     ('ret has_word("new york", $r) | is_in("x", $r)', "not-a-word", "warning", '"new york"', "is_in"),
-    ('ret is_in("a", $r) | !is_in("a", $r)', "constant", "warning", 'ret is_in("a", $r) | !is_in("a", $r)', "always yes"),
+    (
+        'ret is_in("a", $r) | !is_in("a", $r)',
+        "constant",
+        "warning",
+        'ret is_in("a", $r) | !is_in("a", $r)',
+        "always yes",
+    ),
     ('ret is_in("", $r)', "constant", "warning", 'ret is_in("", $r)', "always yes"),
     ('ret is_in("a", $r) + is_in("b", $r) > 2', "constant", "warning", None, "always no"),
     ("ret between($r.year, 5, 3)", "constant", "warning", None, "always no"),
@@ -89,16 +113,23 @@ def test_every_code_has_a_case() -> None:
     properties = {"too-large", "too-deep", "too-many-predicates"}  # in test_meaning_properties
     listed = {case[1] for case in CASES} | properties
     assert listed == {
-        "syntax", "unclosed-text", "bad-escape", "unknown-variable", "unknown-function", "unknown-attribute", "wrong-number-of-arguments",
-        "wrong-type", "needle-from-record", "not-a-constant", "needle-too-long", "bad-distance", "too-precise", "number-too-long",
-        "ret-not-boolean", "no-ret", "weights-too-large", "too-large", "too-deep", "too-many-predicates", "unreachable", "unused-variable",
+        "syntax", "unclosed-text", "bad-escape", "unknown-variable", "unknown-function", "unknown-attribute",
+        "wrong-number-of-arguments",
+        "wrong-type", "needle-from-record", "not-a-constant", "needle-too-long", "bad-distance", "too-precise",
+        "number-too-long",
+        "ret-not-boolean", "no-ret", "weights-too-large", "too-large", "too-deep", "too-many-predicates",
+        "unreachable", "unused-variable",
         "impossible-needle", "not-a-word", "constant",
     }  # fmt: skip
 
 
 def test_several_mistakes_are_reported_at_once() -> None:
     source = '$a = is_in(\'x\', $r)\n$b = is_inn("y", $r)\n$c = is_in("z", $r.titel)\nret $a & $b & $c &'
-    codes = [(one.code, one.span.line) for one in read_question(source, attributes=ATTRIBUTES).diagnostics if one.severity == "error"]
+    codes = [
+        (one.code, one.span.line)
+        for one in read_question(source, attributes=ATTRIBUTES).diagnostics
+        if one.severity == "error"
+    ]
     assert codes == [("syntax", 1), ("unknown-function", 2), ("unknown-attribute", 3), ("syntax", 4)]
 
 
@@ -128,4 +159,6 @@ def test_with_lowered_records_a_capital_needle_is_impossible() -> None:
 def test_a_distance_the_agreement_does_not_encode_is_refused() -> None:
     source = 'ret similar("smith", $r, 2)'
     assert read_question(source, limits=Limits(similar_distance=2)).ok
-    assert [one.code for one in read_question(source, limits=Limits(similar_distance=1)).diagnostics] == ["bad-distance"]
+    assert [one.code for one in read_question(source, limits=Limits(similar_distance=1)).diagnostics] == [
+        "bad-distance"
+    ]

@@ -21,7 +21,9 @@ def clear_arguments(random: Random, name: str, text: str) -> tuple[Clear, ...]:
     if name == "is_empty":
         return ()
     if name == "between":
-        low = Fraction(random.choice([random.randint(-1000, 1000), random.randint(-(10**12), 10**12), 199900, 500]), 100)
+        low = Fraction(
+            random.choice([random.randint(-1000, 1000), random.randint(-(10**12), 10**12), 199900, 500]), 100
+        )
         return low, low + Fraction(random.choice([0, 1, 99, 100, 12345, 10**9, -1]), 100)
     start = random.randint(0, len(text))
     needle = text[start : start + random.randint(0, 8)] or random_text(random, 8)

@@ -57,8 +57,29 @@ def test_interpreter_formula_and_python_agree(random: Random) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_whatever_the_checker_lets_through_runs(random: Random) -> None:
-    """Tokens of real questions, shuffled into nonsense: either an error is found, or the interpreter gives an answer."""
-    pieces = ["=", ",", ")", "(", "&", "|", "!", "+", "*", ">=", "==", "1", "2", ".title", '["année"]', "ret", "ret", "true\n"]
+    """Tokens of real questions, shuffled into nonsense: either an error is found, or the interpreter gives an
+    answer.
+    """
+    pieces = [
+        "=",
+        ",",
+        ")",
+        "(",
+        "&",
+        "|",
+        "!",
+        "+",
+        "*",
+        ">=",
+        "==",
+        "1",
+        "2",
+        ".title",
+        '["année"]',
+        "ret",
+        "ret",
+        "true\n",
+    ]
     pieces += ["$r", "$a", "$b", '"a"', '"bc"']
     pieces += ["lower(", "upper(", "choose(", "is_in(", "similar(", "between("]
     source = " ".join(random.choice(pieces) for _ in range(random.randint(1, 25)))
@@ -71,7 +92,19 @@ def test_whatever_the_checker_lets_through_runs(random: Random) -> None:
 
 def test_hostile_records_of_every_kind_are_answered_alike() -> None:
     random = Random(7)
-    hostile = ["", "x", "y" * 10_000, "9" * 10_000, "-" * 10_000, '"' * 50, "\0", "🎉", "e\u0301" * 30, "\u202eabc", " | " * 20]
+    hostile = [
+        "",
+        "x",
+        "y" * 10_000,
+        "9" * 10_000,
+        "-" * 10_000,
+        '"' * 50,
+        "\0",
+        "🎉",
+        "e\u0301" * 30,
+        "\u202eabc",
+        " | " * 20,
+    ]
     records = [Record.of(dict.fromkeys(ATTRIBUTES, text)) for text in hostile] + [Record({}, text) for text in hostile]
     for _ in range(40):
         try:
@@ -135,14 +168,20 @@ def test_enormous_and_deep_questions_are_refused_with_a_sentence() -> None:
 
 
 def test_questions_that_would_explode_are_bounded() -> None:
-    xor = '$c = is_in("a", $r)\n' + "".join(f'$c = choose($c, is_in("{i:x}", $r), !is_in("{i:x}", $r))\n' for i in range(200)) + "ret $c"
+    xor = (
+        '$c = is_in("a", $r)\n'
+        + "".join(f'$c = choose($c, is_in("{i:x}", $r), !is_in("{i:x}", $r))\n' for i in range(200))
+        + "ret $c"
+    )
     checked = read_question(xor)
     assert checked.formula is not None
     record = Record.of({"title": "0123456789abcdef"})
     assert evaluate(checked.formula, record) == interpret(checked.question, record)
     texts = "$x = $r\n" + '$x = choose(is_in("a", $x), lower($x), upper($x))\n' * 300 + 'ret is_in("b", $x)'
     assert {one.code for one in read_question(texts).diagnostics} <= LIMITS
-    numbers = "$n = 0 + 0\n" + '$n = choose(is_in("a", $r), $n + is_in("b", $r), $n + is_in("c", $r))\n' * 300 + "ret $n > 3"
+    numbers = (
+        "$n = 0 + 0\n" + '$n = choose(is_in("a", $r), $n + is_in("b", $r), $n + is_in("c", $r))\n' * 300 + "ret $n > 3"
+    )
     assert {one.code for one in read_question(numbers).diagnostics} <= LIMITS
 
 
@@ -160,4 +199,6 @@ def test_lower_never_changes_the_length_and_pairs_with_upper(random: Random) -> 
 def test_limits_can_be_set_by_an_agreement() -> None:
     source = 'ret is_in("abcdef", $r)'
     assert read_question(source, limits=Limits(needle_length=6)).ok
-    assert [one.code for one in read_question(source, limits=Limits(needle_length=5)).diagnostics] == ["needle-too-long"]
+    assert [one.code for one in read_question(source, limits=Limits(needle_length=5)).diagnostics] == [
+        "needle-too-long"
+    ]

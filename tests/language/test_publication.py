@@ -65,7 +65,9 @@ ACM_2 = ACM_1.replace('"footprint,"', '"footprint"') + '$c = $c & is_in("seshadr
 
 AMAZON_RECORD = "cakewalk sonar 6 studio"
 GOOGLE_RECORD = "cakewalk sonar 6 studio edition software music production software"
-DBLP_RECORD = '"Honey, I Shrunk the DBMS": Footprint, Mobility, and Beyond (Panel) | Praveen Seshadri | SIGMOD Conference | 1999'
+DBLP_RECORD = (
+    '"Honey, I Shrunk the DBMS": Footprint, Mobility, and Beyond (Panel) | Praveen Seshadri | SIGMOD Conference | 1999'
+)
 ACM_RECORD = (
     "Honey, I shrunk the database: footprint, mobility, and beyond | Praveen Seshadri | "
     "International Conference on Management of Data | 1999"

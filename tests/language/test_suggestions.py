@@ -141,7 +141,9 @@ def test_without_counting_a_conjunction_is_suggested() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.integers(1, 60), st.integers(1, 5))
 def test_conjunctions_accept_only_what_the_count_accepts(weights: list[int], threshold: int, most: int) -> None:
-    asked = [Asked(Needle("is_in", f"n{place}"), weight, 0) for place, weight in enumerate(sorted(weights, reverse=True))]
+    asked = [
+        Asked(Needle("is_in", f"n{place}"), weight, 0) for place, weight in enumerate(sorted(weights, reverse=True))
+    ]
     chosen = conjunctions(asked, threshold, most)
     assert bool(chosen) == (sum(weights) >= threshold)
     assert len(chosen) <= most
@@ -149,7 +151,9 @@ def test_conjunctions_accept_only_what_the_count_accepts(weights: list[int], thr
     for needles in chosen:
         assert sum(one.weight for one in needles) >= threshold
         # none is there for nothing, unless it takes more needles than are looked at
-        assert sum(one.weight for one in needles) - min(one.weight for one in needles) < threshold or len(needles) == len(asked)
+        assert sum(one.weight for one in needles) - min(one.weight for one in needles) < threshold or len(
+            needles
+        ) == len(asked)
 
 
 def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_takes_them() -> None:
@@ -157,12 +161,24 @@ def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_take
         Record.of({"name": f"{first} {last} {1000 + 37 * number}"})
         for number, (first, last) in enumerate(product(("anna", "bert", "carla", "dora"), ("berg", "stein", "wald")))
     ]
-    terms = Terms(("name",), record_length=40, encode_attributes=False, functions=("is_in",), counting=False, negation=False, records=1000)
-    suggester = Suggester(table, ["name"], functions=("is_in",), limits=terms.limits, counting=False, negation=False, alternatives=2)
+    terms = Terms(
+        ("name",),
+        record_length=40,
+        encode_attributes=False,
+        functions=("is_in",),
+        counting=False,
+        negation=False,
+        records=1000,
+    )
+    suggester = Suggester(
+        table, ["name"], functions=("is_in",), limits=terms.limits, counting=False, negation=False, alternatives=2
+    )
     several = 0
     for record in table:
         for number in (1, 2, 3):
-            question = read_question(suggester.suggest(record, number).question, attributes=["name"], limits=terms.limits)
+            question = read_question(
+                suggester.suggest(record, number).question, attributes=["name"], limits=terms.limits
+            )
             assert question.ok
             assert question.formula is not None
             assert interpret(question.question, record)
@@ -187,7 +203,9 @@ def test_long_words_are_cut_so_that_no_piece_is_longer_than_agreed() -> None:
 
 
 hostile = st.text(
-    alphabet=st.one_of(st.sampled_from('aA0"\\|$#\n\t -éßİǅ中\u0301\u200d\U0001f600'), st.characters(exclude_categories=["Cs"])),
+    alphabet=st.one_of(
+        st.sampled_from('aA0"\\|$#\n\t -éßİǅ中\u0301\u200d\U0001f600'), st.characters(exclude_categories=["Cs"])
+    ),
     max_size=40,
 )
 
@@ -226,7 +244,10 @@ def test_words_are_those_of_the_language(text: str) -> None:
 def test_a_large_table_takes_milliseconds_a_record() -> None:
     import time
 
-    table = [Record.of({"name": f"thing {number} of kind {number % 97} model m{number * 7919 % 100003}"}) for number in range(65_000)]
+    table = [
+        Record.of({"name": f"thing {number} of kind {number % 97} model m{number * 7919 % 100003}"})
+        for number in range(65_000)
+    ]
     start = time.process_time()
     suggester = Suggester(table, ["name"])
     for record in table[:100]:
@@ -236,7 +257,11 @@ def test_a_large_table_takes_milliseconds_a_record() -> None:
 
 def test_a_name_that_came_back_is_asked_for_by_its_sound_too() -> None:
     people = records(
-        [{"given": "catherine", "born": "19990312"}, {"given": "robert", "born": "19870101"}, {"given": "", "born": "19870102"}]
+        [
+            {"given": "catherine", "born": "19990312"},
+            {"given": "robert", "born": "19870101"},
+            {"given": "", "born": "19870102"},
+        ]
     )
     suggester = Suggester(people, ["given", "born"], lowered=True)
     assert "sounds_like" not in suggester.suggest(people[0]).question

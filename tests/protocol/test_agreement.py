@@ -62,7 +62,9 @@ def test_contradictions_are_refused(changes: dict[str, object], said: str) -> No
 
 def test_differences_are_named_with_their_place() -> None:
     one = agreements.new("s", ["a", "b"], ["name"])
-    other = agreements.from_text(to_text(one).replace("records = 50", "records = 60").replace('too_long = "refuse"', 'too_long = "cut"'))
+    other = agreements.from_text(
+        to_text(one).replace("records = 50", "records = 60").replace('too_long = "refuse"', 'too_long = "cut"')
+    )
     assert agreements.compare(one, one) == []
     assert agreements.compare(one, other) == [
         'preparation.too_long: "refuse" here, "cut" there',

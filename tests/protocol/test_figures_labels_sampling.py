@@ -114,7 +114,10 @@ def test_enriched_sample_has_the_agreed_share_of_partners() -> None:
     assert all(len(drawn[owner]) == 40 for owner in sizes)
     common = {first[i] for i in drawn["a"]} & {second[j] for j in drawn["b"]}
     assert len(common) >= 18
-    uniform = sampling.uniform(400, 40, random.Random(2).randrange), sampling.uniform(400, 40, random.Random(3).randrange)
+    uniform = (
+        sampling.uniform(400, 40, random.Random(2).randrange),
+        sampling.uniform(400, 40, random.Random(3).randrange),
+    )
     assert len({first[i] for i in uniform[0]} & {second[j] for j in uniform[1]}) < 5
 
 

@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.protocol import messages
-from blindlabel.protocol.errors import MalformedMessage, ProtocolError, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
+from blindlabel.protocol.errors import (
+    MalformedMessage,
+    ProtocolError,
+    UnknownVersion,
+    WrongReceiver,
+    WrongSender,
+    WrongStudy,
+)
 from blindlabel.protocol.framing import frame, pack_with_body, unframe, unpack_with_body
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.shape import Blob, canonical

@@ -49,7 +49,9 @@ class Study:
 
     def join(self, name: str, records: int = 6) -> messages.Join:
         signing, envelope, token = bytes(self.keys[name].verify_key).hex(), self.envelope_keys[name], "0" * 64
-        proof = messages.join_proof(bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token)
+        proof = messages.join_proof(
+            bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token
+        )
         return messages.Join(records=records, envelope_key=envelope, signing_key=signing, token_hash=token, proof=proof)
 
     def signed(self, message: messages.Message) -> Signed:
@@ -72,10 +74,14 @@ class Study:
     def work(self) -> None:
         for todo in coordinator.work(self.agreement, self.state):
             if todo.kind == "keys":
-                self.take(coordinator.keys_made(self.agreement, self.state, facts.blob_of(b"public"), self.random.randrange))
+                self.take(
+                    coordinator.keys_made(self.agreement, self.state, facts.blob_of(b"public"), self.random.randrange)
+                )
             elif todo.kind == "read":
                 assert todo.blob
-                self.state = coordinator.answers_read(self.state, todo.round, todo.asker, todo.peer, todo.blob, todo.blob)
+                self.state = coordinator.answers_read(
+                    self.state, todo.round, todo.asker, todo.peer, todo.blob, todo.blob
+                )
             elif todo.kind == "settle":
                 current = self.state.rounds[-1]
                 answers = {place: self.matrices[blob.hash] for place, blob in current.read.items()}
@@ -147,7 +153,9 @@ def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int) -> 
                     if expected[i, j] == 0 and one[x, j] == two[y, i]:
                         expected[i, j] = 2 * number + one[x, j]
         assert study.bodies[study.state.labels[facts.key_of(a, b)].hash] == expected.tobytes()
-        assert sum(facts_of_round.tallies[facts.key_of(a, b)].agreed for facts_of_round in study.state.rounds) == np.count_nonzero(expected)
+        assert sum(
+            facts_of_round.tallies[facts.key_of(a, b)].agreed for facts_of_round in study.state.rounds
+        ) == np.count_nonzero(expected)
 
 
 def played(until: str) -> Study:
@@ -180,10 +188,16 @@ def test_invitation_holds_once() -> None:
     study.handle(study.inbox[0])
     study.handle(study.inbox[0])  # the same again is harmless
     with pytest.raises(Replayed):
-        study.handle(study.signed(messages.Message(study.agreement.hash, "anna", "coordinator", 0, 2, study.join("anna", records=7))))
+        study.handle(
+            study.signed(
+                messages.Message(study.agreement.hash, "anna", "coordinator", 0, 2, study.join("anna", records=7))
+            )
+        )
     study.keys["anna"] = nacl.signing.SigningKey.generate()
     with pytest.raises(Replayed):
-        study.handle(study.signed(messages.Message(study.agreement.hash, "anna", "coordinator", 0, 2, study.join("anna"))))
+        study.handle(
+            study.signed(messages.Message(study.agreement.hash, "anna", "coordinator", 0, 2, study.join("anna")))
+        )
 
 
 def test_answers_of_another_round_and_changed_answers_are_refused() -> None:
@@ -194,9 +208,13 @@ def test_answers_of_another_round_and_changed_answers_are_refused() -> None:
     assert isinstance(body, messages.Answers)
     other = body.model_copy(update={"blob": facts.blob_of(b"other")})
     with pytest.raises(Replayed):
-        study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 1, 99, other)))
+        study.handle(
+            study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 1, 99, other))
+        )
     with pytest.raises(TooEarly):
-        study.handle(study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 3, 99, other)))
+        study.handle(
+            study.signed(messages.Message(late.message.study, late.message.sender, "coordinator", 3, 99, other))
+        )
 
 
 def test_answers_of_wrong_size_are_refused() -> None:
@@ -213,7 +231,9 @@ def test_coordinators_numbers_cannot_be_skipped_or_used_twice() -> None:
     study = played("round")
     state = study.owners["anna"]
     with pytest.raises(TooEarly):
-        beyond = messages.Message(state.study, "coordinator", "anna", 0, state.received + 2, messages.Round(ask=(), tallies={}))
+        beyond = messages.Message(
+            state.study, "coordinator", "anna", 0, state.received + 2, messages.Round(ask=(), tallies={})
+        )
         owner.handle(study.agreement, state, study.signed(beyond))
     with pytest.raises(Forked):
         again = messages.Message(state.study, "coordinator", "anna", 0, 1, messages.Round(ask=(), tallies={}))
@@ -223,10 +243,14 @@ def test_coordinators_numbers_cannot_be_skipped_or_used_twice() -> None:
 def test_assist_calls_are_counted_once_and_bounded() -> None:
     study = played("round")
     agreement = study.agreement.model_copy(update={"budget": agreements.Budget(assist_calls=2)})
-    name = next(n for n in study.agreement.owners if f"{n}>{study.agreement.peers(n)[0]}" not in study.state.rounds[-1].answers)
+    name = next(
+        n for n in study.agreement.owners if f"{n}>{study.agreement.peers(n)[0]}" not in study.state.rounds[-1].answers
+    )
     state = study.state.model_copy()
     for number in (1, 2):
-        step = owner.asks_assist(study.owners[name].model_copy(update={"assist_number": number - 1}), facts.blob_of(b"x"))
+        step = owner.asks_assist(
+            study.owners[name].model_copy(update={"assist_number": number - 1}), facts.blob_of(b"x")
+        )
         signed = study.signed(step.messages[0])
         state = coordinator.count_assist(agreement, state, signed)
         assert coordinator.count_assist(agreement, state, signed) is state

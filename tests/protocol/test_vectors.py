@@ -1,4 +1,6 @@
-"""The vectors in tests/vectors against the parser, the rules and both transports; and that they are what the script makes."""
+"""The vectors in tests/vectors against the parser, the rules and both transports; and that they are what the script
+makes.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +154,9 @@ def test_vectors_over_the_folder(tmp_path: Path) -> None:
         if entry["error"] == TooEarly.code:
             assert not refusals, entry["name"]
         else:
-            assert len(refusals) == 1 and refusals[0].read_text("utf-8").split("\n")[0] in (entry["error"], "sender"), entry["name"]
+            assert len(refusals) == 1 and refusals[0].read_text("utf-8").split("\n")[0] in (entry["error"], "sender"), (
+                entry["name"]
+            )
     for number, entry in enumerate(AT_COORDINATOR["vectors"], start=1000):
         if entry["error"] is None:
             (inbox / f"{number:06d}-00000000.message").write_bytes(wire_of(entry))
@@ -167,7 +171,9 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
     table = tmp_path / "anna.csv"
     table.write_text("name\na\nb\nc\nd\ne\n", encoding="utf-8")
     key = bytes(key_of(COORDINATOR).verify_key).hex()
-    workspace = join(tmp_path / "anna", Invitation("anna", "00" * 32, key, "", AT_OWNER["agreement"]), TableOptions(table))
+    workspace = join(
+        tmp_path / "anna", Invitation("anna", "00" * 32, key, "", AT_OWNER["agreement"]), TableOptions(table)
+    )
     workspace.change(lambda _: owner.Step(owner_state()))
     workspace.bodies.write([vectors.BODY])
     shared = tmp_path / "shared"

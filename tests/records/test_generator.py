@@ -1,4 +1,6 @@
-"""Generated tables have the promised sizes, truth, errors and missing rates, and the same seed gives the same tables."""
+"""Generated tables have the promised sizes, truth, errors and missing rates, and the same seed gives the same
+tables.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,18 @@ def test_missing_rates_are_those_of_the_publication(persons: Generated) -> None:
         missing = sum(not row[column] for row in rows) / len(rows)
         expected = MISSING[attribute]
         deviation = (expected * (1 - expected) / len(rows)) ** 0.5
-        assert missing == pytest.approx(expected, abs=5 * deviation), attribute  # 0.5 points for the rarest, 2.3 for title
+        assert missing == pytest.approx(expected, abs=5 * deviation), (
+            attribute
+        )  # 0.5 points for the rarest, 2.3 for title
 
 
 def test_every_match_is_about_rows_of_both_tables_and_most_share_something(persons: Generated) -> None:
     assert len(set(persons.matches)) == 3000
     shared = [
-        sum(one == other != "" for one, other in zip(persons.a.rows[persons.a.position(i)], persons.b.rows[persons.b.position(j)]))
+        sum(
+            one == other != ""
+            for one, other in zip(persons.a.rows[persons.a.position(i)], persons.b.rows[persons.b.position(j)])
+        )
         for i, j in persons.matches
     ]
     assert sum(count >= 2 for count in shared) / len(shared) > 0.95
@@ -103,7 +110,10 @@ def test_an_unknown_kind_is_refused() -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text("abcdefghijklmnopqrstuvwxyz 0123456789", min_size=1, max_size=12).filter(lambda text: text.strip()), st.integers())
+@given(
+    st.text("abcdefghijklmnopqrstuvwxyz 0123456789", min_size=1, max_size=12).filter(lambda text: text.strip()),
+    st.integers(),
+)
 def test_an_error_changes_a_little_and_never_empties(text: str, seed: int) -> None:
     for error in (generator.typing_error, generator.scanning_error, generator.hearing_error, generator.spacing_error):
         changed = error(Random(seed), text)

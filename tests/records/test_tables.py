@@ -56,7 +56,9 @@ def test_naming_utf_8_still_drops_the_mark(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_utf_8_is_refused_with_a_way_on(tmp_path: Path) -> None:
     names = ["Müller", "Jäger", "Größe", "Bäcker", "Köhler", "Schröder", "Krüger", "Böhm", "Günther", "Weiß"] * 5
-    path = written(tmp_path, ("id,name\n" + "".join(f"{n},{name} und Söhne\n" for n, name in enumerate(names))).encode("cp1252"))
+    path = written(
+        tmp_path, ("id,name\n" + "".join(f"{n},{name} und Söhne\n" for n, name in enumerate(names))).encode("cp1252")
+    )
     with pytest.raises(InputError, match=r"people.csv is not UTF-8: line 2 .* --encoding \S+") as caught:
         read_table(path)
     named = str(caught.value).split("--encoding ")[1].split()[0]
@@ -216,7 +218,10 @@ def test_columns_that_are_not_chosen_need_no_text_form(tmp_path: Path) -> None:
     expected = Table("rows", ("7",), ("a",), (("x",),))
     pq.write_table(pa.table({"id": [7], "a": ["x"], "nested": [{"b": 1}]}), tmp_path / "rows.parquet")
     assert read_table(tmp_path / "rows.parquet", attributes=["a"]) == expected
-    assert read_table(written(tmp_path, '{"nested": {"b": 1}, "a": "x", "id": 7}', "rows.jsonl"), attributes=["a"]) == expected
+    assert (
+        read_table(written(tmp_path, '{"nested": {"b": 1}, "a": "x", "id": 7}', "rows.jsonl"), attributes=["a"])
+        == expected
+    )
     with pytest.raises(InputError, match=r"Did you mean 'nested'\? It has: id, a, nested"):
         read_table(tmp_path / "rows.parquet", attributes=["nestd"])
 
@@ -248,7 +253,9 @@ def test_text_of_says_what_it_cannot_write() -> None:
         max_size=8,
     )
 )
-def test_what_a_csv_writer_wrote_is_read_back(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]) -> None:
+def test_what_a_csv_writer_wrote_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]
+) -> None:
     buffer = io.StringIO(newline="")
     csv.writer(buffer).writerows([("one", "two"), *rows])
     path = tmp_path_factory.mktemp("csv") / "t.csv"
@@ -258,7 +265,9 @@ def test_what_a_csv_writer_wrote_is_read_back(tmp_path_factory: pytest.TempPathF
 
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(["t.csv", "t.jsonl", "t.parquet", "t", "t.csv.gz"]))
-def test_any_bytes_are_read_or_refused_never_a_crash(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
+def test_any_bytes_are_read_or_refused_never_a_crash(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str
+) -> None:
     path = tmp_path_factory.mktemp("any") / name
     path.write_bytes(content)
     try:

@@ -1,4 +1,6 @@
-"""A deleted study leaves no bytes; files are for their user alone; logs hold no content; every study has keys of its own; budgets show."""
+"""A deleted study leaves no bytes; files are for their user alone; logs hold no content; every study has keys of its
+own; budgets show.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ def played(folder: Path, coordinator: Coordinator, name: str) -> list[Workspace]
 
 def everything_in(folder: Path) -> bytes:
     """All bytes of all files under a folder, and their names."""
-    return b"\n".join(str(path.relative_to(folder)).encode() + (path.read_bytes() if path.is_file() else b"") for path in folder.rglob("*"))
+    return b"\n".join(
+        str(path.relative_to(folder)).encode() + (path.read_bytes() if path.is_file() else b"")
+        for path in folder.rglob("*")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +58,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Coordinator, li
     return found
 
 
-def test_files_and_folders_are_for_their_user_alone(two: tuple[Path, Coordinator, list[Workspace], list[Workspace]]) -> None:
+def test_files_and_folders_are_for_their_user_alone(
+    two: tuple[Path, Coordinator, list[Workspace], list[Workspace]],
+) -> None:
     folder, _, kept, removed = two
     for place in [folder / "coordinator", *(workspace.folder for workspace in kept + removed)]:
         for path in [place, *place.rglob("*")]:
@@ -108,7 +115,9 @@ def test_deleted_study_leaves_no_bytes(two: tuple[Path, Coordinator, list[Worksp
     traces = [study.encode(), b"removed", removed[0].agreement.salt.encode(), bytes.fromhex(study)]
     traces += [join.signing_key.encode() for known in state.owners.values() if (join := known.join)]
     traces += [join.token_hash.encode() for known in state.owners.values() if (join := known.join)]
-    shared = everything_in(home / "bodies" / kept[0].agreement.hash) + everything_in(home / "keys" / kept[0].agreement.hash)
+    shared = everything_in(home / "bodies" / kept[0].agreement.hash) + everything_in(
+        home / "keys" / kept[0].agreement.hash
+    )
     traces += [content[-40:] for content in keys + bodies if len(content) >= 40 and content[-40:] not in shared]
     before = everything_in(home)
     assert all(trace in before for trace in traces if trace != bytes.fromhex(study)), "the traces are there before"
@@ -119,7 +128,9 @@ def test_deleted_study_leaves_no_bytes(two: tuple[Path, Coordinator, list[Worksp
     assert kept[0].agreement.hash.encode() in after and coordinator.labels(kept[0].agreement.hash)
 
 
-def test_deleted_workspace_leaves_no_bytes(two: tuple[Path, Coordinator, list[Workspace], list[Workspace]], tmp_path: Path) -> None:
+def test_deleted_workspace_leaves_no_bytes(
+    two: tuple[Path, Coordinator, list[Workspace], list[Workspace]], tmp_path: Path
+) -> None:
     _, _, _, removed = two
     workspace = removed[0]
     workspace.database.close()

@@ -46,22 +46,34 @@ def test_coordinator_restored_to_before_the_sample_does_not_go_on_with_another_s
         study.coordinator.disk.restore()
         study.weather.counts["backup of coordinator"] += 1
         assert study.calm()
-        same = all(study.owners[name].disk.state.sample.positions == study.coordinator.disk.state.samples[name] for name in study.owners)  # type: ignore[union-attr]
+        same = all(
+            study.owners[name].disk.state.sample.positions == study.coordinator.disk.state.samples[name]  # type: ignore[union-attr]
+            for name in study.owners
+        )
         assert study.forked or same
 
 
 def test_second_join_in_another_round_is_refused() -> None:
     """Its slot was another, so an owner could change its table's size and keys after joining."""
     study = quiet(5)
-    join = next(messages.parse(wire).message for wire in study.network.carried if messages.parse(wire).message.kind == "join")
+    join = next(
+        messages.parse(wire).message for wire in study.network.carried if messages.parse(wire).message.kind == "join"
+    )
     again = Message(join.study, join.sender, join.receiver, 3, 9, join.body, join.previous)
     with pytest.raises(WrongRound):
         study.coordinator.receive(messages.sign(again, study.network.signers[join.sender]).wire)
 
 
 def test_round_that_asks_nothing_of_an_owner_needs_nobody_there(tmp_path: Path) -> None:
-    """With three owners one can be through while the others are not; it had no question to hand in and the study waited for it."""
-    state = owner.State(study="0" * 64, name="anna", coordinator_key="0" * 64, sample=messages.Sample(positions=(0,), others={"berta": 1}))
+    """With three owners one can be through while the others are not; it had no question to hand in and the study waited
+    for it.
+    """
+    state = owner.State(
+        study="0" * 64,
+        name="anna",
+        coordinator_key="0" * 64,
+        sample=messages.Sample(positions=(0,), others={"berta": 1}),
+    )
     agreement = small_agreement()
     message = Message("0" * 64, "coordinator", "anna", 1, 1, messages.Round(ask=(), tallies={}))
     assert owner._HANDLERS["round"](agreement, state, message).rounds[0].handed_in
@@ -78,7 +90,9 @@ def test_study_closed_before_the_sample_is_over_for_its_owners() -> None:
 def test_owner_with_answers_under_way_hears_that_the_study_was_closed() -> None:
     study = quiet(3)
     anna = study.owners["anna"]
-    while not anna.work() or not any(messages.parse(wire).message.kind == "answers" for _, wire in anna.disk.contents.messages):
+    while not anna.work() or not any(
+        messages.parse(wire).message.kind == "answers" for _, wire in anna.disk.contents.messages
+    ):
         study.owners["berta"].turn(), study.work(), anna.fetch(), anna.send()
     study.coordinator.close()
     anna.turn()
@@ -115,8 +129,8 @@ def started(folder: Path) -> tuple[Coordinator, FolderServer, list[Owner], Path]
 
 
 def test_owner_restored_from_a_backup_is_heard_over_the_folder(tmp_path: Path) -> None:
-    """Its messages had the numbers, and so the file names, of its earlier life, and were not written; and where the coordinator had the
-    earlier ones, the owner stopped at their refusal for ever."""
+    """Its messages had the numbers, and so the file names, of its earlier life, and were not written; and where the
+    coordinator had the earlier ones, the owner stopped at their refusal for ever."""
     coordinator, server, owners, shared = started(tmp_path)
     for _ in range(2):
         for one in owners:
@@ -169,8 +183,17 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
     study = quiet(4)
     anna = study.owners["anna"].disk.state
     sign = study.coordinator._sign
-    other = Message(anna.study, "coordinator", "anna", 0, anna.received, messages.Keys(peers=(), public_key=anna.keys.public_key))  # type: ignore[union-attr]
-    follower = Message(anna.study, "coordinator", "anna", 2, anna.received + 1, messages.Round(ask=(), tallies={}), "f" * 64)
+    other = Message(
+        anna.study,
+        "coordinator",
+        "anna",
+        0,
+        anna.received,
+        messages.Keys(peers=(), public_key=anna.keys.public_key),  # type: ignore[union-attr]
+    )
+    follower = Message(
+        anna.study, "coordinator", "anna", 2, anna.received + 1, messages.Round(ask=(), tallies={}), "f" * 64
+    )
     for message in (other, follower):
         with pytest.raises(Forked):
             owner.handle(study.plan.agreement, anna, messages.parse(messages.sign(message, sign).wire))
@@ -198,7 +221,9 @@ def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
     """Every call was refused as old until the numbers had been used up one by one."""
     study = quiet(6)
     anna = study.owners["anna"]
-    while not any(messages.parse(wire).message.kind == "records" for _, wire in study.owners["berta"].disk.contents.messages):
+    while not any(
+        messages.parse(wire).message.kind == "records" for _, wire in study.owners["berta"].disk.contents.messages
+    ):
         study.owners["berta"].turn()
     anna.fetch()
     for _ in range(40):

@@ -1,4 +1,6 @@
-"""A few hundred of the schedules that `make simulate` plays by the thousand. The judge is tested too: it finds what is broken."""
+"""A few hundred of the schedules that `make simulate` plays by the thousand. The judge is tested too: it finds what is
+broken.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def test_judge_finds_labels_that_change_after_agreement(monkeypatch: pytest.Monk
 
 def test_judge_finds_a_study_that_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     honest: Callable[..., list[owner.Work]] = owner.work
-    monkeypatch.setattr(owner, "work", lambda agreement, state: [todo for todo in honest(agreement, state) if todo.kind != "evaluate"])
+    monkeypatch.setattr(
+        owner, "work", lambda agreement, state: [todo for todo in honest(agreement, state) if todo.kind != "evaluate"]
+    )
     assert any("stuck" in violation for violation in violations(range(2)))
 
 
@@ -86,7 +90,9 @@ def test_clear_protocol_by_hand() -> None:
     """Two rows each, two rounds: one pair agrees at once, one later, the rest by the last round or never."""
     a, b, x, y = ("anna", 0), ("anna", 1), ("berta", 0), ("berta", 1)
     yes = {(a, x, 1), (x, a, 1), (b, x, 1), (b, y, 2), (y, b, 2), (y, b, 1), (b, x, 2)}
-    played = reference.play({"anna": [0, 1], "berta": [0, 1]}, lambda one, other, number: (one, other, number) in yes, 2, 99)
+    played = reference.play(
+        {"anna": [0, 1], "berta": [0, 1]}, lambda one, other, number: (one, other, number) in yes, 2, 99
+    )
     assert played.labels == {(a, x): (True, 1), (a, y): (False, 1), (b, y): (True, 2)}
     assert played.asked == [{a, b, x, y}, {b, x, y}]
     assert played.reason == "rounds"

@@ -48,7 +48,9 @@ def test_interrupted_writing_leaves_nothing(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=300), st.lists(st.integers(1, 80), max_size=8))
-def test_body_can_arrive_in_any_parts(tmp_path_factory: pytest.TempPathFactory, content: bytes, cuts: list[int]) -> None:
+def test_body_can_arrive_in_any_parts(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, cuts: list[int]
+) -> None:
     bodies, blob = Bodies(tmp_path_factory.mktemp("parts")), blob_of(content)
     for cut in [*cuts, len(content)]:
         here = bodies.received(blob)

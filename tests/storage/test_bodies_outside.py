@@ -68,7 +68,9 @@ def test_damaged_body_is_thrown_away_and_can_be_sent_again(opened: Open) -> None
 
 def test_body_whose_check_was_interrupted_is_completed_by_an_empty_piece(opened: Open) -> None:
     bodies = opened()
-    (bodies.folder / f"{BLOB.hash}.part").write_bytes(CONTENT)  # all bytes are there; the process died before it could check them
+    (bodies.folder / f"{BLOB.hash}.part").write_bytes(
+        CONTENT
+    )  # all bytes are there; the process died before it could check them
     assert opened().received(BLOB) == BLOB.length and not opened().has(BLOB)
     opened().append(BLOB, BLOB.length, [])
     assert opened().has(BLOB)
@@ -127,7 +129,9 @@ def test_body_that_was_put_in_part_counts_as_not_there(tmp_path: Path) -> None:
     assert bodies.read_all(BLOB) == CONTENT
 
 
-def test_place_for_bodies_is_known_to_every_process_and_old_bodies_stay_readable(tmp_path: Path, database: str | None) -> None:
+def test_place_for_bodies_is_known_to_every_process_and_old_bodies_stay_readable(
+    tmp_path: Path, database: str | None
+) -> None:
     first = CoordinatorStore(tmp_path / "coordinator", database)
     assert first.bodies_url is None
     first.bodies(STUDY).append(BLOB, 0, [CONTENT])
@@ -142,7 +146,9 @@ def test_place_for_bodies_is_known_to_every_process_and_old_bodies_stay_readable
     second.database.close()
 
 
-@pytest.mark.parametrize(("url", "sentence"), [("nosuch://place", "cannot be used"), ("ftp://me:secret@host/place", "holds a password")])
+@pytest.mark.parametrize(
+    ("url", "sentence"), [("nosuch://place", "cannot be used"), ("ftp://me:secret@host/place", "holds a password")]
+)
 def test_url_that_cannot_be_used_is_told(url: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as caught:
         Outside(url)

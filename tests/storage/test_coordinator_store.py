@@ -1,4 +1,6 @@
-"""What a coordinator keeps: nothing is lost or doubled where several processes save at once, on SQLite and on PostgreSQL."""
+"""What a coordinator keeps: nothing is lost or doubled where several processes save at once, on SQLite and on
+PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ def test_study_is_made_by_one_process_only(stores: list[CoordinatorStore]) -> No
 
 
 def test_work_is_taken_by_one_process_and_lapses_when_it_dies(stores: list[CoordinatorStore]) -> None:
-    taken = _at_once([lambda store=store, name=name: store.claim(STUDY, name, 0.6) for store, name in zip(stores, "abcd")])  # type: ignore[misc]
+    taken = _at_once(
+        [lambda store=store, name=name: store.claim(STUDY, name, 0.6) for store, name in zip(stores, "abcd")]  # type: ignore[misc]
+    )
     assert taken.count(True) == 1
     holder = "abcd"[taken.index(True)]
     assert stores[0].claim(STUDY, holder, 0.6), "the holder renews it"
@@ -149,7 +153,9 @@ def test_deleted_study_takes_everything_with_it_while_others_write(stores: list[
         over.set()
 
     assert _at_once([write(store) for store in stores[:3]] + [delete])[:3] == [True] * 3
-    assert stores[0].load(STUDY) is None and stores[0].outgoing(STUDY, "anna", 0) == [] and stores[0].traffic(STUDY) == []
+    assert (
+        stores[0].load(STUDY) is None and stores[0].outgoing(STUDY, "anna", 0) == [] and stores[0].traffic(STUDY) == []
+    )
 
 
 def test_body_that_a_message_names_again_is_not_removed_under_it(stores: list[CoordinatorStore]) -> None:
@@ -159,7 +165,9 @@ def test_body_that_a_message_names_again_is_not_removed_under_it(stores: list[Co
     assert loaded is not None
     stores[0].remove_bodies(STUDY, lambda _: [old])
     assert not bodies.has(old) and bodies.has(kept)
-    assert not stores[1].save(loaded, with_owner(loaded.state, "anna", sent=1)), "who looked before the removal has to look again"
+    assert not stores[1].save(loaded, with_owner(loaded.state, "anna", sent=1)), (
+        "who looked before the removal has to look again"
+    )
 
 
 def test_bodies_of_a_study_that_is_gone_are_swept(stores: list[CoordinatorStore]) -> None:
@@ -193,7 +201,9 @@ def test_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
 def test_state_of_a_large_study_comes_back_as_it_was(stores: list[CoordinatorStore]) -> None:
     loaded = stores[0].load(STUDY)
     assert loaded is not None
-    state: State = loaded.state.model_copy(update={"samples": {"anna": tuple(range(5000)), "berta": tuple(range(0, 10**9, 200_000))}})
+    state: State = loaded.state.model_copy(
+        update={"samples": {"anna": tuple(range(5000)), "berta": tuple(range(0, 10**9, 200_000))}}
+    )
     assert stores[0].save(loaded, state)
     now = stores[1].load(STUDY)
     assert now is not None and now.state == state

@@ -1,4 +1,6 @@
-"""Secret keys where several processes use one coordinator's folder: the right one, once, and none after its study is gone."""
+"""Secret keys where several processes use one coordinator's folder: the right one, once, and none after its study is
+gone.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_processes_that_make_keys_at_once_use_the_same_ones(coordinators: list[C
         thread.join()
     public = coordinators[0].load(AGREEMENT.hash).state.public_key
     assert public is not None
-    assert [path.name for path in coordinators[0]._keys(AGREEMENT.hash).glob("engine-*")] == [f"engine-{public.hash}.key"]
+    assert [path.name for path in coordinators[0]._keys(AGREEMENT.hash).glob("engine-*")] == [
+        f"engine-{public.hash}.key"
+    ]
     assert coordinators[0]._engine_secret(AGREEMENT.hash) == coordinators[1]._engine_secret(AGREEMENT.hash)
 
 

@@ -1,4 +1,6 @@
-"""Databases of every earlier version are brought to the tables of this one, by one process even where several start at once."""
+"""Databases of every earlier version are brought to the tables of this one, by one process even where several start at
+once.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_upgraded_database_has_the_tables_that_the_program_uses(empty: Database,
     with empty.read() as connection:
         inspector = sa.inspect(connection)
         for table in TABLES[history].sorted_tables:  # what the comparison leaves out
-            assert inspector.get_pk_constraint(table.name)["constrained_columns"] == [column.name for column in table.primary_key]
+            assert inspector.get_pk_constraint(table.name)["constrained_columns"] == [
+                column.name for column in table.primary_key
+            ]
             cascading = [key["options"].get("ondelete") for key in inspector.get_foreign_keys(table.name)]
             assert cascading == ["CASCADE" for _ in table.foreign_keys]
 
@@ -100,7 +104,9 @@ def test_processes_that_start_at_once_upgrade_once(place: str | Path) -> None:
     assert failures == []
     database = Database(place, "coordinator")
     with database.read() as connection:
-        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars().all() == [NEWEST["coordinator"]]
+        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars().all() == [
+            NEWEST["coordinator"]
+        ]
     database.close()
 
 

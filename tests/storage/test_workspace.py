@@ -29,9 +29,18 @@ def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace
     )
     sample = messages.Sample(positions=(3, 5, 7, 9), others={"berta": 4})
     state = owner.State(study=agreement.hash, name="anna", coordinator_key="00" * 32, sample=sample, rounds=rounds)
-    settings = {"agreement": to_text(agreement), "owner": "anna", "table": "/data/people.csv", "table_options": "{}", "via": ""}
+    settings = {
+        "agreement": to_text(agreement),
+        "owner": "anna",
+        "table": "/data/people.csv",
+        "table_options": "{}",
+        "via": "",
+    }
     workspace = Workspace.create(folder, settings, state)
-    rows = [OwnRecord(n, p, f"id-{p}", {"name": f"Miller {n}"}, Record.of({"name": f"Miller {n}"})) for n, p in enumerate(sample.positions)]
+    rows = [
+        OwnRecord(n, p, f"id-{p}", {"name": f"Miller {n}"}, Record.of({"name": f"Miller {n}"}))
+        for n, p in enumerate(sample.positions)
+    ]
     workspace.store_records(rows)
     workspace.store_records(rows)  # twice is harmless
     return workspace
@@ -40,7 +49,9 @@ def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace
 def test_records_come_back_with_ids_positions_and_rows(tmp_path: Path) -> None:
     workspace = in_round(tmp_path / "w", [0, 1, 2, 3])
     records = Workspace.open(tmp_path / "w").records()
-    assert [(record.record, record.position, record.id) for record in records] == [(n, p, f"id-{p}") for n, p in enumerate((3, 5, 7, 9))]
+    assert [(record.record, record.position, record.id) for record in records] == [
+        (n, p, f"id-{p}") for n, p in enumerate((3, 5, 7, 9))
+    ]
     assert records[2].row == {"name": "Miller 2"}
     assert records[2].prepared.whole == "Miller 2"
     assert workspace.table_name == "people.csv"
@@ -76,7 +87,11 @@ def test_round_is_handed_in_only_when_complete_and_then_fixed(tmp_path: Path) ->
     workspace.hand_in()
     workspace.hand_in()  # twice is harmless
     assert workspace.progress().handed_in
-    for change in (lambda: workspace.save_draft(0, "x"), lambda: workspace.discard(0), lambda: workspace.save_question(0, GOOD)):
+    for change in (
+        lambda: workspace.save_draft(0, "x"),
+        lambda: workspace.discard(0),
+        lambda: workspace.save_question(0, GOOD),
+    ):
         with pytest.raises(InputError, match="handed in"):
             change()
 
@@ -112,7 +127,11 @@ def test_no_second_workspace_in_one_folder_and_no_workspace_elsewhere(tmp_path: 
 
 def test_one_process_runs_at_a_time(tmp_path: Path) -> None:
     workspace = in_round(tmp_path / "w", [0])
-    with workspace.alone("owner run"), pytest.raises(InputError, match="Another"), Workspace.open(tmp_path / "w").alone("owner run"):
+    with (
+        workspace.alone("owner run"),
+        pytest.raises(InputError, match="Another"),
+        Workspace.open(tmp_path / "w").alone("owner run"),
+    ):
         pass
     with workspace.alone("owner run"):
         pass

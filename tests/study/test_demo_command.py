@@ -16,12 +16,16 @@ from support.study_parties import clear_labels
 
 
 @pytest.mark.slow
-def test_demo_labels_with_the_packed_engine_as_clear_evaluation_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_labels_with_the_packed_engine_as_clear_evaluation_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kept = tmp_path / "kept"
     assert run(["demo", "--records", "6", "--keep", str(kept), "--json"]) == 0
     said = capsys.readouterr()
     document = json.loads(said.out)
-    assert {"records", "pairs", "rounds", "precision", "recall", "f", "seconds", "bytes", "labels_path"} <= set(document)
+    assert {"records", "pairs", "rounds", "precision", "recall", "f", "seconds", "bytes", "labels_path"} <= set(
+        document
+    )
     assert (document["records"], document["pairs"]) == (6, 36)
     assert document["engine"] == "packed"
     assert document["bytes"]["assist"] > 0

@@ -1,4 +1,6 @@
-"""Studies with what is not the default: enriched sampling, files of questions, passphrases, the packed engine over a folder."""
+"""Studies with what is not the default: enriched sampling, files of questions, passphrases, the packed engine over a
+folder.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,27 @@ from blindlabel.parties.running import run
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE, read_secret
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from support.study_parties import clear_labels, confirm_all, joined, over_http, play, served, small_agreement, write_person_tables
+from support.study_parties import (
+    clear_labels,
+    confirm_all,
+    joined,
+    over_http,
+    play,
+    served,
+    small_agreement,
+    write_person_tables,
+)
 
 
 def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
-    agreement = small_agreement(sampling={"method": "enriched", "records": 10, "share": 0.6, "blocking": ["surname", "given_name"]})
+    agreement = small_agreement(
+        sampling={"method": "enriched", "records": 10, "share": 0.6, "blocking": ["surname", "given_name"]}
+    )
     coordinator = Coordinator(tmp_path / "coordinator")
     with served(coordinator) as address:
-        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=60))
+        workspaces = joined(
+            tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=60)
+        )
         play(workspaces, over_http(address))
     assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
     assert {row["kind"] for row in standing(coordinator, agreement.hash)["traffic"]} >= {"blocking", "records", "truth"}
@@ -55,7 +70,9 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
     questions = tmp_path / "questions"
     (questions / "round-2").mkdir(parents=True)
     with served(coordinator) as address:
-        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3))
+        workspaces = joined(
+            tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3)
+        )
         owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
         said: list[str] = []
         until = time.monotonic() + 60
@@ -93,7 +110,9 @@ def test_nothing_is_encrypted_before_the_words_are_confirmed(tmp_path: Path) -> 
     agreement = small_agreement(records=3)
     coordinator = Coordinator(tmp_path / "coordinator")
     with served(coordinator) as address:
-        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3))
+        workspaces = joined(
+            tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3)
+        )
         owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
         said: list[str] = []
         until = time.monotonic() + 60
@@ -142,4 +161,6 @@ def test_packed_engine_over_a_shared_folder_with_its_assist_calls(tmp_path: Path
         thread.join(60)
     assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
     assert list(folder.glob("*/from-anna/*.assist"))
-    assert coordinator.load(agreement.hash).state.owners["anna"].assist_calls == len(list(folder.glob("*/to-anna/*.assisted")))
+    assert coordinator.load(agreement.hash).state.owners["anna"].assist_calls == len(
+        list(folder.glob("*/to-anna/*.assisted"))
+    )

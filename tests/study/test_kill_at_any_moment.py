@@ -1,5 +1,5 @@
-"""Kill -9 of any process at random moments, close together, and restart: nothing is lost or doubled, the labels are those of clear
-evaluation. `test_kill_during_the_demo.py` does so at more than twenty moments of the demo itself."""
+"""Kill -9 of any process at random moments, close together, and restart: nothing is lost or doubled, the labels are
+those of clear evaluation. `test_kill_during_the_demo.py` does so at more than twenty moments of the demo itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol.agreement_text import to_text
 from support import slow_command
-from support.study_parties import clear_labels, confirm_all, free_port, joined, over_http, small_agreement, write_person_tables
+from support.study_parties import (
+    clear_labels,
+    confirm_all,
+    free_port,
+    joined,
+    over_http,
+    small_agreement,
+    write_person_tables,
+)
 
 KILLS = 7
 KILLS_EACH = 7
@@ -24,12 +32,16 @@ PAUSE = 0.1
 
 
 class Processes:
-    """Coordinator and owners as processes that can be killed and started again, quickly: forked from one that has imported everything."""
+    """Coordinator and owners as processes that can be killed and started again, quickly: forked from one that has
+    imported everything.
+    """
 
     def __init__(self, commands: dict[str, list[str]], logs: Path) -> None:
         self.commands, self.logs = commands, logs
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload(["support.slow_command", "blindlabel.cli.serving", "blindlabel.transport.server", "uvicorn"])
+        self.context.set_forkserver_preload(
+            ["support.slow_command", "blindlabel.cli.serving", "blindlabel.transport.server", "uvicorn"]
+        )
         self.running: dict[str, multiprocessing.process.BaseProcess] = {}
         for name in commands:
             self.start(name)

@@ -1,4 +1,5 @@
-"""Kill -9 of any process of `blindlabel demo`, at random moments of its work on the packed engine: labels as in clear evaluation.
+"""Kill -9 of any process of `blindlabel demo`, at random moments of its work on the packed engine: labels as in clear
+evaluation.
 
 `test_kill_at_any_moment.py` does the same on the plain engine, where a study is short and kills lie close together.
 """
@@ -44,7 +45,18 @@ def one_demo(folder: Path, chance: random.Random, workers: int) -> list[str]:
     folder.mkdir()
     killed: list[str] = []
     kept, began = folder / "kept", time.monotonic()
-    command = ["demo", "--records", "8", "--seed", str(chance.randrange(1000)), "--workers", str(workers), "--keep", str(kept), "--json"]
+    command = [
+        "demo",
+        "--records",
+        "8",
+        "--seed",
+        str(chance.randrange(1000)),
+        "--workers",
+        str(workers),
+        "--keep",
+        str(kept),
+        "--json",
+    ]
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         demo = subprocess.Popen([sys.executable, "-m", "blindlabel.cli.main", *command], stdout=out, stderr=err)
     try:
@@ -58,7 +70,9 @@ def one_demo(folder: Path, chance: random.Random, workers: int) -> list[str]:
                 if name and kill(victim):
                     killed.append(name)
     finally:
-        for process in [demo.pid, *descendants(demo.pid)] if demo.poll() is None else ():  # the demo first, so that it starts nothing again
+        for process in (
+            [demo.pid, *descendants(demo.pid)] if demo.poll() is None else ()
+        ):  # the demo first, so that it starts nothing again
             kill(process)
         demo.wait()
     assert demo.returncode == 0, (folder / "err").read_text()
@@ -84,7 +98,9 @@ def descendants(process: int) -> list[int]:
 
 
 def party_of(process: int) -> str:
-    """Whose process it is: a party's own, or a worker that it started; nothing for one that is not (or no longer) a party's."""
+    """Whose process it is: a party's own, or a worker that it started; nothing for one that is not (or no longer) a
+    party's.
+    """
     try:
         words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
     except OSError:

@@ -26,7 +26,11 @@ BLOCK = re.compile(r"^```sh( background)?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 
 def commands() -> list[tuple[bool, str]]:
     """Every command of the guide, and whether it runs in the background."""
-    return [(bool(background), line) for background, block in BLOCK.findall(GUIDE.read_text("utf-8")) for line in block.splitlines()]
+    return [
+        (bool(background), line)
+        for background, block in BLOCK.findall(GUIDE.read_text("utf-8"))
+        for line in block.splitlines()
+    ]
 
 
 def arguments(line: str, port: int) -> list[str]:
@@ -35,7 +39,9 @@ def arguments(line: str, port: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_command_of_the_guide_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_of_the_guide_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert shutil.which("openssl"), "the guide makes a certificate with openssl; install it to run this test"
     write_tables(generate("persons", Size(6, 4), 2), tmp_path / "tables")
@@ -52,7 +58,9 @@ def test_every_command_of_the_guide_works(tmp_path: Path, monkeypatch: pytest.Mo
             if line.startswith("blindlabel "):  # in this process, which has imported everything already
                 code = run(command[3:])
             else:
-                code = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False).returncode
+                code = subprocess.run(
+                    command, env=environment, capture_output=True, timeout=120, check=False
+                ).returncode
             assert code == 0, f"{line}\n{capsys.readouterr()}"
     finally:
         for process in running:

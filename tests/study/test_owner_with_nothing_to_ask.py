@@ -35,7 +35,9 @@ def test_round_that_asks_nothing_of_an_owner_does_not_stop_the_study(tmp_path: P
     first = header.split(",")[1]
     assert first == "given_name"
     clara = tmp_path / "clara.csv"
-    clara.write_text("\n".join([header, *(",".join([row.split(",")[0], "clarasword", *row.split(",")[2:]]) for row in rows)]) + "\n")
+    clara.write_text(
+        "\n".join([header, *(",".join([row.split(",")[0], "clarasword", *row.split(",")[2:]]) for row in rows)]) + "\n"
+    )
     coordinator = Coordinator(tmp_path / "coordinator")
     source: QuestionSource = Stubborn()
     with served(coordinator) as address:

@@ -40,12 +40,18 @@ def coordinator(tmp_path: Path, database: str | None) -> Iterator[Coordinator]:
     made.disconnect()
 
 
-def test_study_over_two_processes_loses_and_doubles_nothing(tmp_path: Path, database: str | None, coordinator: Coordinator) -> None:
+def test_study_over_two_processes_loses_and_doubles_nothing(
+    tmp_path: Path, database: str | None, coordinator: Coordinator
+) -> None:
     agreement = small_agreement(3, records=6)
     processes = CoordinatorProcesses(tmp_path / "coordinator", database, 2, PAUSE)
     try:
         with spread_over(processes.ports) as address:
-            workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 3, rows=6, seed=3))
+            workspaces = joined(
+                tmp_path,
+                coordinator.create(to_text(agreement), address),
+                write_person_tables(tmp_path, 3, rows=6, seed=3),
+            )
             _send_joins_many_times(processes.addresses, workspaces)
             _play_and_kill(coordinator, processes, workspaces, address, agreement)
             _send_everything_again(processes.addresses[1], workspaces)
@@ -56,7 +62,13 @@ def test_study_over_two_processes_loses_and_doubles_nothing(tmp_path: Path, data
 
 
 def _post(address: str, wire: bytes, token: str) -> bool:
-    response = httpx.post(f"{address}/v1/messages", content=wire, headers={"Authorization": f"Bearer {token}"}, trust_env=False, timeout=60)
+    response = httpx.post(
+        f"{address}/v1/messages",
+        content=wire,
+        headers={"Authorization": f"Bearer {token}"},
+        trust_env=False,
+        timeout=60,
+    )
     assert response.status_code == 200, response.text
     return bool(response.json()["new"])
 
@@ -70,7 +82,11 @@ def _send_joins_many_times(addresses: list[str], workspaces: list[Workspace]) ->
 
 
 def _play_and_kill(
-    coordinator: Coordinator, processes: CoordinatorProcesses, workspaces: list[Workspace], address: str, agreement: Agreement
+    coordinator: Coordinator,
+    processes: CoordinatorProcesses,
+    workspaces: list[Workspace],
+    address: str,
+    agreement: Agreement,
 ) -> None:
     """Every owner at work in a thread of its own; one process is killed when the first answers have come in."""
     owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
@@ -131,15 +147,27 @@ def _check_messages(coordinator: Coordinator, agreement: Agreement, workspaces: 
     for workspace in workspaces:
         with workspace.database.read() as connection:
             made.update(
-                messages.parse(bytes(wire)).digest for wire in connection.execute(sa.select(workspace_tables.outbox.c.wire)).scalars()
+                messages.parse(bytes(wire)).digest
+                for wire in connection.execute(sa.select(workspace_tables.outbox.c.wire)).scalars()
             )
     assert incoming == made
     state = coordinator.load(agreement.hash).state
     for workspace in workspaces:
-        got = [messages.parse(wire).message for wire in coordinator.store.outgoing(agreement.hash, workspace.name, 0, most=1000)]
+        got = [
+            messages.parse(wire).message
+            for wire in coordinator.store.outgoing(agreement.hash, workspace.name, 0, most=1000)
+        ]
         assert [message.sequence for message in got] == list(range(1, len(got) + 1))
-        assert Counter(message.kind for message in got) == {"keys": 1, "sample": 1, "relay": 2, "round": state.round, "truth": 1}
+        assert Counter(message.kind for message in got) == {
+            "keys": 1,
+            "sample": 1,
+            "relay": 2,
+            "round": state.round,
+            "truth": 1,
+        }
         assert state.owners[workspace.name].assist_calls == 4 * 2 * state.round, "every assist call is counted once"
     counted = {(owner, kind): times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash)}
-    assert all(counted[(workspace.name, "relay")] == 2 and counted[(workspace.name, "join")] == 1 for workspace in workspaces)
+    assert all(
+        counted[(workspace.name, "relay")] == 2 and counted[(workspace.name, "join")] == 1 for workspace in workspaces
+    )
     assert len(list((coordinator.home / "keys" / agreement.hash).glob("engine-*.key"))) == 1

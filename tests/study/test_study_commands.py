@@ -1,4 +1,6 @@
-"""The commands of coordinator and owner where something is wrong: a sentence, the right exit code, nothing half made."""
+"""The commands of coordinator and owner where something is wrong: a sentence, the right exit code, nothing half
+made.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return one
 
 
-NEW = "coordinator new a.toml --name persons --owners anna,berta --attributes given_name,surname --records 4 --engine plain"
+NEW = (
+    "coordinator new a.toml --name persons --owners anna,berta --attributes given_name,surname --records 4 --engine"
+    " plain"
+)
 
 
 def test_agreement_is_written_checked_and_compared(tell: Tell, tmp_path: Path) -> None:
@@ -114,7 +119,9 @@ def test_damaged_invitation_is_refused(tell: Tell, tmp_path: Path, damage: str) 
     assert "no invitation" in err
 
 
-def test_unreachable_coordinator_ends_with_exit_code_3(tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_coordinator_ends_with_exit_code_3(
+    tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = write_person_tables(tmp_path, rows=4)[0]
     tell(NEW)
     tell("coordinator invite a.toml --at home --to out")

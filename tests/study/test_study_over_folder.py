@@ -27,7 +27,10 @@ def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Pat
     for folder in folders.values():
         folder.mkdir()
     server = FolderServer(coordinator, folders["coordinator"])
-    parties = [Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name)) for workspace in workspaces]
+    parties = [
+        Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name))
+        for workspace in workspaces
+    ]
     for _ in range(60):
         over = []
         for owner in parties:

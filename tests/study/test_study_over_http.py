@@ -30,7 +30,9 @@ def counted_uploads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.mark.parametrize("owners", [2, 3, 5])
-def test_labels_over_http_are_those_of_clear_evaluation(tmp_path: Path, owners: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_over_http_are_those_of_clear_evaluation(
+    tmp_path: Path, owners: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agreement = small_agreement(owners)
     coordinator = Coordinator(tmp_path / "coordinator")
     uploads = counted_uploads(monkeypatch)
@@ -50,5 +52,9 @@ def test_labels_over_http_are_those_of_clear_evaluation(tmp_path: Path, owners: 
         assert len(facts.records) == owners - 1
         assert len({sent.key for sent in facts.records.values()}) == owners - 1
         assert uploads[f"/v1/studies/{agreement.hash}/bodies/{blob.hash}"] == 1
-        moved = [row for row in standing(coordinator, agreement.hash)["traffic"] if (row["owner"], row["kind"]) == (name, "records")]
+        moved = [
+            row
+            for row in standing(coordinator, agreement.hash)["traffic"]
+            if (row["owner"], row["kind"]) == (name, "records")
+        ]
         assert blob.length < sum(row["bytes"] for row in moved) < blob.length + 3000 * owners

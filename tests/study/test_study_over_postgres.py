@@ -1,4 +1,6 @@
-"""A study with as many owners as we plan for, over PostgreSQL and with bodies outside the folder; and its backup, restored."""
+"""A study with as many owners as we plan for, over PostgreSQL and with bodies outside the folder; and its backup,
+restored.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,16 @@ from support.postgres import Server
 from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
 
 
-def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(tmp_path: Path, postgres: Server, postgres_database: str) -> None:
+def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
+    tmp_path: Path, postgres: Server, postgres_database: str
+) -> None:
     agreement = small_agreement(5, records=5)
     coordinator = Coordinator(tmp_path / "coordinator", database=postgres_database)
     coordinator.store.keep_bodies_at(f"file://{tmp_path}/outside")
     with served(coordinator) as address:
-        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 5, rows=5))
+        workspaces = joined(
+            tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 5, rows=5)
+        )
         play(workspaces, over_http(address))
     by_name = {workspace.name: workspace for workspace in workspaces}
     labels = coordinator.labels(agreement.hash)

@@ -1,4 +1,6 @@
-"""What other parties can see: distinctive words appear nowhere they should not, and the coordinator cannot open the records' envelope."""
+"""What other parties can see: distinctive words appear nowhere they should not, and the coordinator cannot open the
+records' envelope.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,12 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         tables.append(folder / f"{name}.csv")
         tables[-1].write_text(f"id,name,street\n{rows}")
     agreement = agreements.new(
-        "canary", list(RECORD_WORDS), ["name", "street"], rounds=2, sampling={"records": 4}, encoding={"engine": "plain"}
+        "canary",
+        list(RECORD_WORDS),
+        ["name", "street"],
+        rounds=2,
+        sampling={"records": 4},
+        encoding={"engine": "plain"},
     )
     coordinator = Coordinator(folder / "coordinator")
     port = free_port()
@@ -113,8 +120,16 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
 
 def spellings(word: str) -> list[bytes]:
-    """A word as it could appear: as it is, in other case, in UTF-16, in hexadecimal and base64 (all three alignments)."""
-    forms = [word.encode(), word.lower().encode(), word.upper().encode(), word.encode("utf-16-le"), word.encode().hex().encode()]
+    """A word as it could appear: as it is, in other case, in UTF-16, in hexadecimal and base64 (all three
+    alignments).
+    """
+    forms = [
+        word.encode(),
+        word.lower().encode(),
+        word.upper().encode(),
+        word.encode("utf-16-le"),
+        word.encode().hex().encode(),
+    ]
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + word.encode())
         forms.append(encoded[4 : len(encoded) - 4])
@@ -162,14 +177,21 @@ def test_words_of_an_owner_are_in_no_file_of_the_other(played: Played, owner: st
 
 
 def candidates(home: Path) -> set[bytes]:
-    """Everything the coordinator stores that could be a key: any 32 bytes in a row of any file, also of what is written there as text."""
+    """Everything the coordinator stores that could be a key: any 32 bytes in a row of any file, also of what is written
+    there as text.
+    """
     found: set[bytes] = set()
     for path in home.rglob("*"):
         if path.is_file():
             content = path.read_bytes()
             texts = [bytes.fromhex(text.decode()) for text in re.findall(rb"(?:[0-9a-f]{2}){32,}", content)]
-            texts += [base64.b64decode(text[: len(text) // 4 * 4]) for text in re.findall(rb"[A-Za-z0-9+/]{44,}", content)]
-            texts += [base64.urlsafe_b64decode(text[: len(text) // 4 * 4]) for text in re.findall(rb"[A-Za-z0-9_-]{44,}", content)]
+            texts += [
+                base64.b64decode(text[: len(text) // 4 * 4]) for text in re.findall(rb"[A-Za-z0-9+/]{44,}", content)
+            ]
+            texts += [
+                base64.urlsafe_b64decode(text[: len(text) // 4 * 4])
+                for text in re.findall(rb"[A-Za-z0-9_-]{44,}", content)
+            ]
             for bytes_ in (content, *texts):
                 found |= {bytes_[start : start + 32] for start in range(len(bytes_) - 31)}
     return found
@@ -183,7 +205,11 @@ def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Pl
     letter = bytes.fromhex(sent.key)
     reader = _Reader(iter([letter]))
     _, header = _read_header(reader)
-    boxed, start, signature = reader.take(_BOXED_KEY), reader.take(_STREAM_HEADER), reader.take(bindings.crypto_sign_BYTES)
+    boxed, start, signature = (
+        reader.take(_BOXED_KEY),
+        reader.take(_STREAM_HEADER),
+        reader.take(bindings.crypto_sign_BYTES),
+    )
     bound = blake2b(header + boxed + start + signature, b"blindlabel-headr")
     piece = reader.take(int.from_bytes(reader.take(4), "big"))
     records = Context(bytes.fromhex(state.study), "records")
@@ -215,7 +241,8 @@ def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Pl
     assert len(keys) > 10_000
     assert bytes.fromhex(joins["anna"].envelope_key) in keys  # the search finds what is there: public keys, for one
     assert not any(opens_the_box(key) or opens_the_stream(key) or opens_the_records(key) for key in keys)
-    # The right keys do open it, so the attempts above would have succeeded with them; and so they are not among what was tried.
+    # The right keys do open it, so the attempts above would have succeeded with them; and so they are not among what
+    # was tried.
     berta = own_identity(played.workspaces[1])
     assert opens_the_box(berta.envelope_secret)
     assert opens_the_stream(SealedBox(PrivateKey(berta.envelope_secret)).decrypt(boxed))
@@ -230,7 +257,11 @@ def test_secrets_and_stores_are_for_their_user_alone(played: Played) -> None:
         root = played.folder / party
         for path in root.rglob("*"):
             mode = path.stat().st_mode & 0o777
-            if path.suffix == ".key" or path.suffix.startswith(".sqlite") or ("bodies" in path.parts and path.is_file()):
+            if (
+                path.suffix == ".key"
+                or path.suffix.startswith(".sqlite")
+                or ("bodies" in path.parts and path.is_file())
+            ):
                 assert mode & 0o077 == 0, f"{path} has mode {mode:o}"
 
 

@@ -1,5 +1,5 @@
-"""Several coordinator processes over one database, and in front of them what a real installation has there: something that spreads
-connections over those that live."""
+"""Several coordinator processes over one database, and in front of them what a real installation has there: something
+that spreads connections over those that live."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from support.study_parties import free_port
 
 
 class CoordinatorProcesses:
-    """`blindlabel coordinator serve`, several times, with an engine that takes its time; forked from one process that has imported
-    everything, so that they start quickly."""
+    """`blindlabel coordinator serve`, several times, with an engine that takes its time; forked from one process that
+    has imported everything, so that they start quickly."""
 
     def __init__(self, home: Path, database: str | None, count: int, pause: float) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["support.slow_command", "blindlabel.cli.serving", "blindlabel.transport.server", "uvicorn"])
+        context.set_forkserver_preload(
+            ["support.slow_command", "blindlabel.cli.serving", "blindlabel.transport.server", "uvicorn"]
+        )
         self.ports = [free_port() for _ in range(count)]
         self.processes: list[multiprocessing.process.BaseProcess] = []
         self.logs = [home.parent / f"coordinator-{port}.log" for port in self.ports]

@@ -46,7 +46,9 @@ class Round:
     def run(self, records: Sequence[Record], questions: Sequence[Formula], workers: int = 1) -> Answers:
         """The labels of all pairs."""
         self.parcels = list(ENGINE.encrypt(self.terms, self.keys.public, records, workers=workers))
-        self.answers = list(ENGINE.evaluate(self.terms, self.keys.public, self.parcels, questions, self.assist, workers=workers))
+        self.answers = list(
+            ENGINE.evaluate(self.terms, self.keys.public, self.parcels, questions, self.assist, workers=workers)
+        )
         return ENGINE.decrypt(self.terms, self.keys.secret, self.answers, len(questions), len(records))
 
 

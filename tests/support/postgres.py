@@ -1,5 +1,5 @@
-"""A real PostgreSQL server for tests: made by the machine's own `initdb`, reached through a socket in a private folder, shared by all
-processes of one test run (pytest-xdist), stopped by the last of them. Nobody else's server is touched."""
+"""A real PostgreSQL server for tests: made by the machine's own `initdb`, reached through a socket in a private folder,
+shared by all processes of one test run (pytest-xdist), stopped by the last of them. Nobody else's server is touched."""
 
 from __future__ import annotations
 
@@ -39,7 +39,15 @@ class Server:
         user, group = (account.pw_uid, account.pw_gid) if is_root else (None, None)
         others: list[int] | None = [] if is_root else None
         done = subprocess.run(
-            command, check=False, user=user, group=group, extra_groups=others, capture_output=True, text=True, timeout=120, cwd="/"
+            command,
+            check=False,
+            user=user,
+            group=group,
+            extra_groups=others,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd="/",
         )
         assert done.returncode == 0, (program, done.stderr)
         return done

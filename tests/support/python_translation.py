@@ -1,7 +1,7 @@
 """A second, independent evaluation of questions: each is translated into Python source and compiled.
 
-It shares no code with the interpreter: word splitting, case, phonetic codes, numbers and distances are written anew, the slow
-and obvious way.
+It shares no code with the interpreter: word splitting, case, phonetic codes, numbers and distances are written anew,
+the slow and obvious way.
 """
 
 from __future__ import annotations
@@ -95,7 +95,11 @@ def _between(text: Any, low: Fraction, high: Fraction) -> bool:
                 while end < len(source) and source[end] in "0123456789":
                     end += 1
             number = Decimal(source[start:end])
-            if start and source[start - 1] in "+-" and not re.match("[0-9A-Za-z.]", source[start - 2 : start - 1] or " "):
+            if (
+                start
+                and source[start - 1] in "+-"
+                and not re.match("[0-9A-Za-z.]", source[start - 2 : start - 1] or " ")
+            ):
                 number = -number if source[start - 1] == "-" else number
             cut = number.quantize(Decimal("0.01"), rounding=ROUND_FLOOR)
             cut = min(max(cut, Decimal(-(2**32))), Decimal(2**32) - Decimal("0.01"))
@@ -112,7 +116,9 @@ _NAMES: dict[str, Any] = {
     "equals": lambda value, text: _text(text) == value,
     "has_word": lambda word, text: word in _words(_text(text)),
     "is_empty": lambda text: all(c.isspace() or c == "|" for c in _text(text)),
-    "sounds_like": lambda word, text: _one_word(word) and _sound(word) != "" and _sound(word) in [_sound(w) for w in _words(_text(text))],
+    "sounds_like": lambda word, text: (
+        _one_word(word) and _sound(word) != "" and _sound(word) in [_sound(w) for w in _words(_text(text))]
+    ),
     "similar": _similar,
     "between": _between,
     "common_words": lambda wanted, text: len(set(_words(wanted)) & set(_words(_text(text)))),
@@ -149,7 +155,9 @@ def python_answer(question: tree.Question, record: Record) -> bool:
     lines = ["def answer(v_r):"]
     for statement in question.statements:
         value = _python(statement.value)
-        lines.append(f"    return {value}" if isinstance(statement, tree.Return) else f"    v_{statement.name} = {value}")
+        lines.append(
+            f"    return {value}" if isinstance(statement, tree.Return) else f"    v_{statement.name} = {value}"
+        )
     names = dict(_NAMES)
     exec("\n".join(lines), names)
     fields = _Fields(record.attributes)

@@ -1,4 +1,6 @@
-"""Small random questions and records for the gates engine: few letters, so that needles hit, and edges (case, blanks, foreign letters)."""
+"""Small random questions and records for the gates engine: few letters, so that needles hit, and edges (case, blanks,
+foreign letters).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ atoms: st.SearchStrategy[Formula] = st.one_of(
         views,
     ),
     st.builds(lambda view: Atom("is_empty", (), view), views),
-    st.builds(lambda word, distance, view: Atom("similar", (word, distance), view), needles, st.sampled_from([1, 2]), views),
+    st.builds(
+        lambda word, distance, view: Atom("similar", (word, distance), view), needles, st.sampled_from([1, 2]), views
+    ),
     st.builds(lambda low, high, view: Atom("between", (low, high), view), numbers, numbers, views),
 )
 
@@ -47,7 +51,11 @@ def counts(draw: st.DrawFn, parts: st.SearchStrategy[Formula]) -> Formula:
 
 def _larger(parts: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
     several = st.lists(parts, min_size=2, max_size=3).map(tuple)
-    return st.one_of(st.builds(Negation, parts), st.builds(Conjunction, several), st.builds(Disjunction, several), counts(parts))
+    return st.one_of(
+        st.builds(Negation, parts), st.builds(Conjunction, several), st.builds(Disjunction, several), counts(parts)
+    )
 
 
-questions: st.SearchStrategy[Formula] = st.recursive(st.one_of(atoms, st.builds(Constant, st.booleans())), _larger, max_leaves=5)
+questions: st.SearchStrategy[Formula] = st.recursive(
+    st.one_of(atoms, st.builds(Constant, st.booleans())), _larger, max_leaves=5
+)

@@ -1,7 +1,8 @@
 """Random, well-typed questions and hostile records, for property tests of every engine.
 
-Questions are trees of every shape the language has; they may be constant, silly or large, but the checker takes them (tests may still meet
-a limit, which then is the expected answer). Needles are often cut from the records, so that answers are not all "no".
+Questions are trees of every shape the language has; they may be constant, silly or large, but the checker takes them
+(tests may still meet a limit, which then is the expected answer). Needles are often cut from the records, so that
+answers are not all "no".
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from blindlabel.language.words import words
 ATTRIBUTES = ("title", "date of birth", "année")
 
 _PIECES = (
-    "canon", "Canon", "EOS", "24-70", "f/2.8", "l", "  ", " ", "|", " | ", '"', "\\", "\n", "\t", "\0", "é", "e\u0301", "É", "ß", "ẞ", "İ",
-    "ı", "Σ", "ς", "σ", "日本", "🎉", "👩‍👩‍👧", "-5", "+3.25", "1999", "2.005", "smith", "Smyth", "jonson", "johnson", "'", "_", "a", "A",
+    "canon", "Canon", "EOS", "24-70", "f/2.8", "l", "  ", " ", "|", " | ", '"', "\\", "\n", "\t", "\0", "é",
+    "e\u0301", "É", "ß", "ẞ", "İ",
+    "ı", "Σ", "ς", "σ", "日本", "🎉", "👩‍👩‍👧", "-5", "+3.25", "1999", "2.005", "smith", "Smyth", "jonson", "johnson",
+    "'", "_", "a", "A",
     "K", "\uffff",
 )  # fmt: skip
 
@@ -62,8 +65,14 @@ class QuestionMaker:
         """A question of a few statements."""
         made: list[tree.Statement] = []
         for _ in range(self.random.randint(0, 3) if statements is None else statements):
-            kind = self.random.choice(["boolean", "boolean", "text", "record", "number" if self.counting else "boolean"])
-            name = "r" if kind == "record" and self.random.random() < 0.5 else self.random.choice("abcd") + self.random.choice(["", "1"])
+            kind = self.random.choice(
+                ["boolean", "boolean", "text", "record", "number" if self.counting else "boolean"]
+            )
+            name = (
+                "r"
+                if kind == "record" and self.random.random() < 0.5
+                else self.random.choice("abcd") + self.random.choice(["", "1"])
+            )
             value = getattr(self, kind)(2)
             made.append(tree.Assign(name, value))
             self._variables[name] = kind
@@ -122,7 +131,9 @@ class QuestionMaker:
         word = self.random.choice(found)
         if self.random.random() < 0.4:
             place = self.random.randint(0, len(word))
-            word = self.random.choice([word[:place] + word[place + 1 :], word[:place] + "x" + word[place:], word.lower(), word.upper()])
+            word = self.random.choice(
+                [word[:place] + word[place + 1 :], word[:place] + "x" + word[place:], word.lower(), word.upper()]
+            )
         return word
 
     def clear_text(self, value: str, depth: int) -> tree.Expression:
@@ -166,7 +177,9 @@ class QuestionMaker:
         if chance < 0.65:
             weight = tree.Number(Fraction(self.random.choice([1, 2, 3, -1, 4]), self.random.choice([1, 1, 2])))
             return tree.Chain("*", (weight, self.boolean(depth - 1)))
-        parts = tuple(self.random.choice([self.number, self.boolean])(depth - 1) for _ in range(self.random.randint(2, 4)))
+        parts = tuple(
+            self.random.choice([self.number, self.boolean])(depth - 1) for _ in range(self.random.randint(2, 4))
+        )
         return tree.Chain("+", parts)
 
     def boolean(self, depth: int) -> tree.Expression:

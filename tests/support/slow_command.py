@@ -1,4 +1,6 @@
-"""The `blindlabel` command with a plain engine that takes its time, so that a test can kill a process in the middle of its work."""
+"""The `blindlabel` command with a plain engine that takes its time, so that a test can kill a process in the middle of
+its work.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from blindlabel.language.record import Record
 
 
 class SlowEngine(plain.PlainEngine):
-    """The plain engine, waiting a little everywhere; it also calls the assist, so that such calls are interrupted too."""
+    """The plain engine, waiting a little everywhere; it also calls the assist, so that such calls are interrupted
+    too.
+    """
 
     pause = 0.0
 
@@ -30,7 +34,13 @@ class SlowEngine(plain.PlainEngine):
         time.sleep(self.pause)
 
     def evaluate(
-        self, terms: Terms, public: bytes, parcels: Iterable[bytes], questions: Sequence[Formula], assist: Assist, **more: Any
+        self,
+        terms: Terms,
+        public: bytes,
+        parcels: Iterable[bytes],
+        questions: Sequence[Formula],
+        assist: Assist,
+        **more: Any,
     ) -> Iterator[bytes]:
         for number in range(4):
             time.sleep(self.pause)

@@ -1,4 +1,6 @@
-"""A small study with real parties for tests: generated tables, a coordinator with its store, owners with their workspaces, real HTTP."""
+"""A small study with real parties for tests: generated tables, a coordinator with its store, owners with their
+workspaces, real HTTP.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ Connect = Callable[[Workspace], Transport]
 def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **other: object) -> Agreement:
     """An agreement about persons."""
     names = ["anna", "berta", "clara", "dora", "emma"][:owners]
-    settings: dict[str, object] = {"sampling": {"records": records}, "encoding": {"engine": engine, "record_length": 200}}
+    settings: dict[str, object] = {
+        "sampling": {"records": records},
+        "encoding": {"engine": engine, "record_length": 200},
+    }
     name = str(other.pop("name", "persons"))
     return agreements.new(name, names, list(PERSON_ATTRIBUTES), **(settings | other))
 
@@ -44,7 +49,9 @@ def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **
 def write_person_tables(folder: Path, owners: int = 2, rows: int = 8, seed: int = 5) -> list[Path]:
     """Tables about overlapping persons, one for each owner."""
     paths = []
-    for number in range((owners + 1) // 2):  # the generator makes two tables at once; further ones share the persons of the seed
+    for number in range(
+        (owners + 1) // 2
+    ):  # the generator makes two tables at once; further ones share the persons of the seed
         made = generate("persons", Size(rows, rows // 2), seed)
         paths += write_tables(made, folder / f"tables-{number}")[:2]
     return paths[:owners]
@@ -62,7 +69,9 @@ def free_port() -> int:
 def served(coordinator: Coordinator, limits: ServerLimits | None = None) -> Iterator[str]:
     """The coordinator over real HTTP on loopback; its address."""
     port = free_port()
-    config = uvicorn.Config(create_app(coordinator, limits), host="127.0.0.1", port=port, log_config=None, access_log=False)
+    config = uvicorn.Config(
+        create_app(coordinator, limits), host="127.0.0.1", port=port, log_config=None, access_log=False
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -78,7 +87,10 @@ def served(coordinator: Coordinator, limits: ServerLimits | None = None) -> Iter
 
 def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> list[Workspace]:
     """Every owner's workspace."""
-    return [join(folder / invitation.owner, invitation, TableOptions(table)) for invitation, table in zip(invitations, tables)]
+    return [
+        join(folder / invitation.owner, invitation, TableOptions(table))
+        for invitation, table in zip(invitations, tables)
+    ]
 
 
 def over_http(address: str) -> Connect:
@@ -86,8 +98,12 @@ def over_http(address: str) -> Connect:
     return lambda workspace: HttpTransport(address, workspace.agreement.hash, own_token(workspace))
 
 
-def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None, turns: int = 400) -> list[Owner]:
-    """Take the owners' turns in one thread until all have the truth. Verification words are compared and confirmed automatically."""
+def play(
+    workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None, turns: int = 400
+) -> list[Owner]:
+    """Take the owners' turns in one thread until all have the truth. Verification words are compared and confirmed
+    automatically.
+    """
     owners = [Owner(workspace, connect(workspace)) for workspace in workspaces]
     try:
         for _ in range(turns):
@@ -120,7 +136,9 @@ def confirm_all(owners: list[Owner]) -> None:
 
 
 def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:
-    """What the labels of two owners must be: their questions interpreted on clear records, by the rules of the design, done naively."""
+    """What the labels of two owners must be: their questions interpreted on clear records, by the rules of the design,
+    done naively.
+    """
     a, b = first.records(), second.records()
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):

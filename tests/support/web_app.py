@@ -14,7 +14,13 @@ from pathlib import Path
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
 SOURCE = Path(__file__).parents[2] / "src"
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
 
 
 def chromium() -> str:
@@ -37,10 +43,21 @@ class App:
         self._start(port)
 
     def _start(self, port: int | None) -> None:
-        command = [sys.executable, "-m", "blindlabel.cli.main", "owner", "annotate", "--at", str(self.workspace), "--no-browser"]
+        command = [
+            sys.executable,
+            "-m",
+            "blindlabel.cli.main",
+            "owner",
+            "annotate",
+            "--at",
+            str(self.workspace),
+            "--no-browser",
+        ]
         command += [] if port is None else ["--port", str(port)]
         environment = os.environ | {"PYTHONPATH": str(SOURCE)}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
         assert self.process.stdout is not None and self.process.stderr is not None
         self.link = self.process.stdout.readline().strip()
         assert self.link.startswith("http://127.0.0.1:"), self.process.stderr.read()

@@ -1,4 +1,6 @@
-"""The coordinator's HTTP interface: tokens, limits, interrupted bodies, refusals as typed errors, several processes over one database."""
+"""The coordinator's HTTP interface: tokens, limits, interrupted bodies, refusals as typed errors, several processes
+over one database.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def test_health_and_interface_document(running: Served) -> None:
     assert running.http.get("/docs").status_code == 404
 
 
-@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {secrets.token_urlsafe(32)}"}])
+@pytest.mark.parametrize(
+    "header", [{}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {secrets.token_urlsafe(32)}"}]
+)
 @pytest.mark.parametrize("method", ["messages", "body", "upload", "assist"])
 def test_nothing_without_a_token(running: Served, header: dict[str, str], method: str) -> None:
     blob = blob_of(b"abc")
@@ -141,7 +145,10 @@ def test_body_at_a_wrong_offset_or_with_a_wrong_hash_is_refused(running: Served)
     url = f"/v1/studies/{running.study}/bodies/{blob.hash}"
     assert running.http.put(url, params={"length": 10, "offset": 4}, content=b"456").json()["error"] == "offset"
     assert running.http.put(url, params={"length": 10}, content=b"0123456780").json()["error"] == "damaged"
-    assert running.http.put(url, params={"length": 10}, content=b"0123456789").json() == {"received": 10, "complete": True}
+    assert running.http.put(url, params={"length": 10}, content=b"0123456789").json() == {
+        "received": 10,
+        "complete": True,
+    }
     assert running.http.put(url, params={"length": 10, "offset": 10}, content=b"").json()["complete"]
 
 
@@ -158,13 +165,17 @@ def test_body_for_another_owner_cannot_be_fetched(running: Served) -> None:
     assert running.http.get(f"/v1/studies/{running.study}/bodies/{blob.hash}").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/v1/studies/zz/messages", f"/v1/studies/{'A' * 64}/messages", "/v1/studies/../../etc/messages"])
+@pytest.mark.parametrize(
+    "path", ["/v1/studies/zz/messages", f"/v1/studies/{'A' * 64}/messages", "/v1/studies/../../etc/messages"]
+)
 def test_odd_addresses_are_refused(running: Served, path: str) -> None:
     assert running.http.get(path).status_code in (403, 404, 422)
 
 
 def test_waiting_for_messages_ends_in_time(running: Served) -> None:
-    response = running.http.get(f"/v1/studies/{running.study}/messages", params={"after": 10_000, "wait": 0.3}, timeout=30)
+    response = running.http.get(
+        f"/v1/studies/{running.study}/messages", params={"after": 10_000, "wait": 0.3}, timeout=30
+    )
     assert response.json() == {"messages": []}
 
 

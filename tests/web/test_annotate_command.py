@@ -26,7 +26,9 @@ def test_annotate_on_a_port_in_use_says_so(tmp_path: Path, capsys: pytest.Captur
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        assert run(["owner", "annotate", "--at", str(study.workspace("anna").folder), "--no-browser", "--port", port]) == 3
+        assert (
+            run(["owner", "annotate", "--at", str(study.workspace("anna").folder), "--no-browser", "--port", port]) == 3
+        )
     assert f"Port {port} on 127.0.0.1 is in use" in capsys.readouterr().err
 
 

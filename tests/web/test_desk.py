@@ -1,4 +1,6 @@
-"""What the pages work with, without a browser: the desk over a workspace, trying questions on own records, patterns and question files."""
+"""What the pages work with, without a browser: the desk over a workspace, trying questions on own records, patterns and
+question files.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,16 @@ def test_desk_agrees_with_the_workspace_after_every_kind_of_writing(workspace: W
     desk.save_many({6: "ret false", 7: "ret true"}, "pattern")
     assert [desk.task(record) for record in range(8)] == workspace.tasks()
     assert desk.progress() == workspace.progress()
-    assert [task.state for task in workspace.tasks()] == ["draft", "saved", "draft", "draft", "open", "open", "saved", "saved"]
+    assert [task.state for task in workspace.tasks()] == [
+        "draft",
+        "saved",
+        "draft",
+        "draft",
+        "open",
+        "open",
+        "saved",
+        "saved",
+    ]
     assert workspace.tasks()[3].question == "ret true", "a draft does not touch the question that was saved before"
 
 
@@ -162,7 +173,9 @@ def test_questions_survive_going_out_and_coming_in(workspace: Workspace) -> None
 def test_names_of_question_files_mean_ids_before_positions(workspace: Workspace) -> None:
     desk = Desk(workspace)
     own = desk.record(4)
-    done = question_files.take_in(desk, {own.id: "ret true", str(desk.record(6).position): "ret false", "nobody": "ret true"})
+    done = question_files.take_in(
+        desk, {own.id: "ret true", str(desk.record(6).position): "ret false", "nobody": "ret true"}
+    )
     assert (done.saved, done.unknown) == (2, ("nobody",))
     assert workspace.tasks()[4].question == "ret true" and workspace.tasks()[6].question == "ret false"
 

@@ -1,15 +1,16 @@
 """The packed engine beside the gates engine on the same questions and records, in one run on one machine.
 
-The packed engine does all the work and every answer is checked against the plain meaning. The gates engine would take weeks, so its time is
-an exact gate count times the time of a gate, measured in the same run on whole circuits: of two inputs for the published circuit, of up to
-three for the engine's own. What cannot run here is null, and is named in "not_run".
+The packed engine does all the work and every answer is checked against the plain meaning. The gates engine would take
+weeks, so its time is an exact gate count times the time of a gate, measured in the same run on whole circuits: of two
+inputs for the published circuit, of up to three for the engine's own. What cannot run here is null, and is named in
+"not_run".
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from blindlabel.bench import gates
@@ -48,9 +49,11 @@ def comparison(lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progr
         rows.append(row(length, work, packed, seconds))
         report("packed", (number + 1) / len(lengths))
     return {
-        "date": datetime.now(timezone.utc).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
-        "workload": f"{size} questions of 5 needles of {NEEDLE_LENGTH} characters, a & b & c & (d | e), over {size} records",
+        "workload": (
+            f"{size} questions of 5 needles of {NEEDLE_LENGTH} characters, a & b & c & (d | e), over {size} records"
+        ),
         "clock": "processor seconds, so that other work on the machine counts for neither engine",
         "gate_seconds": None if seconds is None else round(seconds.two_input, 5),
         "engine_gate_seconds": None if seconds is None else round(seconds.engine, 5),
@@ -79,12 +82,18 @@ def row(length: int, work: Workload, packed: float | None, seconds: GateSeconds 
 
 
 def serial_gates(work: Workload, length: int) -> int:
-    """Gates of the published circuit for all pairs: its `is_in` for each needle, and one gate for each of the connectives between them."""
-    return len(work.questions) * len(work.records) * (work.needles * is_in_gates(NEEDLE_LENGTH, length) + work.needles - 1)
+    """Gates of the published circuit for all pairs: its `is_in` for each needle, and one gate for each of the
+    connectives between them.
+    """
+    return (
+        len(work.questions) * len(work.records) * (work.needles * is_in_gates(NEEDLE_LENGTH, length) + work.needles - 1)
+    )
 
 
 def clear_needle_gates(work: Workload) -> GateCounts:
-    """Gates of the engine's own circuit for all pairs, with what the questions share, and the one that masks each answer."""
+    """Gates of the engine's own circuit for all pairs, with what the questions share, and the one that masks each
+    answer.
+    """
     circuit, records, masks = compiled(work.terms, work.questions), len(work.records), len(work.questions)
     return GateCounts(records * (circuit.gates + masks), records * (circuit.two_input_gates + masks))
 
@@ -96,13 +105,21 @@ def _processor_seconds() -> float:
 
 
 def packed_seconds(work: Workload) -> float:
-    """Processor seconds of the packed engine's evaluation, assist included; keys and encryption are not counted, as for the gates."""
+    """Processor seconds of the packed engine's evaluation, assist included; keys and encryption are not counted, as for
+    the gates.
+    """
     packed = engine_named("packed")
     keys = packed.make_keys(work.terms)
     parcels = list(packed.encrypt(work.terms, keys.public, work.records))
     start = _processor_seconds()
     answers = list(
-        packed.evaluate(work.terms, keys.public, parcels, work.questions, lambda request: packed.assist(work.terms, keys.secret, request))
+        packed.evaluate(
+            work.terms,
+            keys.public,
+            parcels,
+            work.questions,
+            lambda request: packed.assist(work.terms, keys.secret, request),
+        )
     )
     seconds = _processor_seconds() - start
     found = packed.decrypt(work.terms, keys.secret, answers, len(work.questions), len(work.records))

@@ -1,10 +1,13 @@
-"""What the gates engine costs: time a gate, bytes a character, one whole published `is_in`, and what the publication's experiments come to.
+"""What the gates engine costs: time a gate, bytes a character, one whole published `is_in`, and what the publication's
+experiments come to.
 
-`measured()` needs OpenFHE in this process; `figures()` works in any environment by running this module in the gates one. Every figure
-but those under "extrapolated" is measured; those are gate counts (exact) times the time of a gate (measured in the same run).
+`measured()` needs OpenFHE in this process; `figures()` works in any environment by running this module in the gates
+one. Every figure but those under "extrapolated" is measured; those are gate counts (exact) times the time of a gate
+(measured in the same run).
 
-What is at the top is of the publication's circuit, with two-input gates; "engine" is the engine as it is, with gates of up to three inputs.
-With the needle in clear both kinds are measured in turns on one question, so that "gain" is a ratio of one run.
+What is at the top is of the publication's circuit, with two-input gates; "engine" is the engine as it is, with gates of
+up to three inputs. With the needle in clear both kinds are measured in turns on one question, so that "gain" is a ratio
+of one run.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -70,7 +73,9 @@ class GateSeconds:
 def gate_seconds(figures: dict[str, Any]) -> GateSeconds:
     """Those of a run."""
     clear = figures["clear_needle"]
-    return GateSeconds(figures["is_in"]["processor_seconds"] / figures["is_in"]["gates"], clear["processor_seconds"] / clear["gates"])
+    return GateSeconds(
+        figures["is_in"]["processor_seconds"] / figures["is_in"]["gates"], clear["processor_seconds"] / clear["gates"]
+    )
 
 
 def measured(needle: str = "on", text: str = "canon g7") -> dict[str, Any]:
@@ -79,20 +84,28 @@ def measured(needle: str = "on", text: str = "canon g7") -> dict[str, Any]:
     (public, secret), key_wall, _ = _timed(two_input.make_keys)
     key = two_input.secret_key(secret)
     bits = [two_input.encrypt(bit) for bit in (True, False)]
-    gates = {name: _gate_time(lambda name=name: getattr(two_input, name)(*bits)) for name in ("and_", "or_", "xor", "xnor")}  # type: ignore[misc]
-    (a, b), _, encrypting = _timed(lambda: ([_encrypted(two_input, c) for c in needle], [_encrypted(two_input, c) for c in text]))
+    gates = {
+        name: _gate_time(lambda name=name: getattr(two_input, name)(*bits))
+        for name in ("and_", "or_", "xor", "xnor")  # type: ignore[misc]
+    }
+    (a, b), _, encrypting = _timed(
+        lambda: ([_encrypted(two_input, c) for c in needle], [_encrypted(two_input, c) for c in text])
+    )
     whole = {"needle": len(needle), "record": len(text), **_is_in(two_input, key, a, b, needle in text)}
     of_engine = _engine(engine)
     clear = _clear_needle(two_input, key, engine, engine.secret_key(of_engine.pop("secret_key")), needle, text)
     seconds = gate_seconds({"is_in": whole, "clear_needle": clear})
     return {
-        "date": datetime.now(timezone.utc).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
         "openfhe": str(getattr(two_input.module, "__version__", "unknown")),
         "parameters": "BinFHE STD128, GINX, public-key encryption, two-input gates",
         "key_seconds": round(key_wall, 2),
         "public_key_bytes": len(public),
-        "gate_seconds": {**{name.rstrip("_"): value for name, value in gates.items()}, "average": round(seconds.two_input, 5)},
+        "gate_seconds": {
+            **{name.rstrip("_"): value for name, value in gates.items()},
+            "average": round(seconds.two_input, 5),
+        },
         "encrypt_bit_seconds": round(encrypting / (8 * (len(needle) + len(text))), 5),
         "bytes_per_character": _character_bytes(two_input),
         "engine": {**of_engine, "gate_seconds": {**of_engine["gate_seconds"], "average": round(seconds.engine, 5)}},
@@ -117,7 +130,10 @@ def _engine(engine: ThresholdGates) -> dict[str, Any]:
     (public, secret), key_wall, _ = _timed(engine.make_keys)
     bits, _, encrypting = _timed(lambda: [engine.encrypt(bit) for bit in (True, False, True) * GATE_REPEATS])
     kinds = {"and3": (3, 3), "or3": (1, 3), "majority": (2, 3), "and": (2, 2), "or": (1, 2)}
-    gates = {name: _gate_time(lambda kind=kind: engine.at_least(kind[0], bits[: kind[1]])) for name, kind in kinds.items()}  # type: ignore[misc]
+    gates = {
+        name: _gate_time(lambda kind=kind: engine.at_least(kind[0], bits[: kind[1]]))
+        for name, kind in kinds.items()  # type: ignore[misc]
+    }
     return {
         "parameters": "BinFHE STD128_3, GINX, public-key encryption, gates of up to three inputs",
         "key_seconds": round(key_wall, 2),
@@ -151,12 +167,16 @@ def _terms(length: int) -> Terms:
     return Terms(attributes=(), record_length=length, encode_attributes=False, functions=("is_in",))
 
 
-def _clear_needle(two_input: TwoInputGates, key: Any, engine: ThresholdGates, engine_key: Any, needle: str, text: str) -> dict[str, Any]:
+def _clear_needle(
+    two_input: TwoInputGates, key: Any, engine: ThresholdGates, engine_key: Any, needle: str, text: str
+) -> dict[str, Any]:
     """The engine's own circuit for the same question, as it is and by two-input gates, in turns."""
     terms = _terms(len(text))
     circuit = compiled(terms, [Atom("is_in", (needle,), View())])
     bits = Layout.of(terms).bits(Record({}, text))
-    narrow, wide = ({number: library.encrypt(bit) for number, bit in enumerate(bits)} for library in (two_input, engine))
+    narrow, wide = (
+        {number: library.encrypt(bit) for number, bit in enumerate(bits)} for library in (two_input, engine)
+    )
     spent: dict[str, list[tuple[float, float]]] = {"two_input": [], "engine": []}
     for _ in range(CLEAR_REPEATS):
         (one,), *seconds = _timed(lambda: run(circuit.netlist, circuit.answers, narrow, two_input))
@@ -172,7 +192,11 @@ def _clear_needle(two_input: TwoInputGates, key: Any, engine: ThresholdGates, en
         "gates": circuit.gates,
         "seconds": round(engine_wall, 3),
         "processor_seconds": round(engine_processor, 3),
-        "two_input": {"gates": circuit.two_input_gates, "seconds": round(wall, 3), "processor_seconds": round(processor, 3)},
+        "two_input": {
+            "gates": circuit.two_input_gates,
+            "seconds": round(wall, 3),
+            "processor_seconds": round(processor, 3),
+        },
         "gain": round(processor / engine_processor, 2),
     }
 
@@ -189,7 +213,10 @@ class GateCounts:
 def clear_needle_gates(length: int, needles: int) -> GateCounts:
     """Gates a needle, when so many needles are asked of one record of this length."""
     # one needle's count depends on its letters: take the average over many
-    counted = [_gates_for(length, part) for part in ([[word] for word in words(SHARING, 1)] if needles == 1 else [words(needles, 1)])]
+    counted = [
+        _gates_for(length, part)
+        for part in ([[word] for word in words(SHARING, 1)] if needles == 1 else [words(needles, 1)])
+    ]
     asked = len(counted) * needles
     return GateCounts(sum(one.gates for one in counted) / asked, sum(one.two_input_gates for one in counted) / asked)
 

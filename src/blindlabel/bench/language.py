@@ -38,8 +38,12 @@ def measure(size: int = 50, length: int = 148, predicates: int = 10, seed: int =
     records = [Record.of({"title": " ".join(chance.choices(words, k=length // 5))[:length]}) for _ in range(size)]
     sources = []
     for record in records:
-        asked = [f'is_in("{word}", $r)' for word in chance.sample(record.whole.split() + words[:predicates], predicates)]
-        sources.append("$r = lower($r)\n" + f"ret ({' | '.join(asked[:3])}) & !{asked[3]} & {' + '.join(asked[4:])} >= 2")
+        asked = [
+            f'is_in("{word}", $r)' for word in chance.sample(record.whole.split() + words[:predicates], predicates)
+        ]
+        sources.append(
+            "$r = lower($r)\n" + f"ret ({' | '.join(asked[:3])}) & !{asked[3]} & {' + '.join(asked[4:])} >= 2"
+        )
     start = time.perf_counter()
     checked = [read_question(source, attributes=["title"]) for source in sources]
     middle = time.perf_counter()
@@ -48,4 +52,6 @@ def measure(size: int = 50, length: int = 148, predicates: int = 10, seed: int =
     formulas = [one.formula for one in checked if one.formula is not None]
     again = [[evaluate(formula, record) for record in records] for formula in formulas]
     last = time.perf_counter()
-    return LanguageFigures(size, size, length, predicates, middle - start, end - middle, last - end, end - start, agree=answers == again)
+    return LanguageFigures(
+        size, size, length, predicates, middle - start, end - middle, last - end, end - start, agree=answers == again
+    )

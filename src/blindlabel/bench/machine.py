@@ -10,7 +10,10 @@ from pathlib import Path
 def machine() -> str:
     """Processor, cores, memory, system and Python."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()}, Python {platform.python_version()}"
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()}, Python"
+        f" {platform.python_version()}"
+    )
 
 
 def _processor() -> str:

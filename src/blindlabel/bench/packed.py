@@ -1,7 +1,9 @@
-"""How fast the packed engine answers a round: random records and questions of one shape, every label checked against clear evaluation.
+"""How fast the packed engine answers a round: random records and questions of one shape, every label checked against
+clear evaluation.
 
-`and` and `or` are measured under an agreement without counting and negation, which never calls the assist; `not` and `count` under one with
-both. `total` is what an owner waits for in a round: prepare + evaluate + assist, the assist being served in this process.
+`and` and `or` are measured under an agreement without counting and negation, which never calls the assist; `not` and
+`count` under one with both. `total` is what an owner waits for in a round: prepare + evaluate + assist, the assist
+being served in this process.
 """
 
 from __future__ import annotations
@@ -52,11 +54,20 @@ class PackedFigures:
 
 
 def terms_of(shape: str, records: int, length: int, needles: int, full: bool = False) -> Terms:
-    """The agreement that is measured: whole records in lower case and is_in alone, or (`full`) what an agreement has by default."""
+    """The agreement that is measured: whole records in lower case and is_in alone, or (`full`) what an agreement has by
+    default.
+    """
     assisted = shape in ("not", "count")
     alternatives = 1 if shape == "and" else 2
     if full:
-        return Terms(("text",), record_length=length, records=records, counting=assisted, negation=assisted, alternatives=alternatives)
+        return Terms(
+            ("text",),
+            record_length=length,
+            records=records,
+            counting=assisted,
+            negation=assisted,
+            alternatives=alternatives,
+        )
     return Terms(
         ("text",),
         record_length=length,
@@ -118,7 +129,15 @@ class _Clock:
 
 
 def measure(
-    shape: str, records: int, length: int, needles: int, *, workers: int = 1, seed: int = 0, full: bool = False, processor: bool = False
+    shape: str,
+    records: int,
+    length: int,
+    needles: int,
+    *,
+    workers: int = 1,
+    seed: int = 0,
+    full: bool = False,
+    processor: bool = False,
 ) -> PackedFigures:
     """Play one round of `records` questions over `records` records of `length` characters."""
     chance = random.Random(seed)  # noqa: S311 - nothing secret
@@ -158,7 +177,12 @@ def measure(
     labels = clock.timed("decrypt", lambda: engine.decrypt(terms, keys.secret, answers, records, records))
     expected = np.array([[evaluate(one, row) for row in rows] for one in questions], dtype=np.bool_)
     served = clock.seconds.get("assist", 0.0)
-    measured = clock.seconds | {"prepare": prepare[0], "assist": served, "evaluate": max(0.0, total - prepare[0] - served), "total": total}
+    measured = clock.seconds | {
+        "prepare": prepare[0],
+        "assist": served,
+        "evaluate": max(0.0, total - prepare[0] - served),
+        "total": total,
+    }
     order = ("keys", "encode", "encrypt", "prepare", "evaluate", "assist", "decrypt", "total")
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return PackedFigures(
@@ -169,7 +193,12 @@ def measure(
         needles,
         workers,
         {name: round(measured[name], 4) for name in order},
-        {"keys": len(keys.public), "records": sum(map(len, parcels)), "assist": moved, "answers": sum(map(len, answers))},
+        {
+            "keys": len(keys.public),
+            "records": sum(map(len, parcels)),
+            "assist": moved,
+            "answers": sum(map(len, answers)),
+        },
         round(peak / 1024, 1),
         int((labels != expected).sum()),
     )

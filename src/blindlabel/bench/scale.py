@@ -1,8 +1,10 @@
-"""What a round costs as a study grows: time, bytes and memory per pair at several sizes and numbers of worker processes, in one run.
+"""What a round costs as a study grows: time, bytes and memory per pair at several sizes and numbers of worker
+processes, in one run.
 
-Every party works in a process of its own, as in a study, so that its memory is its own: the coordinator makes keys, one owner encrypts, the
-other evaluates, the coordinator decrypts and settles the round; files carry what they send each other. Labels are checked against clear
-evaluation. Processor time is what a busy machine leaves comparable; elapsed time (and so the gain of a second worker) needs a quiet one.
+Every party works in a process of its own, as in a study, so that its memory is its own: the coordinator makes keys, one
+owner encrypts, the other evaluates, the coordinator decrypts and settles the round; files carry what they send each
+other. Labels are checked against clear evaluation. Processor time is what a busy machine leaves comparable; elapsed
+time (and so the gain of a second worker) needs a quiet one.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ class Row:
     labels_checked: int
 
 
-# -- the parties, each in a process of its own -------------------------------------------------------------------------------------------
+# -- the parties, each in a process of its own
 
 
 def _keys(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
@@ -116,7 +118,9 @@ def _encrypt(work: Work, folder: Path, workers: int, progress: Progress) -> tupl
     from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
 
     rows, _ = work.content()
-    made = PackedEngine().encrypt(work.terms(), (folder / "public").read_bytes(), rows, workers=workers, progress=progress)
+    made = PackedEngine().encrypt(
+        work.terms(), (folder / "public").read_bytes(), rows, workers=workers, progress=progress
+    )
     return _write(folder / "records", made), {}
 
 
@@ -185,7 +189,9 @@ def _live(party: Party, work: Work, folder: Path, workers: int, line: Connection
         return
     seconds = time.perf_counter() - started
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime - extra.get("assist_processor_seconds", 0.0)
+    spent = (
+        own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime - extra.get("assist_processor_seconds", 0.0)
+    )
     memory = (own.ru_maxrss + (workers * children.ru_maxrss if workers > 1 else 0)) / 1024
     line.send(Spent(seconds, spent, memory, size, extra))
 
@@ -193,7 +199,8 @@ def _live(party: Party, work: Work, folder: Path, workers: int, line: Connection
 def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Callable[[float], None]) -> Spent:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    # One thread of BLAS a process: what is compared are processes. A spawned process takes the environment of this moment.
+    # One thread of BLAS a process: what is compared are processes. A spawned process takes the environment of this
+    # moment.
     before = os.environ.get("OPENBLAS_NUM_THREADS")
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
@@ -219,7 +226,7 @@ def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Call
     return reply
 
 
-# -- the measurement ---------------------------------------------------------------------------------------------------------------------
+# -- the measurement
 
 
 def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, __: None) -> list[Row]:
@@ -275,10 +282,14 @@ def measure(
     length: int = 148,
     show: Progress = lambda _, __: None,
 ) -> dict[str, Any]:
-    """The document of `blindlabel bench scale --json`: as many questions as records at each size, or at most `questions`."""
+    """The document of `blindlabel bench scale --json`: as many questions as records at each size, or at most
+    `questions`.
+    """
     rows: list[Row] = []
     for size in sizes:
-        rows += measure_one(Work(size, min(size, questions or size), length, shape=shape, both_cases=both_cases), workers, show)
+        rows += measure_one(
+            Work(size, min(size, questions or size), length, shape=shape, both_cases=both_cases), workers, show
+        )
     gains = {}
     for size in sizes:
         seconds = {row.workers: row.ms_per_pair for row in rows if row.records == size}

@@ -1,8 +1,9 @@
-"""A coordinator under load, served by a process of its own over real HTTP on this machine: many studies at once, each played to its end by
-its owners, beside large uploads, uploads that break off and are continued, clients that send a byte now and then, and strangers.
+"""A coordinator under load, served by a process of its own over real HTTP on this machine: many studies at once, each
+played to its end by its owners, beside large uploads, uploads that break off and are continued, clients that send a
+byte now and then, and strangers.
 
-Counts requests and errors, compares every label with clear evaluation (so mixed-up studies are found), and watches the server's memory.
-Bounded in count and time; only ever speaks with 127.0.0.1.
+Counts requests and errors, compares every label with clear evaluation (so mixed-up studies are found), and watches the
+server's memory. Bounded in count and time; only ever speaks with 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -86,7 +87,12 @@ class Measured:
     @property
     def is_good(self) -> bool:
         """Whether all that must hold did."""
-        return not self.errors and not self.wrong_labels and not self.foreign_accepted and self.server_megabytes_peak <= MEMORY_LIMIT
+        return (
+            not self.errors
+            and not self.wrong_labels
+            and not self.foreign_accepted
+            and self.server_megabytes_peak <= MEMORY_LIMIT
+        )
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -111,7 +117,9 @@ class _Run:
 
     def measured(self) -> Measured:
         coordinator = Coordinator(self.folder / "coordinator")
-        invitations = [coordinator.create(to_text(_agreement(number, self.load)), "") for number in range(self.load.studies)]
+        invitations = [
+            coordinator.create(to_text(_agreement(number, self.load)), "") for number in range(self.load.studies)
+        ]
         with _served(self.folder / "coordinator") as (address, process):
             self.address = address
             self.studies = [self._join(number, invited) for number, invited in enumerate(invitations)]
@@ -135,7 +143,11 @@ class _Run:
         work = [others.submit(self._slow_client) for _ in range(self.load.slow_clients)]
         with ThreadPoolExecutor(self.load.studies) as pool:
             plays = [pool.submit(self._play, number) for number in range(self.load.studies)]
-            work += [others.submit(self._upload, study, place) for study in range(self.load.studies) for place in range(self.load.owners)]
+            work += [
+                others.submit(self._upload, study, place)
+                for study in range(self.load.studies)
+                for place in range(self.load.owners)
+            ]
             for task in [*plays, *work]:
                 try:
                     task.result(timeout=self.load.seconds)
@@ -160,7 +172,10 @@ class _Run:
 
     def _client(self, workspace: Workspace) -> httpx.Client:
         client = httpx.Client(
-            base_url=self.address, headers={"Authorization": f"Bearer {own_token(workspace)}"}, trust_env=False, timeout=120
+            base_url=self.address,
+            headers={"Authorization": f"Bearer {own_token(workspace)}"},
+            trust_env=False,
+            timeout=120,
         )
         client.event_hooks["response"].append(self._count)
         return client
@@ -203,7 +218,9 @@ class _Run:
             while not arrived["complete"]:
                 asked = client.get(f"{path}/arrived", params={"length": len(content)})
                 at = asked.json()["received"]
-                reply = client.put(path, params={"length": len(content), "offset": at}, content=content[at : at + 8 * 2**20])
+                reply = client.put(
+                    path, params={"length": len(content), "offset": at}, content=content[at : at + 8 * 2**20]
+                )
                 if reply.status_code == 409:  # the broken-off part was still being written
                     time.sleep(0.2)
                     continue
@@ -211,8 +228,14 @@ class _Run:
                 arrived = reply.json()
             self.found.uploaded_megabytes += len(content) / 2**20
             other = self.studies[(study + 1) % len(self.studies)][place].agreement.hash
-            for method, url in (("GET", f"/v1/studies/{other}/messages"), ("PUT", f"/v1/studies/{other}/bodies/{name}?length=4")):
-                refused = client.request(method, url, content=b"evil" if method == "PUT" else None).status_code in (403, 429)
+            for method, url in (
+                ("GET", f"/v1/studies/{other}/messages"),
+                ("PUT", f"/v1/studies/{other}/bodies/{name}?length=4"),
+            ):
+                refused = client.request(method, url, content=b"evil" if method == "PUT" else None).status_code in (
+                    403,
+                    429,
+                )
                 with self.lock:
                     self.found.foreign_refused += refused
                     self.found.foreign_accepted += not refused
@@ -226,7 +249,10 @@ class _Run:
         """Announce more than is sent, then close the connection."""
         host, port = self.address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=60) as connection:
-            head = f"PUT {path}?length={length}&offset=0 HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {own_token(workspace)}\r\n"
+            head = (
+                f"PUT {path}?length={length}&offset=0 HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer"
+                f" {own_token(workspace)}\r\n"
+            )
             connection.sendall(f"{head}Content-Length: {len(part) + 1000}\r\n\r\n".encode() + part)
         with self.lock:
             self.found.aborted_uploads += 1
@@ -285,7 +311,9 @@ def _clear(first: Workspace, second: Workspace) -> Any:
 def _agreement(number: int, load: Load) -> agreements.Agreement:
     names = [f"owner-{place}" for place in range(load.owners)]
     encoding = {"engine": "plain", "record_length": 60}
-    return agreements.new(f"load {number}", names, ["name"], sampling={"records": load.records}, encoding=encoding, rounds=2)
+    return agreements.new(
+        f"load {number}", names, ["name"], sampling={"records": load.records}, encoding=encoding, rounds=2
+    )
 
 
 @contextlib.contextmanager
@@ -294,7 +322,17 @@ def _served(home: Path) -> Iterator[tuple[str, int]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "blindlabel.cli.main", "coordinator", "serve", "--at", str(home), "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "blindlabel.cli.main",
+        "coordinator",
+        "serve",
+        "--at",
+        str(home),
+        "--port",
+        str(port),
+    ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with (home.parent / "server.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)  # noqa: S603 (our own command)

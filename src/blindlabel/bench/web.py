@@ -1,7 +1,9 @@
-"""How quick the owner's app is with many records: opening one, checking while typing, saving; in Python, and as a browser sees it.
+"""How quick the owner's app is with many records: opening one, checking while typing, saving; in Python, and as a
+browser sees it.
 
-The browser's figures are from the key or click to the moment the page shows the result, so they hold everything: both ways through the
-connection, the work, and drawing. They need Playwright and chromium and are left out where those are missing.
+The browser's figures are from the key or click to the moment the page shows the result, so they hold everything: both
+ways through the connection, the work, and drawing. They need Playwright and chromium and are left out where those are
+missing.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class WebFigures:
     save_ms: float
     suggest_ms: float
     browser: dict[str, float] | None
-    """open_ms, check_ms, save_and_next_ms as a person sees them, and first_row_ms of loading the page; None without a browser."""
+    """open_ms, check_ms, save_and_next_ms as a person sees them, and first_row_ms of loading the page; None without a
+    browser.
+    """
     target_ms: float = TARGET_MS
 
     def to_json(self) -> dict[str, Any]:
@@ -143,7 +147,8 @@ _WATCH = """() => {
       "save-next": { key: "Enter", code: "Enter", keyCode: 13, ctrlKey: true },
     };
     const key = keys[name];
-    document.querySelector(".cm-content").dispatchEvent(new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true }));
+    const pressed = new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true });
+    document.querySelector(".cm-content").dispatchEvent(pressed);
   };
   window.type = (text) => {
     document.querySelector(".cm-content").focus();

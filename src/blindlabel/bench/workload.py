@@ -1,4 +1,5 @@
-"""The workload that the engines are compared on: sampled records of one length, and questions of five needles with one OR.
+"""The workload that the engines are compared on: sampled records of one length, and questions of five needles with one
+OR.
 
 Deterministic and made up, so that a measurement can be repeated and no data of others is needed. No encryption here.
 """
@@ -42,7 +43,9 @@ def workload(length: int, size: int = 50) -> Workload:
     """So many records of exactly this length, and as many questions a & b & c & (d | e) about them."""
     made = words(size * (length // (NEEDLE_LENGTH + 1) + 1), length)
     share = len(made) // size
-    records = tuple(Record({}, " ".join(made[i * share : (i + 1) * share])[:length].ljust(length, "x")) for i in range(size))
+    records = tuple(
+        Record({}, " ".join(made[i * share : (i + 1) * share])[:length].ljust(length, "x")) for i in range(size)
+    )
     questions = tuple(_question(record.whole, words(2, i)) for i, record in enumerate(records))
     terms = Terms(
         attributes=(),

@@ -31,7 +31,8 @@ def annotate(at: Path, *, port: int | None, browser: bool, run: bool) -> None:
         if browser:
             webbrowser.open(link)
 
-    # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as well.
+    # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as
+    # well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _running_beside(at) if run else contextlib.nullcontext():
         serve(workspace, port=port, on_ready=ready)

@@ -1,4 +1,6 @@
-"""`blindlabel bench`: measurements that the documentation quotes. One file a benchmark; here they are only registered."""
+"""`blindlabel bench`: measurements that the documentation quotes. One file a benchmark; here they are only
+registered.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,11 @@ import typer
 from blindlabel.cli import bench_gates, bench_language, bench_packed, bench_scale, bench_server, bench_web
 
 app = typer.Typer(
-    name="bench", help="Measure blindlabel on this machine.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    name="bench",
+    help="Measure blindlabel on this machine.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 app.command("language")(bench_language.language)
 app.command("packed")(bench_packed.packed)

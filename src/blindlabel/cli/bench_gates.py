@@ -1,4 +1,6 @@
-"""`blindlabel bench gates` and `blindlabel bench compare`: what the publication's way costs here, alone and beside the packed engine."""
+"""`blindlabel bench gates` and `blindlabel bench compare`: what the publication's way costs here, alone and beside the
+packed engine.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
 
 
 def gates(json: JsonFlag = False) -> None:
-    """Measure the gates engine: time a gate, bytes a character, one whole is_in, and what that comes to for whole experiments."""
+    """Measure the gates engine: time a gate, bytes a character, one whole is_in, and what that comes to for whole
+    experiments.
+    """
     from blindlabel.bench.gates import figures
 
     say("Measuring the gates engine in its own environment; this takes about two minutes.")
@@ -30,21 +34,37 @@ def gates(json: JsonFlag = False) -> None:
     result(f"a character: {size['openfhe']} bytes as OpenFHE writes it, {size['packed']} as blindlabel sends it")
     result(f"public key: {engine['public_key_bytes'] / 1e6:.0f} MB, made in {engine['key_seconds']:.1f} s")
     result(
-        f"is_in, needle {whole['needle']}, record {whole['record']}: {whole['gates']} gates, {whole['seconds']:.1f} s; needle in clear: "
-        f"{clear['gates']} gates, {clear['seconds']:.1f} s ({by_two['gates']} gates of two inputs, {by_two['seconds']:.1f} s)"
+        f"is_in, needle {whole['needle']}, record {whole['record']}: {whole['gates']} gates, {whole['seconds']:.1f} s;"
+        f" needle in clear: {clear['gates']} gates, {clear['seconds']:.1f} s ({by_two['gates']} gates of two inputs,"
+        f" {by_two['seconds']:.1f} s)"
     )
     result("")
     result("one needle, 2,500 pairs, by gate count:")
-    titles = ["record", "published circuit", "publication", "needle in clear", "by two inputs", "shared by 50", "by two inputs"]
+    titles = [
+        "record",
+        "published circuit",
+        "publication",
+        "needle in clear",
+        "by two inputs",
+        "shared by 50",
+        "by two inputs",
+    ]
     names = ["record", "seconds", "published_seconds", *_CLEAR]
     _table(titles, names, document["extrapolated"])
 
 
-_CLEAR = ["clear_needle_seconds", "clear_needle_two_input_seconds", "clear_needle_shared_seconds", "clear_needle_shared_two_input_seconds"]
+_CLEAR = [
+    "clear_needle_seconds",
+    "clear_needle_two_input_seconds",
+    "clear_needle_shared_seconds",
+    "clear_needle_shared_two_input_seconds",
+]
 
 
 def compare(
-    length: Annotated[list[int] | None, typer.Option(help="Record length; may be given several times. Else 46, 53, 118 and 148.")] = None,
+    length: Annotated[
+        list[int] | None, typer.Option(help="Record length; may be given several times. Else 46, 53, 118 and 148.")
+    ] = None,
     size: Annotated[int, typer.Option(min=1, help="Questions, and records.")] = 50,
     json: JsonFlag = False,
 ) -> None:
@@ -61,8 +81,8 @@ def compare(
         return
     result(f"{document['date']}, {document['machine']}")
     result(
-        f"{document['workload']}; gates by count, at {document['gate_seconds']} s each (of up to three inputs, needle in clear: "
-        f"{document['engine_gate_seconds']} s) as measured in this run"
+        f"{document['workload']}; gates by count, at {document['gate_seconds']} s each (of up to three inputs, needle"
+        f" in clear: {document['engine_gate_seconds']} s) as measured in this run"
     )
     names = ["length", "packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds", "ratio"]
     _table(["length", "packed s", "published circuit s", "needle in clear s", "ratio"], names, document["rows"])

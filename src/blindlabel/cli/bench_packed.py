@@ -16,11 +16,17 @@ def packed(
     needles: Annotated[int, typer.Option(min=1, max=24, help="Needles of a question.")] = 5,
     shape: Annotated[str, typer.Option(help="and, or (one OR), not (one negation) or count (weights 1 to 3).")] = "or",
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    full: Annotated[bool, typer.Option("--full", help="Measure a default agreement: every function, attributes, both cases.")] = False,
-    processor: Annotated[bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Measure a default agreement: every function, attributes, both cases.")
+    ] = False,
+    processor: Annotated[
+        bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Measure a round on the packed engine: every question over every record, labels checked against clear evaluation."""
+    """Measure a round on the packed engine: every question over every record, labels checked against clear
+    evaluation.
+    """
     from blindlabel.bench.packed import SHAPES, measure
     from blindlabel.engines.interface import EngineError
 
@@ -37,9 +43,14 @@ def packed(
         return
     pairs = figures.questions * figures.records
     seconds = figures.seconds
-    result(f"{figures.questions} questions × {figures.records} records of {length} characters, {needles} needles, shape {shape}")
+    result(
+        f"{figures.questions} questions × {figures.records} records of {length} characters, {needles} needles, shape"
+        f" {shape}"
+    )
     result(f"keys {seconds['keys']:.2f} s, encode {seconds['encode']:.2f} s, encrypt {seconds['encrypt']:.2f} s")
-    result(f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, assist {seconds['assist']:.2f} s")
+    result(
+        f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, assist {seconds['assist']:.2f} s"
+    )
     result(f"a round: {seconds['total']:.2f} s, {1000 * seconds['total'] / pairs:.3f} ms a pair")
     sizes = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in figures.bytes.items())
     result(f"{sizes}; peak memory {figures.peak_rss_mb:.0f} MB; wrong labels: {figures.wrong_labels}")

@@ -11,11 +11,17 @@ from blindlabel.errors import InputError
 
 
 def scale(
-    sizes: Annotated[str, typer.Option(help="Records per owner, and questions; several with commas (5000 takes an hour).")] = "50,200,1000",
+    sizes: Annotated[
+        str, typer.Option(help="Records per owner, and questions; several with commas (5000 takes an hour).")
+    ] = "50,200,1000",
     workers: Annotated[str, typer.Option(help="Worker processes; several with commas.")] = "1,2",
-    questions: Annotated[int, typer.Option(min=0, help="Ask at most so many questions at each size; 0: as many as records.")] = 0,
+    questions: Annotated[
+        int, typer.Option(min=0, help="Ask at most so many questions at each size; 0: as many as records.")
+    ] = 0,
     shape: Annotated[str, typer.Option(help="and, or (one OR), not (one negation) or count (weights 1 to 3).")] = "or",
-    lower: Annotated[bool, typer.Option("--lower", help="Measure records in lower case only; else exact and lower can be asked.")] = False,
+    lower: Annotated[
+        bool, typer.Option("--lower", help="Measure records in lower case only; else exact and lower can be asked.")
+    ] = False,
     length: Annotated[int, typer.Option(min=16, help="Characters of a record.")] = 148,
     json: JsonFlag = False,
 ) -> None:
@@ -46,9 +52,11 @@ def scale(
     result(f"shape {shape}, records of {length} characters, on {document['machine']}")
     for row in document["rows"]:
         result(
-            f"{row['questions']} × {row['records']}, {row['workers']} worker(s): {row['processor_ms_per_pair']:.3f} ms of processor and "
-            f"{row['ms_per_pair']:.3f} ms elapsed a pair, {row['bytes_per_pair_answers'] + row['bytes_per_pair_assist']:.0f} bytes a pair, "
-            f"owner {row['owner_memory_mb']:.0f} MB, coordinator {row['coordinator_memory_mb']:.0f} MB, wrong labels: {row['wrong_labels']}"
+            f"{row['questions']} × {row['records']}, {row['workers']} worker(s): {row['processor_ms_per_pair']:.3f} ms"
+            f" of processor and {row['ms_per_pair']:.3f} ms elapsed a pair,"
+            f" {row['bytes_per_pair_answers'] + row['bytes_per_pair_assist']:.0f} bytes a pair, owner"
+            f" {row['owner_memory_mb']:.0f} MB, coordinator {row['coordinator_memory_mb']:.0f} MB, wrong labels:"
+            f" {row['wrong_labels']}"
         )
     for size, gain in document["two_workers_gain"].items():
         result(f"two workers at {size}: {gain:.2f} times as fast as one")

@@ -25,11 +25,19 @@ def server(
     if json:
         result_json(found.to_json())
     else:
-        result(f"{found.studies} studies, {found.owners} owners, {found.requests:,} requests in {found.seconds} s: {found.statuses}")
+        result(
+            f"{found.studies} studies, {found.owners} owners, {found.requests:,} requests in {found.seconds} s:"
+            f" {found.statuses}"
+        )
         result(f"{found.labels} labels, {found.wrong_labels} wrong")
         result(f"{found.foreign_refused} requests into other studies refused, {found.foreign_accepted} taken")
-        result(f"{found.uploaded_megabytes:.0f} MB uploaded, {found.aborted_uploads} uploads broken off, {found.slow_clients} slow clients")
+        result(
+            f"{found.uploaded_megabytes:.0f} MB uploaded, {found.aborted_uploads} uploads broken off,"
+            f" {found.slow_clients} slow clients"
+        )
         result(f"server memory {found.server_megabytes_before} MB before, {found.server_megabytes_peak} MB at most")
-        result(f"health in {found.health_milliseconds_median} ms (median), {found.health_milliseconds_worst} ms (worst)")
+        result(
+            f"health in {found.health_milliseconds_median} ms (median), {found.health_milliseconds_worst} ms (worst)"
+        )
     if not found.is_good:
         raise OutsideError("The coordinator did not hold: " + "; ".join(found.errors[:5] or ["see the figures"]))

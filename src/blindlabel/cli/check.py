@@ -30,7 +30,9 @@ def check(
         source = read_source(file)
         checked = read_question(source, attributes=names, limits=limits, lowered=lowered)
         errors += not checked.ok
-        documents.append({"file": file, "ok": checked.ok, "diagnostics": [one.to_json() for one in checked.diagnostics]})
+        documents.append(
+            {"file": file, "ok": checked.ok, "diagnostics": [one.to_json() for one in checked.diagnostics]}
+        )
         if not json:
             for one in checked.diagnostics:
                 result(render(one, source, file))

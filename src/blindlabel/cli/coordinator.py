@@ -14,11 +14,16 @@ from blindlabel.errors import InputError
 if TYPE_CHECKING:
     from blindlabel.parties.coordinator import Coordinator
 
-app = typer.Typer(name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True)
+app = typer.Typer(
+    name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
+)
 
 Home = Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")]
 DatabaseAddress = Annotated[
-    str | None, typer.Option("--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE")
+    str | None,
+    typer.Option(
+        "--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE"
+    ),
 ]
 StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
 
@@ -39,11 +44,15 @@ def new(
     *,
     name: Annotated[str, typer.Option("--name", help="What the study is called.")],
     owners: Annotated[str, typer.Option("--owners", help="The owners' names, separated by commas.")],
-    attributes: Annotated[str, typer.Option("--attributes", help="The attributes that questions can name, separated by commas.")],
+    attributes: Annotated[
+        str, typer.Option("--attributes", help="The attributes that questions can name, separated by commas.")
+    ],
     records: Annotated[int, typer.Option("--records", help="Rows of each table in the sample.")] = 50,
     rounds: Annotated[int, typer.Option("--rounds", help="Rounds at most.")] = 3,
     engine: Annotated[str, typer.Option("--engine", help="packed, gates or plain.")] = "packed",
-    record_length: Annotated[int, typer.Option("--record-length", help="Longest record in characters, after preparation.")] = 148,
+    record_length: Annotated[
+        int, typer.Option("--record-length", help="Longest record in characters, after preparation.")
+    ] = 148,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
     """Write a new agreement with comments, to be edited and then sent round with `invite`."""
@@ -115,11 +124,15 @@ def invite(
     *,
     at: Home,
     address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
-    to: Annotated[Path | None, typer.Option("--to", help="Folder for the invitation files; the agreement's folder unless said.")] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="Folder for the invitation files; the agreement's folder unless said.")
+    ] = None,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Begin the study and write one invitation file for each owner. Give each to its owner by a private way: it holds a one-time code."""
+    """Begin the study and write one invitation file for each owner. Give each to its owner by a private way: it holds a
+    one-time code.
+    """
     agreement, text = _read_agreement(file)
     folder = to or file.parent
     paths = {owner: folder / f"{owner}.invitation" for owner in agreement.owners}
@@ -165,21 +178,28 @@ def serve(
 @app.command("bodies")
 def bodies(
     url: Annotated[
-        str | None, typer.Argument(help="A URL of fsspec, for instance s3://bucket/folder; without it, say where they are.")
+        str | None,
+        typer.Argument(help="A URL of fsspec, for instance s3://bucket/folder; without it, say where they are."),
     ] = None,
     *,
     at: Home,
-    copied: Annotated[bool, typer.Option("--copied", help="All bodies have been copied from the old URL to the new one.")] = False,
+    copied: Annotated[
+        bool, typer.Option("--copied", help="All bodies have been copied from the old URL to the new one.")
+    ] = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say or settle where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start servers again after."""
+    """Say or settle where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start
+    servers again after.
+    """
     store = opened(at, database, make=url is not None).store
     if url is not None and url != store.bodies_url:
         if url.startswith("memory:"):
             raise InputError("What is kept in memory is gone when the server stops; bodies have to outlast it.")
         if store.bodies_url is not None and not copied:
-            raise InputError(f"Bodies are kept at {store.bodies_url}. Stop the servers, copy all of it, and add --copied.")
+            raise InputError(
+                f"Bodies are kept at {store.bodies_url}. Stop the servers, copy all of it, and add --copied."
+            )
         store.keep_bodies_at(url)
     if json:
         result_json({"url": store.bodies_url, "folder": str(at / "bodies")})
@@ -197,7 +217,9 @@ def code(*, at: Home, database: DatabaseAddress = None) -> None:
 
 @app.command("status")
 def status(
-    study: Annotated[str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")] = None,
+    study: Annotated[
+        str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")
+    ] = None,
     *,
     at: Home,
     database: DatabaseAddress = None,
@@ -221,13 +243,17 @@ def _print_standing(one: dict[str, Any]) -> None:
     result(f"{one['name']} ({one['study'][:12]}, {one['engine']}): {ended}")
     if one["deadline"] and not one["ended"]:
         result(
-            f"  to be done by {one['deadline']}" + (", which has passed: `coordinator close` ends it as it is" if one["overdue"] else "")
+            f"  to be done by {one['deadline']}"
+            + (", which has passed: `coordinator close` ends it as it is" if one["overdue"] else "")
         )
     for round_ in one["history"]:
         figures = round_["figures"]
         if round_["settled"]:
             shown = {key: "-" if figures[key] is None else f"{figures[key]:.3f}" for key in ("kappa", "ac1")}
-            text = f"{figures['agreed']} of {figures['pairs']} pairs agreed ({figures['percent']:.1f} %), {figures['matches']} matches"
+            text = (
+                f"{figures['agreed']} of {figures['pairs']} pairs agreed ({figures['percent']:.1f} %),"
+                f" {figures['matches']} matches"
+            )
             result(f"  round {round_['round']}: {text}, kappa {shown['kappa']}, AC1 {shown['ac1']}")
     for owner, known in one["owners"].items():
         used = f"{known['records_asked']} of {one['budget']['records_asked']} questions"

@@ -17,22 +17,33 @@ def demo(
     *,
     records: Annotated[
         int,
-        typer.Option("--records", min=2, max=5000, help="Records of each owner in the sample; above 200 without counting and negation."),
+        typer.Option(
+            "--records",
+            min=2,
+            max=5000,
+            help="Records of each owner in the sample; above 200 without counting and negation.",
+        ),
     ] = 50,
     engine: Annotated[
-        str, typer.Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow).")
+        str,
+        typer.Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow)."),
     ] = "packed",
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=10, help="Rounds at most.")] = 3,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")
+    ] = 1,
     keep: Annotated[Path | None, typer.Option("--keep", help="Folder to keep all files of all parties in.")] = None,
     web: Annotated[
-        bool, typer.Option("--web", help="Click through it instead: every party's pages in the browser, half annotated.")
+        bool,
+        typer.Option("--web", help="Click through it instead: every party's pages in the browser, half annotated."),
     ] = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="With --web: only print the links.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Run a whole study: two generated person tables, a coordinator and two owners as processes over HTTP, suggested questions."""
+    """Run a whole study: two generated person tables, a coordinator and two owners as processes over HTTP, suggested
+    questions.
+    """
     from blindlabel.experiments.demonstration import Plan, demonstrate
 
     if web:
@@ -70,14 +81,19 @@ def _moved_out(labels: Path) -> Path:
 
 def _print(document: dict[str, Any]) -> None:
     result(
-        f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision {document['precision']:.3f}, "
-        f"recall {document['recall']:.3f} ({document['recall_of_agreed']:.3f} of agreed pairs), F {document['f']:.3f}."
+        f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision"
+        f" {document['precision']:.3f}, recall {document['recall']:.3f} ({document['recall_of_agreed']:.3f} of agreed"
+        f" pairs), F {document['f']:.3f}."
     )
     if document["precision"] < 1:
-        result("The tables hold people of one household, and namesakes, whom suggested questions do not always tell apart.")
+        result(
+            "The tables hold people of one household, and namesakes, whom suggested questions do not always tell apart."
+        )
     phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in document["phases"].items())
     result(f"Time: {document['seconds']:.1f} s ({phases}).")
-    moved = ", ".join(f"{kind} {_size(size)}" for kind, size in sorted(document["bytes"].items(), key=lambda one: -one[1]))
+    moved = ", ".join(
+        f"{kind} {_size(size)}" for kind, size in sorted(document["bytes"].items(), key=lambda one: -one[1])
+    )
     result(f"Moved: {moved}.")
     result(f"Labels: {document['labels_path']}")
 

@@ -1,4 +1,6 @@
-"""`blindlabel demo --web`: a generated study on this machine, half annotated, with every party's pages to click through alone."""
+"""`blindlabel demo --web`: a generated study on this machine, half annotated, with every party's pages to click through
+alone.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,25 @@ _COMMAND = [sys.executable, "-m", "blindlabel.cli.main"]
 
 
 def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | None, browser: bool = True) -> None:
-    """Serve a coordinator with its page and two owners with their apps until Ctrl-C. Half of the questions are written already."""
+    """Serve a coordinator with its page and two owners with their apps until Ctrl-C. Half of the questions are written
+    already.
+    """
     try:
         from blindlabel.web.rehearsal import free_port, prepared_for_web
         from blindlabel.web.server import HOST
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
     with contextlib.ExitStack() as stack:
-        folder = keep.resolve() if keep else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
+        folder = (
+            keep.resolve()
+            if keep
+            else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
+        )
         port = free_port()
         say("Making two tables, keys and encrypted records …")
-        made = prepared_for_web(folder, records=records, engine=engine, rounds=rounds, seed=seed, address=f"http://{HOST}:{port}")
+        made = prepared_for_web(
+            folder, records=records, engine=engine, rounds=rounds, seed=seed, address=f"http://{HOST}:{port}"
+        )
         links = []
         home = folder / "coordinator"
         stack.enter_context(_process("coordinator", "serve", "--at", str(home), "--port", str(port)))
@@ -37,12 +47,17 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
             arguments = ["owner", "annotate", "--at", str(workspace.folder), "--no-browser", "--run"]
             app = stack.enter_context(_process(*arguments, answers=True))
             links.append((workspace.name, _first_line(app)))
-        code = subprocess.run([*_COMMAND, "coordinator", "code", "--at", str(home)], capture_output=True, text=True, check=True)  # noqa: S603
+        code = subprocess.run(  # noqa: S603
+            [*_COMMAND, "coordinator", "code", "--at", str(home)], capture_output=True, text=True, check=True
+        )
         for name, link in links:
             result(f"{name}: {link}")
         result(f"coordinator: http://{HOST}:{port}/ (code {code.stdout.strip()})")
         sys.stdout.flush()
-        say("Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with Ctrl-C.")
+        say(
+            "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
+            " Ctrl-C."
+        )
         if browser:
             for _, link in links:
                 webbrowser.open(link)
@@ -51,7 +66,9 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
 
 
 def _wait() -> None:
-    """Until Ctrl-C, or until the process is told to end; a shell that started it in the background had it ignore the first."""
+    """Until Ctrl-C, or until the process is told to end; a shell that started it in the background had it ignore the
+    first.
+    """
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):

@@ -16,8 +16,12 @@ from blindlabel.language.formula import Formula, Negation, atoms_of, in_order
 from blindlabel.language.record import Record
 
 
-def terms_for(questions: Sequence[Formula], records: Sequence[Record], attributes: Sequence[str], *, lowered: bool) -> Terms:
-    """Terms that encode just what these questions ask of these records. (A study fixes its terms before any question is known.)"""
+def terms_for(
+    questions: Sequence[Formula], records: Sequence[Record], attributes: Sequence[str], *, lowered: bool
+) -> Terms:
+    """Terms that encode just what these questions ask of these records. (A study fixes its terms before any question is
+    known.)
+    """
     asked = [atom for question in questions for atom in atoms_of(question)]
     nodes = [node for question in questions for node in in_order(question)]
     views = {atom.view.attribute for atom in asked}
@@ -53,7 +57,9 @@ def answers_of(
         reason = engine.refuse(terms, question)
         if reason is not None:
             raise QuestionError(reason)
-    tasks = {phase: bar.add_task(phase, total=1.0) for phase in ("keys", "encrypt", "evaluate", "decrypt")} if bar else {}
+    tasks = (
+        {phase: bar.add_task(phase, total=1.0) for phase in ("keys", "encrypt", "evaluate", "decrypt")} if bar else {}
+    )
 
     def progress(phase: str, share: float) -> None:
         if bar and phase in tasks:

@@ -13,12 +13,17 @@ from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, s
 if TYPE_CHECKING:
     from blindlabel.experiments.quality import Advance, Plan
 
-app = typer.Typer(name="experiment", help="Repeat the publication's experiments, on its data or yours.", no_args_is_help=True)
+app = typer.Typer(
+    name="experiment", help="Repeat the publication's experiments, on its data or yours.", no_args_is_help=True
+)
 
-DataOption = Annotated[Path | None, typer.Option("--data", help="Folder of sets. Else BLINDLABEL_DATA, else ../shared/data.")]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", help="Folder of sets. Else BLINDLABEL_DATA, else ../shared/data.")
+]
 SetOption = Annotated[list[str] | None, typer.Option("--dataset", help="Only this set; may be given several times.")]
 AttributesOption = Annotated[
-    str | None, typer.Option("--attributes", help="Columns to use, joined by commas; for sets that blindlabel does not know.")
+    str | None,
+    typer.Option("--attributes", help="Columns to use, joined by commas; for sets that blindlabel does not know."),
 ]
 SamplesOption = Annotated[int, typer.Option("--samples", min=1, help="Random samples of each set.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the first sample; the others count on from it.")]
@@ -40,7 +45,9 @@ def _plan(data: Path | None, dataset: list[str] | None, attributes: str | None, 
     return Plan(folder, names, chosen, **more)
 
 
-def _run(name: str, results: Path, plots: bool, json: bool, work: Callable[[Any, Advance], dict[str, Any]]) -> dict[str, Any]:
+def _run(
+    name: str, results: Path, plots: bool, json: bool, work: Callable[[Any, Advance], dict[str, Any]]
+) -> dict[str, Any]:
     """Run one experiment with progress, keep its document and figures, and show it."""
     from blindlabel.experiments.plots import plot
     from blindlabel.experiments.report import table_of
@@ -104,7 +111,8 @@ def quality(
     matches: MatchesOption = 50,
     rounds: RoundsOption = 3,
     engine: Annotated[
-        str, typer.Option("--engine", help="plain for speed; packed or gates to have the same labels through encryption.")
+        str,
+        typer.Option("--engine", help="plain for speed; packed or gates to have the same labels through encryption."),
     ] = "plain",
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
@@ -130,7 +138,9 @@ def oracles(
     plots: PlotsOption = True,
     json: JsonFlag = False,
 ) -> None:
-    """Compare strategies: the conjunction as published, a plain weighted count, and suggestions with and without attributes."""
+    """Compare strategies: the conjunction as published, a plain weighted count, and suggestions with and without
+    attributes.
+    """
     from blindlabel.experiments.quality import oracles as work
 
     plan = _plan(data, dataset, attributes, samples=samples, seed=seed, size=matches, rounds=rounds)
@@ -198,7 +208,9 @@ def all_(
     seed: SeedOption = 0,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
-    costs: Annotated[bool, typer.Option("--costs/--no-costs", help="Whether to measure the engines too; that takes minutes.")] = True,
+    costs: Annotated[
+        bool, typer.Option("--costs/--no-costs", help="Whether to measure the engines too; that takes minutes.")
+    ] = True,
     json: JsonFlag = False,
 ) -> None:
     """Run every experiment and write results/report.html and report.md."""
@@ -209,7 +221,11 @@ def all_(
     with progress_bar() as bar:
         task = bar.add_task("all", total=1.0)
         document, written = run_all(
-            plan, Results(results), lambda what, share: bar.update(task, description=what, completed=share), plots=plots, costs=costs
+            plan,
+            Results(results),
+            lambda what, share: bar.update(task, description=what, completed=share),
+            plots=plots,
+            costs=costs,
         )
     if json:
         result_json(document)

@@ -12,14 +12,18 @@ from blindlabel.errors import InputError
 
 
 def explain(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, a file that holds one, or - for standard input.")],
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="A question, a file that holds one, or - for standard input.")
+    ],
     attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
     records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
     length: Annotated[int, typer.Option(min=1, help="Longest record.")] = 148,
     no_assist: Annotated[bool, typer.Option("--no-assist", help="An agreement without counting and negation.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Print the plan of a question on the packed engine: predicates, gates or clauses, assist calls, noise, time and bytes."""
+    """Print the plan of a question on the packed engine: predicates, gates or clauses, assist calls, noise, time and
+    bytes.
+    """
     from blindlabel.engines.interface import EngineError, Terms
     from blindlabel.engines.packed.explaining import explain as explained
     from blindlabel.engines.packed.explaining import functions_of
@@ -32,7 +36,9 @@ def explain(
         for one in checked.diagnostics:
             say(render(one, source, name))
         raise InputError("The question has errors, so there is no plan.")
-    named = attribute_list(attributes) or list(dict.fromkeys(a.view.attribute for a in atoms_of(checked.formula) if a.view.attribute))
+    named = attribute_list(attributes) or list(
+        dict.fromkeys(a.view.attribute for a in atoms_of(checked.formula) if a.view.attribute)
+    )
     try:
         terms = Terms(
             tuple(named),

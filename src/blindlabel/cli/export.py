@@ -22,7 +22,9 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="csv, json, parquet, splink, splink-matches, recordlinkage, py_entitymatching, rltk, pyjedai, leipzig.",
+            help=(
+                "csv, json, parquet, splink, splink-matches, recordlinkage, py_entitymatching, rltk, pyjedai, leipzig."
+            ),
         ),
     ] = "csv",
     to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
@@ -38,8 +40,13 @@ def export(
         coordinator = opened(study, None)
         rows = coordinator.store.studies()
         if len(rows) != 1:
-            raise InputError(f"{study} holds {len(rows)} studies; use `blindlabel coordinator export`, which takes a name.")
-        truths = {f"{first}-{second}": truth for (first, second), truth in truths_of_coordinator(coordinator, rows[0].study).items()}
+            raise InputError(
+                f"{study} holds {len(rows)} studies; use `blindlabel coordinator export`, which takes a name."
+            )
+        truths = {
+            f"{first}-{second}": truth
+            for (first, second), truth in truths_of_coordinator(coordinator, rows[0].study).items()
+        }
     else:
         truths = truths_of_owner(Workspace.open(study))
     written(truths, format, to, json=json)
@@ -60,7 +67,12 @@ def written(truths: Mapping[str, GroundTruth], format: str, to: Path, *, json: b
             files[name] = [str(one) for one in write(truth, format, path)]
     if json:
         counts = {
-            name: {"pairs": len(truth.pairs), "matches": len(truth.matches()), "discarded": len(truth.discarded), "files": files[name]}
+            name: {
+                "pairs": len(truth.pairs),
+                "matches": len(truth.matches()),
+                "discarded": len(truth.discarded),
+                "files": files[name],
+            }
             for name, truth in truths.items()
         }
         result_json(counts)
@@ -68,4 +80,7 @@ def written(truths: Mapping[str, GroundTruth], format: str, to: Path, *, json: b
     for name, truth in truths.items():
         for file in files[name]:
             result(file)
-        say(f"{name}: {len(truth.pairs)} labelled pairs, {len(truth.matches())} matches, {len(truth.discarded)} discarded.")
+        say(
+            f"{name}: {len(truth.pairs)} labelled pairs, {len(truth.matches())} matches, {len(truth.discarded)}"
+            " discarded."
+        )

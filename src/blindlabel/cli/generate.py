@@ -17,7 +17,10 @@ def generate(
     out: Annotated[Path, typer.Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
     rows: Annotated[int, typer.Option("--rows", help="Rows of each table.")] = 1000,
     duplicates: Annotated[
-        int | None, typer.Option("--duplicates", help="Rows of b that are about a row of a. Half of the rows unless said otherwise.")
+        int | None,
+        typer.Option(
+            "--duplicates", help="Rows of b that are about a row of a. Half of the rows unless said otherwise."
+        ),
     ] = None,
     overlap: Annotated[float | None, typer.Option("--overlap", help="The same as a share of the rows, 0 to 1.")] = None,
     copies: Annotated[int, typer.Option("--copies", help="Rows of b about the same row of a, at most.")] = 1,
@@ -27,7 +30,8 @@ def generate(
 ) -> None:
     """Make two synthetic tables with typical errors, and the pairs that belong together.
 
-    Persons have the error kinds of Febrl (typing, scanning, hearing, swapped and missing values). Ids are random and tell nothing.
+    Persons have the error kinds of Febrl (typing, scanning, hearing, swapped and missing values). Ids are random and
+    tell nothing.
     """
     from blindlabel.records.generator import Size, write
     from blindlabel.records.generator import generate as make
@@ -43,7 +47,14 @@ def generate(
     if json:
         files = [str(path) for path in paths]
         result_json(
-            {"kind": kind, "seed": seed, "rows_a": len(made.a), "rows_b": len(made.b), "matches": len(made.matches), "files": files}
+            {
+                "kind": kind,
+                "seed": seed,
+                "rows_a": len(made.a),
+                "rows_b": len(made.b),
+                "matches": len(made.matches),
+                "files": files,
+            }
         )
     else:
         result(f"{len(made.a)} and {len(made.b)} rows, {len(made.matches)} matches: {', '.join(map(str, paths))}")

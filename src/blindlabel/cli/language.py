@@ -35,7 +35,9 @@ Functions (blindlabel language NAME tells more):
 
 
 def language(
-    function: Annotated[str | None, typer.Argument(help="A function to explain; without it, the whole language.")] = None,
+    function: Annotated[
+        str | None, typer.Argument(help="A function to explain; without it, the whole language.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """The question language: an overview, or one function."""
@@ -45,7 +47,8 @@ def language(
     if function is not None and function not in FUNCTIONS:
         close = nearest(function, FUNCTIONS)
         raise InputError(
-            f"There is no function {function}." + (f" Did you mean {close}?" if close else f" There are {', '.join(FUNCTIONS)}.")
+            f"There is no function {function}."
+            + (f" Did you mean {close}?" if close else f" There are {', '.join(FUNCTIONS)}.")
         )
     chosen = [FUNCTIONS[function]] if function else list(FUNCTIONS.values())
     if json:

@@ -1,7 +1,7 @@
 """The entry point: builds the command tree and turns every failure into a sentence and an exit code.
 
-Exit codes: 0 done, 1 the user's input is wrong, 2 wrong usage, 3 something outside failed (or a bug, which says so). No traceback is shown
-without --debug, which may stand anywhere on the line.
+Exit codes: 0 done, 1 the user's input is wrong, 2 wrong usage, 3 something outside failed (or a bug, which says so). No
+traceback is shown without --debug, which may stand anywhere on the line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,20 @@ import traceback
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import bench, check, coordinator, demo, experiment, explain, export, generate, language, owner, suggest, try_
+from blindlabel.cli import (
+    bench,
+    check,
+    coordinator,
+    demo,
+    experiment,
+    explain,
+    export,
+    generate,
+    language,
+    owner,
+    suggest,
+    try_,
+)
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -48,7 +61,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and stop."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
     debug: bool = typer.Option(False, "--debug", help="Show tracebacks of failures (may stand anywhere on the line)."),
 ) -> None:
     """Label pairs of records as match or no match without anybody seeing both."""

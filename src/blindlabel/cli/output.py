@@ -1,4 +1,6 @@
-"""How commands speak: results to standard output, everything else to standard error; with --json exactly one document."""
+"""How commands speak: results to standard output, everything else to standard error; with --json exactly one
+document.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,19 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")]
+JsonFlag = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")
+]
 """The --json option that every command with a result takes."""
 
 

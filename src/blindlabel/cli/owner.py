@@ -61,15 +61,22 @@ def join(
     table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines or Parquet. It stays where it is.")],
     *,
     at: WorkspaceFolder,
-    id_column: Annotated[str | None, typer.Option("--id-column", help="The column with the rows' ids; `id` unless said.")] = None,
-    column: Annotated[
-        list[str] | None, typer.Option("--column", help="attribute=column, where your column is called otherwise; may stand often.")
+    id_column: Annotated[
+        str | None, typer.Option("--id-column", help="The column with the rows' ids; `id` unless said.")
     ] = None,
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="attribute=column, where your column is called otherwise; may stand often."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")
+    ] = None,
     via: Via = "",
     ca: Authority = None,
 ) -> None:
-    """Join a study: read the agreement, check the table against it, make keys and a workspace, and tell the coordinator."""
+    """Join a study: read the agreement, check the table against it, make keys and a workspace, and tell the
+    coordinator.
+    """
     from blindlabel.parties.connecting import checked_via
     from blindlabel.parties.invitation import Invitation
     from blindlabel.parties.joining import TableOptions
@@ -101,7 +108,8 @@ def verify(
     *,
     at: WorkspaceFolder,
     confirm: Annotated[
-        list[str] | None, typer.Option("--confirm", help="The owner with whom you compared the words, and they were the same.")
+        list[str] | None,
+        typer.Option("--confirm", help="The owner with whom you compared the words, and they were the same."),
     ] = None,
     via: Via = "",
     ca: Authority = None,
@@ -114,7 +122,9 @@ def verify(
         owner.fetch(0.0)
         state = workspace.state()
         if state.keys is None:
-            raise InputError("The other owners have not all joined yet, so there is nothing to compare. Try again later.")
+            raise InputError(
+                "The other owners have not all joined yet, so there is nothing to compare. Try again later."
+            )
         for peer in confirm or []:
             owner.confirm(peer)
         owner.send()
@@ -154,12 +164,15 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "overdue": is_overdue(workspace.agreement) and not progress.over,
             "waiting": waiting,
             "unsent": len(workspace.unsent()),
-            "activity": None if activity is None else {"phase": activity.phase, "share": activity.share, "sentence": activity.sentence},
+            "activity": None
+            if activity is None
+            else {"phase": activity.phase, "share": activity.share, "sentence": activity.sentence},
         }
         result_json(document)
         return
     result(
-        f"{workspace.name} in {workspace.agreement.name}: " + ("over" if progress.over else f"round {progress.round} of {progress.rounds}")
+        f"{workspace.name} in {workspace.agreement.name}: "
+        + ("over" if progress.over else f"round {progress.round} of {progress.rounds}")
     )
     if progress.asked and not progress.over:
         result(
@@ -167,7 +180,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             + (", handed in" if progress.handed_in else "")
         )
     if workspace.agreement.deadline and not progress.over:
-        result(f"  to be done by {workspace.agreement.deadline}" + (", which has passed" if is_overdue(workspace.agreement) else ""))
+        result(
+            f"  to be done by {workspace.agreement.deadline}"
+            + (", which has passed" if is_overdue(workspace.agreement) else "")
+        )
     for sentence in waiting:
         result(f"  {sentence}")
 
@@ -177,12 +193,15 @@ def annotate(
     *,
     at: WorkspaceFolder,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; the one of last time unless said.")
+        int | None,
+        typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; the one of last time unless said."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
 ) -> None:
-    """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one browser in."""
+    """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
+    browser in.
+    """
     from blindlabel.cli.annotate import annotate as open_app
 
     open_app(at, port=port, browser=not no_browser, run=run)
@@ -194,22 +213,35 @@ def run(
     at: WorkspaceFolder,
     questions: Annotated[
         Path | None,
-        typer.Option("--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."),
+        typer.Option(
+            "--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."
+        ),
     ] = None,
     auto: Annotated[bool, typer.Option("--auto", help="Let the suggestion oracle write all questions.")] = False,
-    hand_in: Annotated[bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")] = False,
+    hand_in: Annotated[
+        bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")
+    ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
     cluster: Annotated[
-        str, typer.Option("--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port.")
+        str,
+        typer.Option(
+            "--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port."
+        ),
     ] = "",
     cluster_may_see_records: Annotated[
-        bool, typer.Option("--cluster-may-see-records", help="Encrypt on the cluster too, whose machines then see your records in clear.")
+        bool,
+        typer.Option(
+            "--cluster-may-see-records",
+            help="Encrypt on the cluster too, whose machines then see your records in clear.",
+        ),
     ] = False,
     once: Annotated[bool, typer.Option("--once", help="Do what can be done now and stop.")] = False,
     via: Via = "",
     ca: Authority = None,
 ) -> None:
-    """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. May be stopped and started at any time."""
+    """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. May be stopped and started at
+    any time.
+    """
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions
     from blindlabel.parties.running import run as take_turns
@@ -260,7 +292,9 @@ def export(
 def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
     workspace = _opened(at)
-    if not yes and not typer.confirm(f"Delete everything of the study {workspace.agreement.name} on this side?", err=True):
+    if not yes and not typer.confirm(
+        f"Delete everything of the study {workspace.agreement.name} on this side?", err=True
+    ):
         raise InputError("Nothing was deleted.")
     workspace.database.close()
     for path in at.glob("*.key"):

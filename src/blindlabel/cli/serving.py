@@ -39,7 +39,10 @@ def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path
     if certificate is None and host not in ("127.0.0.1", "::1", "localhost"):
         say("NOTE: serving without TLS beyond this machine. Put a TLS proxy in front, or give --certificate and --key.")
     _log_to_stderr()
-    say(f"Serving {len(coordinator.store.studies())} studies on {'https' if certificate else 'http'}://{host}:{port}. Stop with Ctrl-C.")
+    say(
+        f"Serving {len(coordinator.store.studies())} studies on {'https' if certificate else 'http'}://{host}:{port}."
+        " Stop with Ctrl-C."
+    )
     app = create_app(coordinator)
     address = f"{'https' if certificate else 'http'}://{host}:{port}/"
     _add_page(app, coordinator, address)
@@ -70,7 +73,10 @@ def _add_page(app: FastAPI, coordinator: Coordinator, address: str) -> None:
         say("The coordinator's page needs the extra `web`: pip install 'blindlabel[web]'. Serving without it.")
         return
     add_page(app, coordinator)
-    say(f"The coordinator's page is {address}; `blindlabel coordinator code --at {coordinator.home}` prints the code to sign in.")
+    say(
+        f"The coordinator's page is {address}; `blindlabel coordinator code --at {coordinator.home}` prints the code to"
+        " sign in."
+    )
 
 
 def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:

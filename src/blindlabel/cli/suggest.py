@@ -13,17 +13,26 @@ from blindlabel.errors import InputError
 
 def suggest(
     records: Annotated[Path, typer.Argument(help="The own table: CSV, JSON lines or Parquet.")],
-    attributes: Annotated[str | None, typer.Option("--attributes", help="Columns to use, joined by commas. Else all but the id.")] = None,
-    row_id: Annotated[list[str] | None, typer.Option("--id", help="Only the row with this id; may be given several times.")] = None,
-    id_column: Annotated[str | None, typer.Option("--id-column", help="The column that holds the ids; else id where there is one.")] = None,
+    attributes: Annotated[
+        str | None, typer.Option("--attributes", help="Columns to use, joined by commas. Else all but the id.")
+    ] = None,
+    row_id: Annotated[
+        list[str] | None, typer.Option("--id", help="Only the row with this id; may be given several times.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id-column", help="The column that holds the ids; else id where there is one.")
+    ] = None,
     round: Annotated[int, typer.Option("--round", min=1, help="The round: later ones ask for less.")] = 1,
     prepare: Annotated[
         str | None,
-        typer.Option("--prepare", help="Text preparation steps, joined by commas, as in the agreement. Else nfkc,collapse_space."),
+        typer.Option(
+            "--prepare", help="Text preparation steps, joined by commas, as in the agreement. Else nfkc,collapse_space."
+        ),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Suggest a question for each record: what to look for in the other table, from the rarity of its words in this one.
+    """Suggest a question for each record: what to look for in the other table, from the rarity of its words in this
+    one.
 
     Ids choose rows and are shown, but never looked at by the suggestion.
     """
@@ -41,7 +50,9 @@ def suggest(
     found = [(table.ids[position], suggester.suggest(rows[position], round)) for position in positions]
     if json:
         suggestions = [{"id": own, "question": one.question, "why": one.why} for own, one in found]
-        result_json({"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": suggestions})
+        result_json(
+            {"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": suggestions}
+        )
         return
     for place, (own, one) in enumerate(found):
         if place:

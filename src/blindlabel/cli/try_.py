@@ -12,9 +12,13 @@ from blindlabel.errors import InputError
 
 
 def try_(
-    question: Annotated[str, typer.Argument(help="A question file, - for standard input, or the question itself in quotes.")],
+    question: Annotated[
+        str, typer.Argument(help="A question file, - for standard input, or the question itself in quotes.")
+    ],
     records: Annotated[str, typer.Argument(help="A table: CSV, JSON lines or Parquet.")],
-    engine: Annotated[str, typer.Option(help="plain, packed or gates. All but plain encrypt and decrypt on this machine.")] = "plain",
+    engine: Annotated[
+        str, typer.Option(help="plain, packed or gates. All but plain encrypt and decrypt on this machine.")
+    ] = "plain",
     id_column: Annotated[
         str | None, typer.Option("--id", help="The column that identifies a record; else `id`, else the row position.")
     ] = None,
@@ -46,7 +50,9 @@ def try_(
         raise InputError("The question cannot be used yet; see above.")
     prepared = [prepare_row(table.row(position), table.attributes, steps) for position in range(len(table))]
     with progress_bar() as bar:
-        answers = answers_of(chosen, [checked.formula], prepared, table.attributes, lowered=lowered, workers=workers, bar=bar)[0]
+        answers = answers_of(
+            chosen, [checked.formula], prepared, table.attributes, lowered=lowered, workers=workers, bar=bar
+        )[0]
     if json:
         pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]
         result_json({"engine": engine, "answers": pairs})

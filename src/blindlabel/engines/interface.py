@@ -4,13 +4,14 @@ A study's life on an engine:
 
 1. the coordinator calls `make_keys(terms)` and gives the public part to every owner;
 2. an owner calls `encrypt(terms, public, records)`, which yields parcels (bytes) for the other owner;
-3. the other owner calls `evaluate(terms, public, parcels, questions, assist)`, which yields answer parcels for the coordinator;
-   `assist` carries requests to whoever holds the secret key and brings back the reply;
-4. the coordinator serves `assist(terms, secret, request)` and reads the answers with `decrypt(terms, secret, parcels, …)`.
+3. the other owner calls `evaluate(terms, public, parcels, questions, assist)`, which yields answer parcels for the
+   coordinator; `assist` carries requests to whoever holds the secret key and brings back the reply;
+4. the coordinator serves `assist(terms, secret, request)` and reads the answers with `decrypt(terms, secret, parcels,
+   …)`.
 
-Every parcel and key begins with a header that names engine, version, parameters and agreement, and is checked before the bytes reach any
-cryptographic library. What is wrong with foreign bytes is always a `ParcelError`; what an owner may correct is a `RecordError` or
-`QuestionError`.
+Every parcel and key begins with a header that names engine, version, parameters and agreement, and is checked before
+the bytes reach any cryptographic library. What is wrong with foreign bytes is always a `ParcelError`; what an owner may
+correct is a `RecordError` or `QuestionError`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ class Terms:
     encode_attributes: bool = True
     """Whether questions may look at single attributes."""
     case: str = "both"
-    """`both`: exact and lower (and with it upper) can be asked; `lower`: prepared records are in lower case, so one view serves both."""
+    """`both`: exact and lower (and with it upper) can be asked; `lower`: prepared records are in lower case, so one
+    view serves both.
+    """
     functions: tuple[str, ...] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
     """The predicates that can be asked; `common_words` needs has_word and counting."""
     counting: bool = True
@@ -93,11 +96,13 @@ class Terms:
     records: int = 50
     """Records per owner in the sample, at most."""
     probes: int = 0
-    """Packed engine: set elements that one question may ask about (a needle is one); 0: 16, and more where `similar` or `between` are
-    listed.
+    """Packed engine: set elements that one question may ask about (a needle is one); 0: 16, and more where `similar` or
+    `between` are listed.
     """
     inner_gates: int = 3
-    """Packed engine: parts of one question, a level, that are worked out on their own before the last step (counts inside counts, …)."""
+    """Packed engine: parts of one question, a level, that are worked out on their own before the last step (counts
+    inside counts, …).
+    """
     inner_levels: int = 1
     """Packed engine: levels of such parts."""
     inner_weight: int = 0
@@ -130,7 +135,13 @@ class Engine(Protocol):
         ...
 
     def encrypt(
-        self, terms: Terms, public: bytes, records: Sequence[Record], *, workers: int = 1, progress: Progress | None = None
+        self,
+        terms: Terms,
+        public: bytes,
+        records: Sequence[Record],
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """The records as parcels that only the evaluation of questions can use."""
         ...

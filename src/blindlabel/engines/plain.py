@@ -1,7 +1,8 @@
-"""The plain engine: no encryption at all. The reference that every other engine is held to, and the one for dry runs and tests.
+"""The plain engine: no encryption at all. The reference that every other engine is held to, and the one for dry runs
+and tests.
 
-Its "ciphertexts" are readable, so it protects nothing; an agreement that names it says so to everybody. It keeps the shape of the others:
-keys, parcels with headers, answers.
+Its "ciphertexts" are readable, so it protects nothing; an agreement that names it says so to everybody. It keeps the
+shape of the others: keys, parcels with headers, answers.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ class PlainEngine:
         _unpack(terms, "public key", public)
         for position, record in enumerate(records):
             if len(record.whole) > terms.record_length:
-                raise RecordError(f"Record {position} has {len(record.whole)} characters; the agreement encodes {terms.record_length}.")
+                raise RecordError(
+                    f"Record {position} has {len(record.whole)} characters; the agreement encodes"
+                    f" {terms.record_length}."
+                )
         yield _pack(terms, "records", [[dict(record.attributes), record.whole] for record in records])
         if progress:
             progress("encrypt", 1.0)
@@ -84,7 +88,10 @@ class PlainEngine:
         _unpack(terms, "public key", public)
         for parcel in parcels:
             try:
-                records = [Record({str(k): str(v) for k, v in one.items()}, str(whole)) for one, whole in _unpack(terms, "records", parcel)]
+                records = [
+                    Record({str(k): str(v) for k, v in one.items()}, str(whole))
+                    for one, whole in _unpack(terms, "records", parcel)
+                ]
             except (ValueError, TypeError, AttributeError) as problem:
                 raise ParcelError("This parcel is damaged.") from problem
             answers = []
@@ -104,10 +111,18 @@ class PlainEngine:
         blocks = []
         for parcel in parcels:
             rows = _unpack(terms, "answers", parcel)
-            lengths = {len(row) for row in rows} if isinstance(rows, list) and all(isinstance(row, str) for row in rows) else {-1}
+            lengths = (
+                {len(row) for row in rows}
+                if isinstance(rows, list) and all(isinstance(row, str) for row in rows)
+                else {-1}
+            )
             if len(rows) != questions or len(lengths) > 1 or -1 in lengths:
                 raise ParcelError("These answers have another shape than was asked for.")
-            blocks.append(np.array([[character == "1" for character in row] for row in rows], dtype=np.bool_).reshape(questions, -1))
+            blocks.append(
+                np.array([[character == "1" for character in row] for row in rows], dtype=np.bool_).reshape(
+                    questions, -1
+                )
+            )
         answers: Answers = np.concatenate(blocks, axis=1) if blocks else np.zeros((questions, 0), dtype=np.bool_)
         if answers.shape != (questions, records):
             raise ParcelError("These answers have another shape than was asked for.")

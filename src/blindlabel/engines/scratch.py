@@ -1,7 +1,8 @@
-"""Private folders through which the engines' libraries write and read their objects, in memory where the machine has room there.
+"""Private folders through which the engines' libraries write and read their objects, in memory where the machine has
+room there.
 
-SEAL and OpenFHE know files only, and what passes may be a secret key. So a folder bears the number of the process that made it, and
-whoever makes one first removes those of processes that were killed while they had one.
+SEAL and OpenFHE know files only, and what passes may be a secret key. So a folder bears the number of the process that
+made it, and whoever makes one first removes those of processes that were killed while they had one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The end-to-end envelope between two owners: keys, sealing, signatures and the words to compare. libsodium does the cryptography.
+"""The end-to-end envelope between two owners: keys, sealing, signatures and the words to compare. libsodium does the
+cryptography.
 
-The coordinator relays envelopes and holds the secret key of the encrypted records inside; so it must never be able to open one.
+The coordinator relays envelopes and holds the secret key of the encrypted records inside; so it must never be able to
+open one.
 """
 
 from blindlabel.envelope.errors import (

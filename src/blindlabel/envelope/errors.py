@@ -1,4 +1,6 @@
-"""What can be wrong with an envelope, a signature or a peer's key. Each is a sentence for the person whose study stops there."""
+"""What can be wrong with an envelope, a signature or a peer's key. Each is a sentence for the person whose study stops
+there.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""An owner's long-term keys: X25519 to receive envelopes, Ed25519 to sign. Makes, stores as bytes, signs, derives; sends nothing.
+"""An owner's long-term keys: X25519 to receive envelopes, Ed25519 to sign. Makes, stores as bytes, signs, derives;
+sends nothing.
 
-A peer's public keys arrive through the coordinator, who could replace them; they are trusted only after the owners have compared the
-verification words (`words`). Where the secret bytes are kept, and under which permissions, is the storage's business.
+A peer's public keys arrive through the coordinator, who could replace them; they are trusted only after the owners have
+compared the verification words (`words`). Where the secret bytes are kept, and under which permissions, is the
+storage's business.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class PublicIdentity:
             raise KeyUnusable(f"A public identity has 64 bytes, not {len(content)}.")
         envelope_key, signing_key = bytes(content[:32]), bytes(content[32:])
         try:
-            bindings.crypto_scalarmult(bindings.randombytes(32), envelope_key)  # fails where every shared secret would be zero
+            bindings.crypto_scalarmult(
+                bindings.randombytes(32), envelope_key
+            )  # fails where every shared secret would be zero
             usable = bindings.crypto_core_ed25519_is_valid_point(signing_key)
         except exceptions.CryptoError as error:
             raise KeyUnusable("The envelope key of the other owner is not usable.") from error
@@ -73,7 +77,9 @@ class Identity:
 
 @dataclass(frozen=True)
 class Context:
-    """What an envelope or a shared secret is for. Both sides state it; a difference is an error, never a silent surprise."""
+    """What an envelope or a shared secret is for. Both sides state it; a difference is an error, never a silent
+    surprise.
+    """
 
     agreement_hash: bytes
     kind: str
@@ -101,7 +107,9 @@ def _identity(envelope_secret: bytes, signing_seed: bytes) -> Identity:
 
 
 def blake2b(content: bytes, person: bytes, key: bytes = b"") -> bytes:
-    """BLAKE2b with 32 bytes of result, separated by purpose (`person`, at most 16 bytes), keyed where a key is given."""
+    """BLAKE2b with 32 bytes of result, separated by purpose (`person`, at most 16 bytes), keyed where a key is
+    given.
+    """
     return bindings.crypto_generichash_blake2b_salt_personal(content, digest_size=32, key=key, person=person)
 
 
@@ -125,13 +133,16 @@ def verify_for(public: PublicIdentity, domain: bytes, message: bytes, signature:
     try:
         VerifyKey(public.signing_key).verify(domain + message, signature)
     except (exceptions.CryptoError, ValueError) as error:
-        raise SignatureWrong("A signature does not fit: the message is not from the owner that it names, or was changed.") from error
+        raise SignatureWrong(
+            "A signature does not fit: the message is not from the owner that it names, or was changed."
+        ) from error
 
 
 def shared_secret(identity: Identity, peer: PublicIdentity, context: Context) -> bytes:
     """32 secret bytes that these two owners alone can derive, another for every context; the same on both sides.
 
-    For keyed hashing, as of blocking keys. It lasts as long as the keys do: whoever gets one owner's secret keys can derive it later.
+    For keyed hashing, as of blocking keys. It lasts as long as the keys do: whoever gets one owner's secret keys can
+    derive it later.
     """
     try:
         agreed = bindings.crypto_box_beforenm(peer.envelope_key, identity.envelope_secret)

@@ -1,24 +1,30 @@
-"""Sealing and opening: content from one owner to another, through a relay that can neither read nor change it. No files, no network.
+"""Sealing and opening: content from one owner to another, through a relay that can neither read nor change it. No
+files, no network.
 
-How: a fresh stream key encrypts the content (libsodium's secretstream, XChaCha20-Poly1305). The header carries that key in a sealed box for
-the recipient's long-term key, names version, agreement, sender, recipient, kind and sequence, and is signed by the sender. Every frame is
-bound to the whole header. So
+How: a fresh stream key encrypts the content (libsodium's secretstream, XChaCha20-Poly1305). The header carries that key
+in a sealed box for the recipient's long-term key, names version, agreement, sender, recipient, kind and sequence, and
+is signed by the sender. Every frame is bound to the whole header. So
 
-- only the recipient can read it, and not even the sender's own secret keys open it later (the box is made with a one-time key);
+- only the recipient can read it, and not even the sender's own secret keys open it later (the box is made with a
+  one-time key);
 - only the sender can have made it, even if the recipient's secret keys are known to somebody;
 - a header cut off and signed anew by somebody else fits no frame;
-- changing, leaving out, doubling or reordering frames, or cutting the end off, is noticed, each at the frame where it happens.
+- changing, leaving out, doubling or reordering frames, or cutting the end off, is noticed, each at the frame where it
+  happens.
 
-What the relay sees: sizes, number and order of the frames, and the header. What is not promised: whoever gets the *recipient's* secret keys
-can read what was recorded earlier; and an envelope can be sent again as it is (its sequence number tells the protocol).
+What the relay sees: sizes, number and order of the frames, and the header. What is not promised: whoever gets the
+*recipient's* secret keys can read what was recorded earlier; and an envelope can be sent again as it is (its sequence
+number tells the protocol).
 
-Layout: header = mark, agreement, sender, recipient, kind, sequence, boxed key, stream header, signature; then frames, each its length in 4
-bytes and its ciphertext. A chunk given to `seal` comes out of `open_` as the same chunk; inside it is cut into frames, the last one tagged
-PUSH. An empty FINAL frame ends all. Chunks come out before the end was seen: whoever must not act on a part waits for the iterator's end.
+Layout: header = mark, agreement, sender, recipient, kind, sequence, boxed key, stream header, signature; then frames,
+each its length in 4 bytes and its ciphertext. A chunk given to `seal` comes out of `open_` as the same chunk; inside it
+is cut into frames, the last one tagged PUSH. An empty FINAL frame ends all. Chunks come out before the end was seen:
+whoever must not act on a part waits for the iterator's end.
 
-What goes to several owners is locked once (`lock`: the same frames under a fresh key, bound to agreement, kind and sequence), and the key
-goes to each in an envelope of its own, together with the hash of what is locked. So it is made, stored and uploaded once; and since the
-hash is in the sender's envelope, another owner that has the key cannot exchange the content on its way.
+What goes to several owners is locked once (`lock`: the same frames under a fresh key, bound to agreement, kind and
+sequence), and the key goes to each in an envelope of its own, together with the hash of what is locked. So it is made,
+stored and uploaded once; and since the hash is in the sender's envelope, another owner that has the key cannot exchange
+the content on its way.
 """
 
 from __future__ import annotations
@@ -78,7 +84,9 @@ class Header:
 
 def seal(identity: Identity, peer: PublicIdentity, context: Context, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The chunks in an envelope for the peer, piece by piece."""
-    header = Header(context.agreement_hash, identity.public.fingerprint(), peer.fingerprint(), context.kind, context.sequence).to_bytes()
+    header = Header(
+        context.agreement_hash, identity.public.fingerprint(), peer.fingerprint(), context.kind, context.sequence
+    ).to_bytes()
     key = bindings.crypto_secretstream_xchacha20poly1305_keygen()
     state = bindings.crypto_secretstream_xchacha20poly1305_state()
     try:
@@ -92,7 +100,9 @@ def seal(identity: Identity, peer: PublicIdentity, context: Context, chunks: Ite
 
 
 def open_(identity: Identity, peer: PublicIdentity, context: Context, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks that the peer sealed for this context; the pieces may be cut anywhere. Raises an EnvelopeError otherwise."""
+    """The chunks that the peer sealed for this context; the pieces may be cut anywhere. Raises an EnvelopeError
+    otherwise.
+    """
     reader = _Reader(pieces)
     header, start = _read_header(reader)
     _check_header(header, identity, peer, context)
@@ -110,7 +120,9 @@ def open_(identity: Identity, peer: PublicIdentity, context: Context, pieces: It
 
 
 def lock(key: bytes, context: Context, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks under a key that several owners get, each in an envelope of its own: large content is sealed and sent once for all."""
+    """The chunks under a key that several owners get, each in an envelope of its own: large content is sealed and sent
+    once for all.
+    """
     state = bindings.crypto_secretstream_xchacha20poly1305_state()
     start = LOCKED_MARK + bytes([VERSION]) + bindings.crypto_secretstream_xchacha20poly1305_init_push(state, key)
     yield start
@@ -118,7 +130,9 @@ def lock(key: bytes, context: Context, chunks: Iterable[bytes]) -> Iterator[byte
 
 
 def unlock(key: bytes, context: Context, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks that were locked with this key in this context. Who locked them, the envelope with the key tells, not this."""
+    """The chunks that were locked with this key in this context. Who locked them, the envelope with the key tells, not
+    this.
+    """
     reader = _Reader(pieces)
     start = reader.take(len(LOCKED_MARK) + 1)
     if start[: len(LOCKED_MARK)] != LOCKED_MARK:
@@ -146,7 +160,9 @@ def read_header(pieces: Iterable[bytes]) -> Header:
     return _read_header(_Reader(pieces))[0]
 
 
-def _frames(state: bindings.crypto_secretstream_xchacha20poly1305_state, chunks: Iterable[bytes], bound: bytes) -> Iterator[bytes]:
+def _frames(
+    state: bindings.crypto_secretstream_xchacha20poly1305_state, chunks: Iterable[bytes], bound: bytes
+) -> Iterator[bytes]:
     for chunk in chunks:
         if len(chunk) > LARGEST_CHUNK:
             raise ValueError(f"a chunk of {len(chunk)} bytes is larger than {LARGEST_CHUNK}")
@@ -161,7 +177,9 @@ def _frame(state: bindings.crypto_secretstream_xchacha20poly1305_state, part: by
     return struct.pack(">I", len(sealed)) + sealed
 
 
-def _chunks(reader: _Reader, state: bindings.crypto_secretstream_xchacha20poly1305_state, bound: bytes) -> Iterator[bytes]:
+def _chunks(
+    reader: _Reader, state: bindings.crypto_secretstream_xchacha20poly1305_state, bound: bytes
+) -> Iterator[bytes]:
     parts: list[bytes] = []
     held = 0
     while True:
@@ -172,7 +190,9 @@ def _chunks(reader: _Reader, state: bindings.crypto_secretstream_xchacha20poly13
         try:
             part, tag = bindings.crypto_secretstream_xchacha20poly1305_pull(state, sealed, bound)
         except exceptions.CryptoError as error:
-            raise EnvelopeDamaged("The envelope was changed on its way: a frame is not what the sender wrote.") from error
+            raise EnvelopeDamaged(
+                "The envelope was changed on its way: a frame is not what the sender wrote."
+            ) from error
         held += len(part)
         if tag == _FINAL and not parts and not part:
             if not reader.at_end():
@@ -203,7 +223,10 @@ def _read_header(reader: _Reader) -> tuple[Header, bytes]:
 
 def _check_version(found: int) -> None:
     if found != VERSION:
-        raise WrongVersion(f"The envelope has version {found} of the format; this blindlabel reads {VERSION}. Use the same on both sides.")
+        raise WrongVersion(
+            f"The envelope has version {found} of the format; this blindlabel reads {VERSION}. Use the same on both"
+            " sides."
+        )
 
 
 def _check_header(header: Header, identity: Identity, peer: PublicIdentity, context: Context) -> None:
@@ -216,7 +239,9 @@ def _check_header(header: Header, identity: Identity, peer: PublicIdentity, cont
     if header.kind != context.kind:
         raise WrongKind(f"The envelope holds {header.kind!r} where {context.kind!r} was expected.")
     if header.sequence != context.sequence:
-        raise WrongSequence(f"The envelope is number {header.sequence} of its kind where number {context.sequence} was expected.")
+        raise WrongSequence(
+            f"The envelope is number {header.sequence} of its kind where number {context.sequence} was expected."
+        )
 
 
 class _Reader:

@@ -1,7 +1,9 @@
-"""What encryption costs: bytes a record against its length, and seconds against sizes, for the packed and the gates engine.
+"""What encryption costs: bytes a record against its length, and seconds against sizes, for the packed and the gates
+engine.
 
-The gates figures are measured on one small circuit and multiplied by exact gate counts (`blindlabel.bench`): the publication's own sizes
-take days. What cannot be run on this machine is named in `not_run`, with the reason, and its figures are null, never guessed.
+The gates figures are measured on one small circuit and multiplied by exact gate counts (`blindlabel.bench`): the
+publication's own sizes take days. What cannot be run on this machine is named in `not_run`, with the reason, and its
+figures are null, never guessed.
 """
 
 from __future__ import annotations
@@ -23,8 +25,12 @@ LENGTHS = (15, 46, 53, 100, 118, 148, 300)
 _BROKEN = (EngineError, ImportError, AttributeError)
 
 
-def communication(results: Results, advance: Advance, lengths: Sequence[int] = LENGTHS, size: int = 50) -> dict[str, Any]:
-    """Bytes of one encrypted record, by its length: 50 records of that length encrypted, their parcels divided by 50."""
+def communication(
+    results: Results, advance: Advance, lengths: Sequence[int] = LENGTHS, size: int = 50
+) -> dict[str, Any]:
+    """Bytes of one encrypted record, by its length: 50 records of that length encrypted, their parcels divided by
+    50.
+    """
     not_run: list[dict[str, Any]] = []
     key = ["communication", list(lengths), size, machine()]
     kept = results.kept("costs", key)
@@ -74,7 +80,9 @@ def communication(results: Results, advance: Advance, lengths: Sequence[int] = L
     return document
 
 
-def computation(results: Results, advance: Advance, lengths: Sequence[int] = compare.LENGTHS, size: int = 50) -> dict[str, Any]:
+def computation(
+    results: Results, advance: Advance, lengths: Sequence[int] = compare.LENGTHS, size: int = 50
+) -> dict[str, Any]:
     """Seconds of one round on 50 by 50 records, packed and gates, beside the published ones."""
     key = ["computation", list(lengths), size, machine()]
     kept = results.kept("costs", key)

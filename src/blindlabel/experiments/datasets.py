@@ -1,7 +1,7 @@
 """The benchmark sets: where they come from, where they lie, and reading them. Nothing of them is part of the project.
 
-A set is a folder with a.csv, b.csv (each may be gzipped) and matches.csv (id_a, id_b). Five are known by name, with the attributes that the
-publication used and checksums; any other folder of that shape is taken as it is.
+A set is a folder with a.csv, b.csv (each may be gzipped) and matches.csv (id_a, id_b). Five are known by name, with the
+attributes that the publication used and checksums; any other folder of that shape is taken as it is.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from blindlabel.records.preparation import prepare
 from blindlabel.records.tables import Table, read_table
 
 PREPARATION = ("nfkc", "ascii", "strip_punctuation", "lower", "collapse_space")
-"""The text preparation of all experiments, the same for all sets. The publication maps Unicode to ASCII; the rest is what two owners would
-agree on: punctuation dropped, lower case, single spaces."""
+"""The text preparation of all experiments, the same for all sets. The publication maps Unicode to ASCII; the rest is
+what two owners would agree on: punctuation dropped, lower case, single spaces."""
 
 ENVIRONMENT = "BLINDLABEL_DATA"
 
@@ -95,9 +95,9 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
 )
 
 HOW_TO_PLACE = (
-    "Put each set in a folder of its own, <data>/<name>/a.csv, b.csv (or .csv.gz) and matches.csv: UTF-8, a header row, a column id; "
-    f"matches.csv has id_a,id_b. Name <data> with --data or the environment variable {ENVIRONMENT}; else ../shared/data is looked at. "
-    "Without any download: blindlabel generate persons --out <data>/persons."
+    "Put each set in a folder of its own, <data>/<name>/a.csv, b.csv (or .csv.gz) and matches.csv: UTF-8, a header"
+    f" row, a column id; matches.csv has id_a,id_b. Name <data> with --data or the environment variable {ENVIRONMENT};"
+    " else ../shared/data is looked at. Without any download: blindlabel generate persons --out <data>/persons."
 )
 
 
@@ -154,7 +154,9 @@ def checksum(path: Path) -> str:
 
 
 def read_dataset(folder: Path, name: str, attributes: Sequence[str] | None = None) -> Dataset:
-    """Read and prepare a set. Attributes: as named, else those known, else all columns that both tables have, but the id."""
+    """Read and prepare a set. Attributes: as named, else those known, else all columns that both tables have, but the
+    id.
+    """
     place = folder / name
     if not place.is_dir() or not is_set(place):
         near = ", ".join(names_in(folder)) if folder.is_dir() else ""
@@ -164,11 +166,21 @@ def read_dataset(folder: Path, name: str, attributes: Sequence[str] | None = Non
     if attributes is None and name in KNOWN:
         attributes = KNOWN[name].attributes
     tables = [read_table(path, attributes=attributes, name=f"{name}/{path.name}") for path in (path_a, path_b)]
-    chosen = tuple(attributes) if attributes is not None else tuple(a for a in tables[0].attributes if a in tables[1].attributes)
+    chosen = (
+        tuple(attributes)
+        if attributes is not None
+        else tuple(a for a in tables[0].attributes if a in tables[1].attributes)
+    )
     if not chosen:
-        raise InputError(f"The two tables of {name} have no column in common besides the id; name some with --attributes.")
-    prepared = [tuple(prepare(table.row(position), chosen, PREPARATION) for position in range(len(table))) for table in tables]
-    digest = hashlib.sha256("\0".join([*chosen, *PREPARATION, *(checksum(path) for path in (path_a, path_b, path_matches))]).encode())
+        raise InputError(
+            f"The two tables of {name} have no column in common besides the id; name some with --attributes."
+        )
+    prepared = [
+        tuple(prepare(table.row(position), chosen, PREPARATION) for position in range(len(table))) for table in tables
+    ]
+    digest = hashlib.sha256(
+        "\0".join([*chosen, *PREPARATION, *(checksum(path) for path in (path_a, path_b, path_matches))]).encode()
+    )
     matches = _matches(path_matches, tables[0], tables[1], name)
     return Dataset(name, chosen, (tables[0], tables[1]), (prepared[0], prepared[1]), matches, digest.hexdigest())
 
@@ -190,10 +202,19 @@ def listing(folder: Path | None) -> list[dict[str, object]]:
         files = {}
         for stem in ("a", "b", "matches"):
             path = file_of(place, stem) if found and place is not None else None
-            expected = next((value for file, value in known.checksums.items() if file.startswith(f"{stem}.")), None) if known else None
+            expected = (
+                next((value for file, value in known.checksums.items() if file.startswith(f"{stem}.")), None)
+                if known
+                else None
+            )
             actual = checksum(path) if path else None
             unchanged = None if actual is None or expected is None else actual == expected
-            files[stem] = {"file": path.name if path else None, "sha256": actual, "expected": expected, "as_expected": unchanged}
+            files[stem] = {
+                "file": path.name if path else None,
+                "sha256": actual,
+                "expected": expected,
+                "as_expected": unchanged,
+            }
         rows.append(
             {
                 "name": name,

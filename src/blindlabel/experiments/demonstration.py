@@ -1,7 +1,8 @@
-"""A whole study on one machine: generated tables, a coordinator and two owners as real processes over HTTP, suggested questions.
+"""A whole study on one machine: generated tables, a coordinator and two owners as real processes over HTTP, suggested
+questions.
 
-What a person does between the owners, comparing the verification words, is done here automatically, and the report says so. A process that
-is killed is started again and goes on where it was, as a party's own service manager would see to.
+What a person does between the owners, comparing the verification words, is done here automatically, and the report says
+so. A process that is killed is started again and goes on where it was, as a party's own service manager would see to.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ PATIENCE = 900.0
 """Seconds after which a demonstration is given up, and more for every pair: see `Plan.patience`."""
 PATIENCE_PER_PAIR = 0.002
 LARGE = 200
-"""With more records the packed engine is shown without counting and negation: with them, about 10 KB travel for every pair."""
+"""With more records the packed engine is shown without counting and negation: with them, about 10 KB travel for every
+pair.
+"""
 EXIT_OUTSIDE = 3
 MOST_FAILURES = 10
 """How often a process may fail by something outside (one of its workers was killed, say) before that is an error."""
@@ -88,13 +91,24 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
     workspaces = [join(folder / one.owner, one, TableOptions(table)) for one, table in zip(invitations, tables)]
     commands = {"coordinator": ["coordinator", "serve", "--at", str(folder / "coordinator"), "--port", str(port)]}
     for workspace in workspaces:
-        commands[workspace.name] = ["owner", "run", "--auto", "--at", str(workspace.folder), "--workers", str(plan.workers)]
+        commands[workspace.name] = [
+            "owner",
+            "run",
+            "--auto",
+            "--at",
+            str(workspace.folder),
+            "--workers",
+            str(plan.workers),
+        ]
     tell(
-        f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled so that about half have a partner; "
-        f"a coordinator and two owners as processes on {address}, {plan.engine} engine."
+        f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled so that about half have a"
+        f" partner; a coordinator and two owners as processes on {address}, {plan.engine} engine."
     )
     if not plan.assisted:
-        tell(f"More than {LARGE} records: the agreement does without counting and negation, which do not scale (docs/scale.md).")
+        tell(
+            f"More than {LARGE} records: the agreement does without counting and negation, which do not scale"
+            " (docs/scale.md)."
+        )
     with Processes(commands, folder, tell) as running:
         until = time.monotonic() + plan.patience
         _confirm(workspaces, running, tell, until)
@@ -104,7 +118,9 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
 
 def _agreement(plan: Plan, made: Generated) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
-    longest = max(len(prepare(table.row(row), attributes, STEPS).whole) for table in (made.a, made.b) for row in range(len(table)))
+    longest = max(
+        len(prepare(table.row(row), attributes, STEPS).whole) for table in (made.a, made.b) for row in range(len(table))
+    )
     return agreements.new(
         "demonstration",
         NAMES,
@@ -112,7 +128,12 @@ def _agreement(plan: Plan, made: Generated) -> Agreement:
         rounds=plan.rounds,
         criteria="Two records match when they are about the same person, in spite of typing errors and missing values.",
         preparation={"steps": list(STEPS)},
-        sampling={"method": "enriched", "records": plan.records, "share": 0.5, "blocking": [one for one in BLOCKING if one in attributes]},
+        sampling={
+            "method": "enriched",
+            "records": plan.records,
+            "share": 0.5,
+            "blocking": [one for one in BLOCKING if one in attributes],
+        },
         encoding={
             "engine": plan.engine,
             "record_length": 8 * (longest // 8 + 1),
@@ -132,7 +153,9 @@ def _free_address() -> tuple[str, int]:
 
 
 class Processes:
-    """The parties' commands as processes of their own, with their words in `<name>.log`; killed ones are started again."""
+    """The parties' commands as processes of their own, with their words in `<name>.log`; killed ones are started
+    again.
+    """
 
     def __init__(self, commands: dict[str, list[str]], folder: Path, tell: Tell) -> None:
         self._commands, self._folder, self._tell = commands, folder, tell
@@ -158,7 +181,9 @@ class Processes:
         return code is None or code < 0
 
     def look_after(self, finished: Callable[[str], bool]) -> None:
-        """Start those again that were killed, or that failed by something outside; any other early end ends the demonstration."""
+        """Start those again that were killed, or that failed by something outside; any other early end ends the
+        demonstration.
+        """
         for name, process in self._running.items():
             code = process.poll()
             if code is None or (code == 0 and finished(name)):
@@ -166,9 +191,12 @@ class Processes:
             if code == EXIT_OUTSIDE:
                 self._failures[name] = self._failures.get(name, 0) + 1
             if (code >= 0 and code != EXIT_OUTSIDE) or self._failures.get(name, 0) > MOST_FAILURES:
-                raise OutsideError(f"The process of {name} ended too early; its words are in {name}.log (keep them with --keep).")
+                raise OutsideError(
+                    f"The process of {name} ended too early; its words are in {name}.log (keep them with --keep)."
+                )
             self._tell(
-                f"The process of {name} {f'was killed by signal {-code}' if code < 0 else 'failed'}; it is started again and goes on."
+                f"The process of {name} {f'was killed by signal {-code}' if code < 0 else 'failed'}; it is started"
+                " again and goes on."
             )
             self.restarts += 1
             self._start(name)
@@ -233,8 +261,14 @@ def _watch(
         while told < state.round and state.rounds[told].tallies:
             told += 1
             tell(_told(standing(coordinator, agreement.hash)["history"][told - 1]))
-        activity = next((one for workspace in workspaces if (one := workspace.activity()) and one.phase not in ("waiting", "over")), None)
-        show(activity.phase if activity else "waiting", _share(agreement, state.round, activity.share if activity else 0.0))
+        activity = next(
+            (one for workspace in workspaces if (one := workspace.activity()) and one.phase not in ("waiting", "over")),
+            None,
+        )
+        show(
+            activity.phase if activity else "waiting",
+            _share(agreement, state.round, activity.share if activity else 0.0),
+        )
         running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
         _check_time(until)
         time.sleep(0.2)
@@ -252,18 +286,26 @@ def _told(round: dict[str, Any]) -> str:
     again = ", ".join(f"{owner} {count}" for owner, count in round["ask_again"].items()) or "none"
     kappa = "undefined" if figures["kappa"] is None else f"{figures['kappa']:.3f}"
     return (
-        f"Round {round['round']}: {figures['pairs']} pairs asked, {figures['agreed']} agreed ({figures['percent']:.1f} %, kappa {kappa}, "
-        f"AC1 {figures['ac1']:.3f}), {figures['matches']} matches, {figures['disagreed']} disagreed; records to ask again: {again}."
+        f"Round {round['round']}: {figures['pairs']} pairs asked, {figures['agreed']} agreed ({figures['percent']:.1f}"
+        f" %, kappa {kappa}, AC1 {figures['ac1']:.3f}), {figures['matches']} matches, {figures['disagreed']} disagreed;"
+        f" records to ask again: {again}."
     )
 
 
 def _check_time(until: float) -> None:
     if time.monotonic() > until:
-        raise OutsideError("The demonstration takes far longer than it should, and is given up. Is the machine busy with other things?")
+        raise OutsideError(
+            "The demonstration takes far longer than it should, and is given up. Is the machine busy with other things?"
+        )
 
 
 def _report(
-    coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace], made: Generated, folder: Path, began: float
+    coordinator: Coordinator,
+    agreement: Agreement,
+    workspaces: list[Workspace],
+    made: Generated,
+    folder: Path,
+    began: float,
 ) -> dict[str, Any]:
     from blindlabel.export import write as write_truth  # noqa: PLC0415 (not needed before the end)
 
@@ -285,7 +327,8 @@ def _report(
         "records": agreement.sampling.records,
         "pairs": len(truth.pairs) + len(truth.discarded),
         "rounds": [
-            {"round": one["round"], **one["figures"], "asked": one["asked"], "ask_again": one["ask_again"]} for one in stands["history"]
+            {"round": one["round"], **one["figures"], "asked": one["asked"], "ask_again": one["ask_again"]}
+            for one in stands["history"]
         ],
         "precision": precision,
         "recall": recall,

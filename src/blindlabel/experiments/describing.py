@@ -1,4 +1,5 @@
-"""What is asked and what is missing: lengths of needles, rare words against common ones, and missing values by attribute.
+"""What is asked and what is missing: lengths of needles, rare words against common ones, and missing values by
+attribute.
 
 The publication's figures on feature length and feature importance, and its table of missing values.
 """
@@ -43,7 +44,9 @@ def _needles(bench: Bench, name: str, seed: int) -> list[str]:
     """Every needle of every question of one simulated study."""
     dataset, plan = bench.dataset(name), bench.plan
     run = run_sample(dataset, draw(dataset, seed, plan.size), bench.oracles(name, "suggested"), "plain", plan.rounds)
-    needles = (atom.arguments[0] for source in run.questions for atom in atoms_of(formula_of(source, dataset.attributes)))
+    needles = (
+        atom.arguments[0] for source in run.questions for atom in atoms_of(formula_of(source, dataset.attributes))
+    )
     return [needle for needle in needles if isinstance(needle, str)]
 
 

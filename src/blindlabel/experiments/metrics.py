@@ -1,4 +1,6 @@
-"""How good labels are, against the truth: as published (over agreed pairs) and strict (over all true pairs of the sample)."""
+"""How good labels are, against the truth: as published (over agreed pairs) and strict (over all true pairs of the
+sample).
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ Truth = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Scores:
-    """The state after a round. `recall` and `f` look at agreed pairs alone, as the publication does; the strict ones count a true pair that
-    was never agreed as missed. `records_to_ask` are the records of both owners that stand on a pair without agreement."""
+    """The state after a round. `recall` and `f` look at agreed pairs alone, as the publication does; the strict ones
+    count a true pair that was never agreed as missed. `records_to_ask` are the records of both owners that stand on a
+    pair without agreement."""
 
     precision: float
     recall: float
@@ -38,7 +41,13 @@ def scores(labels: Labels, truth: Truth) -> Scores:
     precision, recall, strict = _share(right, right + wrong), _share(right, right + missed), _share(right, true)
     to_ask = int(np.count_nonzero((~agreed).any(axis=0))) + int(np.count_nonzero((~agreed).any(axis=1)))
     return Scores(
-        precision, recall, _f(precision, recall), strict, _f(precision, strict), _share(int(np.count_nonzero(agreed)), agreed.size), to_ask
+        precision,
+        recall,
+        _f(precision, recall),
+        strict,
+        _f(precision, strict),
+        _share(int(np.count_nonzero(agreed)), agreed.size),
+        to_ask,
     )
 
 

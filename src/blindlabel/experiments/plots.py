@@ -16,7 +16,9 @@ def _pyplot() -> Any:
     try:
         import matplotlib  # noqa: PLC0415 (an extra)
     except ImportError as error:
-        raise InputError('Plots need matplotlib: pip install "blindlabel[experiments]", or leave them out with --no-plots.') from error
+        raise InputError(
+            'Plots need matplotlib: pip install "blindlabel[experiments]", or leave them out with --no-plots.'
+        ) from error
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "blindlabel"  # the same picture is the same file
     import matplotlib.pyplot as plt  # noqa: PLC0415
@@ -57,12 +59,19 @@ def _quality(plt: Any, document: Document) -> list[tuple[str, Any]]:
         rounds = range(1, len(figures["rounds"]) + 1)
         for measure, style in (("precision", "-o"), ("recall", "-s"), ("f", "-^"), ("f_strict", "--v")):
             axis.plot(rounds, [one[measure] for one in figures["rounds"]], style, label=measure.replace("_", " "))
-        axis.set(title=name, xlabel="round", xticks=list(rounds), ylim=(min(0.8, *(o["f_strict"] for o in figures["rounds"])) - 0.02, 1.01))
+        axis.set(
+            title=name,
+            xlabel="round",
+            xticks=list(rounds),
+            ylim=(min(0.8, *(o["f_strict"] for o in figures["rounds"])) - 0.02, 1.01),
+        )
     axes[0].legend(fontsize="small")
     agreement, axes = _grid(plt, len(sets))
     for axis, (name, figures) in zip(axes, sets.items()):
         rounds = range(1, len(figures["rounds"]) + 1)
-        axis.bar(rounds, [one["records_to_ask"] for one in figures["rounds"]], color="plum", label="records to ask again")
+        axis.bar(
+            rounds, [one["records_to_ask"] for one in figures["rounds"]], color="plum", label="records to ask again"
+        )
         axis.set(title=name, xlabel="round", xticks=list(rounds), ylabel="records")
         second = axis.twinx()
         second.plot(rounds, [one["agreement"] for one in figures["rounds"]], "-og", label="agreed pairs")
@@ -79,8 +88,15 @@ def _oracles(plt: Any, document: Document) -> list[tuple[str, Any]]:
     figure, axis = plt.subplots(figsize=(2 + 2 * len(names), 3.6))
     width = 0.8 / len(strategies)
     for place, (strategy, sets) in enumerate(strategies.items()):
-        axis.bar([i + place * width for i in range(len(names))], [sets[name]["f_strict"] for name in names], width, label=strategy)
-    axis.set(xticks=[i + 0.4 - width / 2 for i in range(len(names))], xticklabels=names, ylabel="strict F", ylim=(0, 1.02))
+        axis.bar(
+            [i + place * width for i in range(len(names))],
+            [sets[name]["f_strict"] for name in names],
+            width,
+            label=strategy,
+        )
+    axis.set(
+        xticks=[i + 0.4 - width / 2 for i in range(len(names))], xticklabels=names, ylabel="strict F", ylim=(0, 1.02)
+    )
     axis.legend(fontsize="small", loc="lower left")
     return [("oracles", figure)]
 
@@ -98,7 +114,12 @@ def _tokens(plt: Any, document: Document) -> list[tuple[str, Any]]:
         places = range(len(figures["bands"]))
         for measure, shift in (("occurrences", -0.2), ("asked", 0.2)):
             total = sum(band[measure] for band in figures["bands"]) or 1
-            axis.bar([place + shift for place in places], [band[measure] / total for band in figures["bands"]], 0.4, label=measure)
+            axis.bar(
+                [place + shift for place in places],
+                [band[measure] / total for band in figures["bands"]],
+                0.4,
+                label=measure,
+            )
         axis.set(title=name, xlabel="rows with the word", xticks=list(places))
         axis.set_xticklabels([band["rows"] for band in figures["bands"]], rotation=40, ha="right", fontsize="small")
     axes[0].legend(fontsize="small")

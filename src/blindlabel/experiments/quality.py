@@ -1,5 +1,5 @@
-"""Labelling quality: many random samples of a set, t rounds each, with simulated oracles. The publication's figures on performance and
-agreement; and the same for several strategies side by side."""
+"""Labelling quality: many random samples of a set, t rounds each, with simulated oracles. The publication's figures on
+performance and agreement; and the same for several strategies side by side."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ class Bench:
         if (name, strategy) not in self._oracles:
             dataset = self.dataset(name)
             make = STRATEGIES[strategy]
-            self._oracles[name, strategy] = (make(dataset.records[0], dataset.attributes), make(dataset.records[1], dataset.attributes))
+            self._oracles[name, strategy] = (
+                make(dataset.records[0], dataset.attributes),
+                make(dataset.records[1], dataset.attributes),
+            )
         return self._oracles[name, strategy]
 
     def rounds_of(self, name: str, strategy: str, seed: int) -> list[Scores]:
@@ -82,7 +85,11 @@ class Bench:
         kept = self.results.kept("samples", key)
         if kept is None:
             run = run_sample(
-                self.dataset(name), draw(self.dataset(name), seed, plan.size), self.oracles(name, strategy), plan.engine, plan.rounds
+                self.dataset(name),
+                draw(self.dataset(name), seed, plan.size),
+                self.oracles(name, strategy),
+                plan.engine,
+                plan.rounds,
             )
             kept = [metrics.to_json(one) for one in run.rounds]
             self.results.keep("samples", key, kept)
@@ -94,7 +101,9 @@ def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     bench = Bench(plan, results)
     document: dict[str, Any] = {"datasets": {}}
     for place, name in enumerate(plan.names):
-        document["datasets"][name] = _figures(bench, name, "suggested", advance, place / len(plan.names), 1 / len(plan.names))
+        document["datasets"][name] = _figures(
+            bench, name, "suggested", advance, place / len(plan.names), 1 / len(plan.names)
+        )
     return document
 
 
@@ -114,7 +123,10 @@ def _figures(bench: Bench, name: str, strategy: str, advance: Advance, done: flo
     plan = bench.plan
     samples: list[Sequence[Scores]] = []
     for number in range(plan.samples):
-        advance(f"{name}, sample {number + 1} of {plan.samples}" + ("" if strategy == "suggested" else f", {strategy}"), done)
+        advance(
+            f"{name}, sample {number + 1} of {plan.samples}" + ("" if strategy == "suggested" else f", {strategy}"),
+            done,
+        )
         samples.append(bench.rounds_of(name, strategy, plan.seed + number))
         done += share / plan.samples
     by_round = [[sample[r] for sample in samples] for r in range(plan.rounds)]

@@ -1,4 +1,6 @@
-"""Tables of the experiments for the terminal and the report, and the report itself in Markdown and HTML, with the published figures."""
+"""Tables of the experiments for the terminal and the report, and the report itself in Markdown and HTML, with the
+published figures.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,32 @@ from blindlabel.experiments.results import Results
 Document = Mapping[str, Any]
 Table = list[list[str]]
 
-PUBLISHED_MISSING = {"given_name": 1.8, "surname": 1.3, "sex": 21.2, "age": 19.6, "title": 57.5, "address_1": 5.7, "phone_number": 5.6}
+PUBLISHED_MISSING = {
+    "given_name": 1.8,
+    "surname": 1.3,
+    "sex": 21.2,
+    "age": 19.6,
+    "title": 57.5,
+    "address_1": 5.7,
+    "phone_number": 5.6,
+}
 PUBLISHED_TOKEN_LENGTH = {"abt-buy": 6.65, "amazon-google": 6.28, "dblp-scholar": 5.60, "dblp-acm": 6.61}
 PUBLISHED = {
-    "quality": "Published: mean F above 0.9; above 0.9 on Abt-Buy, DBLP-Scholar and DBLP-ACM, lower on Amazon-Google (a plot, no numbers).",
+    "quality": (
+        "Published: mean F above 0.9; above 0.9 on Abt-Buy, DBLP-Scholar and DBLP-ACM, lower on Amazon-Google (a plot,"
+        " no numbers)."
+    ),
     "oracles": "Not in the publication; its annotators wrote conjunctions and disjunctions of is_in.",
-    "tokens": "Published: needles of 1 to 16 characters, 2 to 9 mostly, about 6 on average; rare words are asked more than common ones.",
+    "tokens": (
+        "Published: needles of 1 to 16 characters, 2 to 9 mostly, about 6 on average; rare words are asked more than"
+        " common ones."
+    ),
     "missing": "Published: the percentages of its own Febrl selection, beside ours.",
     "communication": "Published: 32 KB a character, so 156.25 MB for 50 records of 100 characters.",
-    "computation": "Published: 4.6e5, 5.4e5, 1.28e6, 1.6e6 s for a needle of 6 in 46, 53, 118, 148 characters, 2,500 pairs, eight cores.",
+    "computation": (
+        "Published: 4.6e5, 5.4e5, 1.28e6, 1.6e6 s for a needle of 6 in 46, 53, 118, 148 characters, 2,500 pairs, eight"
+        " cores."
+    ),
 }
 """What the publication says, experiment by experiment."""
 
@@ -55,7 +74,16 @@ def _oracles(document: Document) -> Table:
 
 def _tokens(document: Document) -> Table:
     first = next(iter(document["datasets"].values()))
-    rows = [["set", "mean length", "published", "needles", "whole words", *(f"in {band['rows']} rows" for band in first["bands"])]]
+    rows = [
+        [
+            "set",
+            "mean length",
+            "published",
+            "needles",
+            "whole words",
+            *(f"in {band['rows']} rows" for band in first["bands"]),
+        ]
+    ]
     for name, figures in document["datasets"].items():
         total = sum(band["asked"] for band in figures["bands"]) or 1
         published = PUBLISHED_TOKEN_LENGTH.get(name)
@@ -92,7 +120,13 @@ def _communication(document: Document) -> Table:
 
 def _computation(document: Document) -> Table:
     rows = [["characters", "packed s", "published circuit s", "needle in clear s", "ratio", "published s (one needle)"]]
-    keys = ("packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds", "ratio", "published_seconds_one_needle")
+    keys = (
+        "packed_seconds",
+        "gates_serial_seconds",
+        "gates_clear_needle_seconds",
+        "ratio",
+        "published_seconds_one_needle",
+    )
     for row in document["rows"]:
         rows.append([str(row["length"]), *("not run" if row[key] is None else _readable(row[key]) for key in keys)])
     return rows
@@ -128,7 +162,9 @@ def table_of(name: str, document: Document) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
-def run_all(plan: Plan, results: Results, advance: Advance, *, plots: bool, costs: bool) -> tuple[dict[str, Any], list[Path]]:
+def run_all(
+    plan: Plan, results: Results, advance: Advance, *, plots: bool, costs: bool
+) -> tuple[dict[str, Any], list[Path]]:
     """Every experiment, its document and figures, and the report."""
     fewer = Plan(plan.folder, plan.names, plan.attributes, min(plan.samples, 5), plan.seed, plan.size, plan.rounds)
     work: dict[str, Callable[[Advance], dict[str, Any]]] = {
@@ -183,10 +219,9 @@ def _commands(plan: Plan, fewer: Plan, costs: bool) -> dict[str, str]:
 
 
 _INTRODUCTION = (
-    "Oracles are simulated: they see one table only and ask what `blindlabel suggest` suggests. Recall and F are over agreed pairs, as "
-    "published; the strict ones count a true pair without agreement as missed. Text preparation of all sets: "
-    + ", ".join(PREPARATION)
-    + "."
+    "Oracles are simulated: they see one table only and ask what `blindlabel suggest` suggests. Recall and F are over"
+    " agreed pairs, as published; the strict ones count a true pair without agreement as missed. Text preparation of"
+    " all sets: " + ", ".join(PREPARATION) + "."
 )
 
 
@@ -194,7 +229,9 @@ def _notes(document: Document) -> list[str]:
     return [f"Not run: the {one['engine']} engine: {one['reason']}" for one in document.get("not_run", [])]
 
 
-def markdown(documents: Mapping[str, Document], pictures: Mapping[str, Sequence[str]], commands: Mapping[str, str]) -> str:
+def markdown(
+    documents: Mapping[str, Document], pictures: Mapping[str, Sequence[str]], commands: Mapping[str, str]
+) -> str:
     """The report as Markdown."""
     parts = ["# Experiments\n", _INTRODUCTION + "\n"]
     for name, document in documents.items():
@@ -210,17 +247,27 @@ def markdown(documents: Mapping[str, Document], pictures: Mapping[str, Sequence[
 
 def page(documents: Mapping[str, Document], pictures: Mapping[str, Sequence[str]], commands: Mapping[str, str]) -> str:
     """The report as one HTML page; figures are the SVG files beside it."""
-    style = "body{font-family:sans-serif;max-width:70em;margin:2em auto}td,th{padding:.2em .6em;text-align:right}img{max-width:100%}"
+    style = (
+        "body{font-family:sans-serif;max-width:70em;margin:2em auto}td,th{padding:.2em"
+        " .6em;text-align:right}img{max-width:100%}"
+    )
     parts = [
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>blindlabel experiments</title><style>{style}</style>',
+        (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>blindlabel'
+            f" experiments</title><style>{style}</style>"
+        ),
         f"<h1>Experiments</h1><p>{html.escape(_INTRODUCTION)}</p>",
     ]
     for name, document in documents.items():
         rows = _TABLES[name](document)
-        parts.append(f"<h2>{_TITLES[name]}</h2><pre>{html.escape(commands[name])}</pre><p>{html.escape(PUBLISHED[name])}</p><table>")
+        parts.append(
+            f"<h2>{_TITLES[name]}</h2><pre>{html.escape(commands[name])}</pre><p>{html.escape(PUBLISHED[name])}</p><table>"
+        )
         parts.append("<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in rows[0]) + "</tr>")
         parts += ["<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:]]
         parts.append("</table>")
         parts += [f"<p>{html.escape(note)}</p>" for note in _notes(document)]
-        parts += [f'<img src="{html.escape(picture)}" alt="{html.escape(picture)}">' for picture in pictures.get(name, [])]
+        parts += [
+            f'<img src="{html.escape(picture)}" alt="{html.escape(picture)}">' for picture in pictures.get(name, [])
+        ]
     return "\n".join(parts) + "\n</html>\n"

@@ -1,7 +1,8 @@
-"""The results folder: finished samples are kept there and used again, so that an interrupted experiment goes on where it stopped.
+"""The results folder: finished samples are kept there and used again, so that an interrupted experiment goes on where
+it stopped.
 
-A kept result is found by a key made of everything it depends on: data, attributes, seed, sizes, engine, and the code that made it. A file
-is written whole or not at all.
+A kept result is found by a key made of everything it depends on: data, attributes, seed, sizes, engine, and the code
+that made it. A file is written whole or not at all.
 """
 
 from __future__ import annotations

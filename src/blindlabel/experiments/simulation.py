@@ -1,8 +1,9 @@
-"""A study in one process: a sample, two oracles, t rounds by the protocol's rules, with answers in clear or through an engine.
+"""A study in one process: a sample, two oracles, t rounds by the protocol's rules, with answers in clear or through an
+engine.
 
-The rules are the protocol's own (`protocol.labels`): a pair once agreed keeps its label, only records on an open pair are asked again, and
-what is open after the last round is discarded. The sample is drawn as in the publication: matches at random, and the records on either
-side of them.
+The rules are the protocol's own (`protocol.labels`): a pair once agreed keeps its label, only records on an open pair
+are asked again, and what is open after the last round is discarded. The sample is drawn as in the publication: matches
+at random, and the records on either side of them.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def simulate(
     attributes: Sequence[str],
     rounds: int = 3,
 ) -> Run:
-    """All rounds of a study on these records. Ends early where all pairs are agreed; later rounds then repeat the last state."""
+    """All rounds of a study on these records. Ends early where all pairs are agreed; later rounds then repeat the last
+    state.
+    """
     labels = no_labels(len(records[0]), len(records[1]))
     after: list[Labels] = []
     asked_all: list[str] = []
@@ -93,7 +96,9 @@ def simulate(
                 sources = [oracles[side].ask(records[side][i], number) for i in again]
                 asked.append(again)
                 asked_all += sources
-                answers.append(answering(side, [formula_of(source, attributes) for source in sources], records[1 - side]))
+                answers.append(
+                    answering(side, [formula_of(source, attributes) for source in sources], records[1 - side])
+                )
             labels, _ = settle(labels, number, asked[0], answers[0], asked[1], answers[1])
         after.append(labels)
     return Run(tuple(after), tuple(scores(state, truth) for state in after), tuple(asked_all))
@@ -107,7 +112,7 @@ def formula_of(source: str, attributes: Sequence[str]) -> Formula:
     return checked.formula
 
 
-# -- answers in clear ----------------------------------------------------------------------------------------------------------------
+# -- answers in clear
 
 
 def in_clear(_side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:
@@ -154,7 +159,7 @@ def _evaluated(question: Formula, records: int, atom: Callable[[Atom], Answers])
     return values[id(question)]
 
 
-# -- answers through an engine ---------------------------------------------------------------------------------------------------------
+# -- answers through an engine
 
 
 def terms_for(records: Sequence[Record], attributes: Sequence[str], functions: Sequence[str]) -> Terms:
@@ -174,8 +179,8 @@ def terms_for(records: Sequence[Record], attributes: Sequence[str], functions: S
 
 
 class ThroughEngine:
-    """Answers through an engine's keys, encryption, evaluation, assist and decryption, all in this process. Keeps what is public of the
-    records encrypted between rounds, as the protocol does."""
+    """Answers through an engine's keys, encryption, evaluation, assist and decryption, all in this process. Keeps what
+    is public of the records encrypted between rounds, as the protocol does."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Simulated oracles. Each sees one table's prepared records, never ids, the other table or the truth.
 
-`suggested` is the method behind the editor's suggestions. The others are there to compare: the conjunction of rare words, as in the
-publication's examples, and the plain weighted count from which the method started.
+`suggested` is the method behind the editor's suggestions. The others are there to compare: the conjunction of rare
+words, as in the publication's examples, and the plain weighted count from which the method started.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ Strategy = Callable[[Sequence[Record], Sequence[str]], Oracle]
 class Suggested:
     """Asks what the suggester suggests."""
 
-    def __init__(self, records: Sequence[Record], attributes: Sequence[str], *, whole: bool = True, single_attributes: bool = True) -> None:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        attributes: Sequence[str],
+        *,
+        whole: bool = True,
+        single_attributes: bool = True,
+    ) -> None:
         limits = Limits(needle_length=NEEDLE_LENGTH)
         self._suggester = Suggester(
             records,
@@ -50,7 +57,9 @@ class RareWords:
             self._rows.update(set(words_in_order(record.whole)))
 
     def rarest(self, record: Record, count: int) -> list[tuple[str, int]]:
-        """So many words with the rows that have them, rarest first; words of one letter only where there are no others."""
+        """So many words with the rows that have them, rarest first; words of one letter only where there are no
+        others.
+        """
         words = {word[:NEEDLE_LENGTH] for word in words_in_order(record.whole)}
         ordered = sorted(words, key=lambda word: (len(word) < 2, self._rows[word] or 1, word))
         return [(word, self._rows[word] or 1) for word in ordered[:count]]
@@ -87,7 +96,9 @@ def round_up(value: float) -> int:
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {
         "suggested": Suggested,
-        "suggested, whole record only": lambda records, attributes: Suggested(records, attributes, single_attributes=False),
+        "suggested, whole record only": lambda records, attributes: Suggested(
+            records, attributes, single_attributes=False
+        ),
         "suggested, single attributes only": lambda records, attributes: Suggested(records, attributes, whole=False),
         "plain weighted count": lambda records, _attributes: PlainCount(records),
         "conjunction, as published": lambda records, _attributes: RareConjunction(records),

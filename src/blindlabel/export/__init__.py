@@ -1,4 +1,6 @@
-"""Ground truth out: files for other tools, and back in. `write(truth, format, path)` for all formats that need no record content."""
+"""Ground truth out: files for other tools, and back in. `write(truth, format, path)` for all formats that need no
+record content.
+"""
 
 from blindlabel.export.formats import FORMATS, Format, write
 from blindlabel.export.reading import read_ground_truth

@@ -1,7 +1,8 @@
 """Ground truth as files for other tools. Every format here needs names of rows only, no content of any record.
 
-`write` writes one file in the format and beside it `<name>.discarded.csv` with the pairs that were discarded, always, even where there are
-none: a pair that is missing from both files was not sampled; a discarded pair is never written as "no match".
+`write` writes one file in the format and beside it `<name>.discarded.csv` with the pairs that were discarded, always,
+even where there are none: a pair that is missing from both files was not sampled; a discarded pair is never written as
+"no match".
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Format:
 
 
 def write(truth: GroundTruth, format: str, path: Path) -> list[Path]:
-    """Write the ground truth to a file (or into a folder, as `ground_truth`); returns that file and the one with the discarded pairs."""
+    """Write the ground truth to a file (or into a folder, as `ground_truth`); returns that file and the one with the
+    discarded pairs.
+    """
     if format not in FORMATS:
         raise InputError(f"There is no format {format!r}. There are {', '.join(FORMATS)}.")
     chosen = FORMATS[format]
@@ -101,7 +104,9 @@ def _id_columns(truth: GroundTruth) -> list[str]:
 
 
 def _write_discarded(truth: GroundTruth, path: Path) -> None:
-    write_csv(path, ("i", "j", *_id_columns(truth)), ((i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded))
+    write_csv(
+        path, ("i", "j", *_id_columns(truth)), ((i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded)
+    )
 
 
 def _csv(truth: GroundTruth, path: Path) -> None:
@@ -110,7 +115,9 @@ def _csv(truth: GroundTruth, path: Path) -> None:
 
 
 def _json(truth: GroundTruth, path: Path) -> None:
-    pairs = ({"i": p.i, "j": p.j, "label": p.label, "round": p.round, **_known_names(truth, p.i, p.j)} for p in truth.pairs)
+    pairs = (
+        {"i": p.i, "j": p.j, "label": p.label, "round": p.round, **_known_names(truth, p.i, p.j)} for p in truth.pairs
+    )
     datasets = {"a": truth.dataset_a, "b": truth.dataset_b}
     _write_json_pairs(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets}, pairs)
 
@@ -127,7 +134,9 @@ def _parquet(truth: GroundTruth, path: Path) -> None:
     with pq.ParquetWriter(path, schema) as writer:
         pairs = iter(truth.pairs)
         while part := list(itertools.islice(pairs, _PARQUET_ROWS)):
-            columns: dict[str, list[Any]] = {name: [getattr(p, name) for p in part] for name in ("i", "j", "label", "round")}
+            columns: dict[str, list[Any]] = {
+                name: [getattr(p, name) for p in part] for name in ("i", "j", "label", "round")
+            }
             if truth.ids_a is not None:
                 columns["id_a"] = [truth.name_a(p.i) for p in part]
             if truth.ids_b is not None:
@@ -172,7 +181,9 @@ def _py_entitymatching(truth: GroundTruth, path: Path) -> None:
 
 
 def _rltk(truth: GroundTruth, path: Path) -> None:
-    write_csv(path, ("id1", "id2", "label"), ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs))
+    write_csv(
+        path, ("id1", "id2", "label"), ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs)
+    )
 
 
 def _pyjedai(truth: GroundTruth, path: Path) -> None:
@@ -188,16 +199,48 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         known.name: known
         for known in (
-            Format("csv", "Table of i, j, label (1 or 0) and round, with ids where known. blindlabel reads it again.", ".csv", _csv),
-            Format("json", "The same as a JSON document with the names of both tables. blindlabel reads it again.", ".json", _json),
-            Format("parquet", "The same as Parquet, names in its metadata. blindlabel reads it again.", ".parquet", _parquet),
-            Format("splink", "Splink labels for evaluation, with a clerical match score of 1.0 or 0.0.", ".csv", _splink),
-            Format("splink-matches", "Matches only, for Splink's estimation of m from pairwise labels.", ".csv", _splink_matches),
+            Format(
+                "csv",
+                "Table of i, j, label (1 or 0) and round, with ids where known. blindlabel reads it again.",
+                ".csv",
+                _csv,
+            ),
+            Format(
+                "json",
+                "The same as a JSON document with the names of both tables. blindlabel reads it again.",
+                ".json",
+                _json,
+            ),
+            Format(
+                "parquet",
+                "The same as Parquet, names in its metadata. blindlabel reads it again.",
+                ".parquet",
+                _parquet,
+            ),
+            Format(
+                "splink", "Splink labels for evaluation, with a clerical match score of 1.0 or 0.0.", ".csv", _splink
+            ),
+            Format(
+                "splink-matches",
+                "Matches only, for Splink's estimation of m from pairwise labels.",
+                ".csv",
+                _splink_matches,
+            ),
             Format("recordlinkage", "Annotation file of the Python Record Linkage Toolkit.", ".json", _recordlinkage),
-            Format("py_entitymatching", "Labelled candidate set: _id, ltable_id, rtable_id, label.", ".csv", _py_entitymatching),
+            Format(
+                "py_entitymatching",
+                "Labelled candidate set: _id, ltable_id, rtable_id, label.",
+                ".csv",
+                _py_entitymatching,
+            ),
             Format("rltk", "Ground truth of RLTK: id1, id2, label (True or False).", ".csv", _rltk),
             Format("pyjedai", "Ground truth of pyJedAI: D1|D2, matches only.", ".csv", _pyjedai),
-            Format("leipzig", "Perfect mapping as in the Leipzig benchmarks: two id columns, matches only.", ".csv", _leipzig),
+            Format(
+                "leipzig",
+                "Perfect mapping as in the Leipzig benchmarks: two id columns, matches only.",
+                ".csv",
+                _leipzig,
+            ),
         )
     }
 )

@@ -1,4 +1,6 @@
-"""Reads ground truth that blindlabel wrote (csv, json, parquet), with the discarded pairs beside it. Other tools' formats are not read."""
+"""Reads ground truth that blindlabel wrote (csv, json, parquet), with the discarded pairs beside it. Other tools'
+formats are not read.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
     discarded = _table_rows(beside, ("i", "j")) if beside.exists() else []
     try:
         pairs = tuple(
-            LabelledPair(_whole(row["i"]), _whole(row["j"]), _LABELS[str(row["label"]).lower()], _whole(row["round"])) for row in rows
+            LabelledPair(_whole(row["i"]), _whole(row["j"]), _LABELS[str(row["label"]).lower()], _whole(row["round"]))
+            for row in rows
         )
         never = tuple((_whole(row["i"]), _whole(row["j"])) for row in discarded)
         both = [*rows, *discarded]

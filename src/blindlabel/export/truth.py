@@ -1,7 +1,7 @@
 """Ground truth as a study ends with it: labelled pairs of row positions, and the pairs that were discarded. Data only.
 
-Pairs are sequences: tuples where somebody wrote them down, or views of a matrix of labels, which make a pair when it is looked at. A study
-of 5,000 × 5,000 records has 25 million pairs; as objects they would fill gigabytes.
+Pairs are sequences: tuples where somebody wrote them down, or views of a matrix of labels, which make a pair when it is
+looked at. A study of 5,000 × 5,000 records has 25 million pairs; as objects they would fill gigabytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class LabelledPair:
 
 
 class _Cells(Sequence[_Pair], Generic[_Pair]):
-    """Some cells of a matrix of labels (`protocol.labels` says what its values mean), row by row, as pairs of the rows' positions."""
+    """Some cells of a matrix of labels (`protocol.labels` says what its values mean), row by row, as pairs of the rows'
+    positions.
+    """
 
     def __init__(self, matrix: npt.NDArray[np.uint8], positions: tuple[Sequence[int], Sequence[int]]) -> None:
         if matrix.shape != (len(positions[0]), len(positions[1])):
@@ -36,7 +38,9 @@ class _Cells(Sequence[_Pair], Generic[_Pair]):
         if any(len(set(side)) != len(side) for side in positions):
             raise ValueError("a pair is in the ground truth twice")
         self.matrix, self.positions = matrix, positions
-        self._before = np.concatenate([[0], np.cumsum([np.count_nonzero(self._is_meant(row)) for row in matrix], dtype=np.int64)])
+        self._before = np.concatenate(
+            [[0], np.cumsum([np.count_nonzero(self._is_meant(row)) for row in matrix], dtype=np.int64)]
+        )
 
     @abstractmethod
     def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
@@ -103,7 +107,9 @@ class DiscardedPairs(_Cells[tuple[int, int]]):
 
 @dataclass(frozen=True)
 class GroundTruth:
-    """What one party knows at the end. Ids are there for the sides whose table the party has; else a row is named by its position."""
+    """What one party knows at the end. Ids are there for the sides whose table the party has; else a row is named by
+    its position.
+    """
 
     dataset_a: str
     dataset_b: str
@@ -151,4 +157,6 @@ class GroundTruth:
 
     def matches(self) -> list[LabelledPair]:
         """The pairs labelled as match."""
-        return self.pairs.matches() if isinstance(self.pairs, AgreedPairs) else [pair for pair in self.pairs if pair.label]
+        return (
+            self.pairs.matches() if isinstance(self.pairs, AgreedPairs) else [pair for pair in self.pairs if pair.label]
+        )

@@ -1,6 +1,8 @@
-"""Ground truth with the content of both records, for tools that train on content. This ends the blindness, so it stands apart.
+"""Ground truth with the content of both records, for tools that train on content. This ends the blindness, so it stands
+apart.
 
-Whoever calls this has both tables in clear: after the study, by agreement of the owners, or on synthetic data. It must be said explicitly.
+Whoever calls this has both tables in clear: after the study, by agreement of the owners, or on synthetic data. It must
+be said explicitly.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ ENDS_BLINDNESS = (
 
 DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "dedupe": "Training file of dedupe (match and distinct pairs of records). Needs both tables and ends the blindness.",
+        "dedupe": (
+            "Training file of dedupe (match and distinct pairs of records). Needs both tables and ends the blindness."
+        ),
         "zingg": "Training rows of Zingg (z_cluster, z_isMatch, fields). Needs both tables and ends the blindness.",
         "deepmatcher": "DeepMatcher pairs (id, label, left_…, right_…). Needs both tables and ends the blindness.",
     }
@@ -33,15 +37,21 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
 def write_with_records(
     truth: GroundTruth, format: str, path: Path, table_a: Table, table_b: Table, *, blindness_may_end: bool
 ) -> list[Path]:
-    """Write labelled pairs with their records. `blindness_may_end` must be True: the caller has told the user `ENDS_BLINDNESS`."""
+    """Write labelled pairs with their records. `blindness_may_end` must be True: the caller has told the user
+    `ENDS_BLINDNESS`.
+    """
     if format not in DESCRIPTIONS:
         raise InputError(f"There is no format {format!r} with records. There are {', '.join(DESCRIPTIONS)}.")
     if not blindness_may_end:
         raise InputError(f"{ENDS_BLINDNESS} Confirm that this is meant.")
-    for table, last in ((table_a, max((p.i for p in truth.pairs), default=-1)), (table_b, max((p.j for p in truth.pairs), default=-1))):
+    for table, last in (
+        (table_a, max((p.i for p in truth.pairs), default=-1)),
+        (table_b, max((p.j for p in truth.pairs), default=-1)),
+    ):
         if last >= len(table):
             raise InputError(
-                f"{table.name} is not the table of this ground truth: it has {len(table)} rows, and the truth names position {last}."
+                f"{table.name} is not the table of this ground truth: it has {len(table)} rows, and the truth names"
+                f" position {last}."
             )
     _check_ids(truth.ids_a, table_a)
     _check_ids(truth.ids_b, table_b)
@@ -55,16 +65,24 @@ def write_with_records(
 def _check_ids(ids: Mapping[int, str] | None, table: Table) -> None:
     for position, own in (ids or {}).items():
         if position >= len(table) or table.ids[position] != own:
-            raise InputError(f"{table.name} is not the table of this ground truth: the row at position {position} has another id.")
+            raise InputError(
+                f"{table.name} is not the table of this ground truth: the row at position {position} has another id."
+            )
 
 
 def _dedupe(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:
     def pair(labelled: LabelledPair) -> dict[str, object]:
         # dedupe wants None, not empty text, for what is missing.
-        records = [{name: text or None for name, text in row.items()} for row in (table_a.row(labelled.i), table_b.row(labelled.j))]
+        records = [
+            {name: text or None for name, text in row.items()}
+            for row in (table_a.row(labelled.i), table_b.row(labelled.j))
+        ]
         return {"__class__": "tuple", "__value__": records}
 
-    write_json(path, {"match": [pair(p) for p in truth.pairs if p.label], "distinct": [pair(p) for p in truth.pairs if not p.label]})
+    write_json(
+        path,
+        {"match": [pair(p) for p in truth.pairs if p.label], "distinct": [pair(p) for p in truth.pairs if not p.label]},
+    )
 
 
 def _zingg(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:
@@ -78,7 +96,12 @@ def _zingg(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> No
 
 
 def _deepmatcher(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:
-    header = ("id", "label", *(f"left_{name}" for name in table_a.attributes), *(f"right_{name}" for name in table_b.attributes))
+    header = (
+        "id",
+        "label",
+        *(f"left_{name}" for name in table_a.attributes),
+        *(f"right_{name}" for name in table_b.attributes),
+    )
     rows = ((number, int(p.label), *table_a.rows[p.i], *table_b.rows[p.j]) for number, p in enumerate(truth.pairs))
     write_csv(path, header, rows)
 

@@ -53,17 +53,22 @@ class Checked:
         return self.formula is not None
 
 
-def read_question(source: str, *, attributes: Sequence[str] | None = None, limits: Limits | None = None, lowered: bool = False) -> Checked:
+def read_question(
+    source: str, *, attributes: Sequence[str] | None = None, limits: Limits | None = None, lowered: bool = False
+) -> Checked:
     """Read and check a question. Never raises, whatever the text.
 
-    `attributes` are those of the agreement (None: any is taken); `lowered` says that prepared records are in lower case already.
+    `attributes` are those of the agreement (None: any is taken); `lowered` says that prepared records are in lower case
+    already.
     """
     limits = limits or Limits()
     parsed = parser.parse(source, limits)
     found = list(parsed.diagnostics)
     findings = checker.check(parsed.question, attributes, limits, lowered)
     if found:  # where statements could not be read, what is missing because of them is not said
-        findings = [one for one in findings if one.code not in ("no-ret", "unknown-variable", "unused-variable", "unreachable")]
+        findings = [
+            one for one in findings if one.code not in ("no-ret", "unknown-variable", "unused-variable", "unreachable")
+        ]
     found += findings
     formula = None
     if not any(one.severity == "error" for one in found):

@@ -1,7 +1,8 @@
 """Builds formulas so that equal parts are one node and nothing trivial remains.
 
-Constants are folded, nested chains of the same kind are one, double negations vanish, a count that is really an "all", "any" or "none"
-becomes that. The builder is bounded: a question whose formula would grow past the limits raises `FormulaTooLarge` instead of taking long.
+Constants are folded, nested chains of the same kind are one, double negations vanish, a count that is really an "all",
+"any" or "none" becomes that. The builder is bounded: a question whose formula would grow past the limits raises
+`FormulaTooLarge` instead of taking long.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _NODES_PER_PREDICATE = 64
 """How large a formula may be, against the allowed predicates; only contrived questions come near."""
 
 _SAME_IN_EVERY_CASE = frozenset({"is_in", "starts_with", "ends_with", "equals", "has_word"})
-"""Predicates for which a needle without small letters is found in upper(text) exactly when lower(needle) is in lower(text)."""
+"""Predicates for which a needle without small letters is found in upper(text) exactly when lower(needle) is in
+lower(text).
+"""
 
 
 class Builder:
@@ -50,11 +53,15 @@ class Builder:
             return known
         self._atoms += isinstance(node, Atom)
         if self._atoms > self.limits.predicates:
-            message = f"The question comes to more than {self.limits.predicates} predicates once its variables are filled in."
+            message = (
+                f"The question comes to more than {self.limits.predicates} predicates once its variables are filled in."
+            )
             raise FormulaTooLarge("too-many-predicates", message, "Ask for fewer things.")
         if len(self._nodes) >= self.limits.predicates * _NODES_PER_PREDICATE:
             raise FormulaTooLarge(
-                "too-large", "The question becomes too large once its variables are filled in.", "Use fewer nested choices."
+                "too-large",
+                "The question becomes too large once its variables are filled in.",
+                "Use fewer nested choices.",
             )
         self._nodes[key] = node
         return node
@@ -98,7 +105,11 @@ class Builder:
         return self._chain(parts, Disjunction, self.false, self.true)
 
     def _chain(
-        self, parts: Iterable[Formula], kind: type[Conjunction] | type[Disjunction], neutral: Formula, absorbing: Formula
+        self,
+        parts: Iterable[Formula],
+        kind: type[Conjunction] | type[Disjunction],
+        neutral: Formula,
+        absorbing: Formula,
     ) -> Formula:
         different: dict[int, Formula] = {}
         for part in parts:
@@ -118,12 +129,21 @@ class Builder:
         """`chosen` where the condition holds, else `other`."""
         if chosen is other:
             return chosen
-        return self.disjunction([self.conjunction([condition, chosen]), self.conjunction([self.negation(condition), other])])
+        return self.disjunction(
+            [self.conjunction([condition, chosen]), self.conjunction([self.negation(condition), other])]
+        )
 
     def count(
-        self, weights: Mapping[Formula, Fraction], low: Fraction | None, high: Fraction | None, *, open_ends: bool = False
+        self,
+        weights: Mapping[Formula, Fraction],
+        low: Fraction | None,
+        high: Fraction | None,
+        *,
+        open_ends: bool = False,
     ) -> Formula:
-        """Whether the weighted sum of the parts that hold lies from low to high (strictly between, with open ends); None: no bound."""
+        """Whether the weighted sum of the parts that hold lies from low to high (strictly between, with open ends);
+        None: no bound.
+        """
         base: dict[Formula, Fraction] = {}
         offset = Fraction(0)
         for part, weight in weights.items():
@@ -176,6 +196,8 @@ class Builder:
             return self.conjunction(parts)
         if total > self.limits.total_weight:
             message = f"The weights of this count add up to {total:,}; the agreement allows {self.limits.total_weight}."
-            raise FormulaTooLarge("weights-too-large", message, "Use smaller whole numbers; only their proportions matter.")
+            raise FormulaTooLarge(
+                "weights-too-large", message, "Use smaller whole numbers; only their proportions matter."
+            )
         key = ("count", frozenset((id(part), weight) for part, weight in weights.items()), low, high)
         return self._shared(key, Count(tuple(weights.values()), parts, low, high))

@@ -1,8 +1,8 @@
 """Upper and lower case, one character to one.
 
 Only the letters that pair up both ways take part: `A`/`a`, `É`/`é`, `Σ`/`σ`, 1,396 pairs in Unicode 14. Every other
-character (`ß`, `İ`, the Kelvin sign, titlecase digraphs) is left alone by both functions. So texts keep their length, and
-`upper(x) == upper(y)` holds exactly when `lower(x) == lower(y)` does; engines rely on both.
+character (`ß`, `İ`, the Kelvin sign, titlecase digraphs) is left alone by both functions. So texts keep their length,
+and `upper(x) == upper(y)` holds exactly when `lower(x) == lower(y)` does; engines rely on both.
 """
 
 from __future__ import annotations

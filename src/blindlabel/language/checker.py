@@ -1,8 +1,8 @@
 """The checker: names, types, and what a question may ask, reported as diagnostics.
 
-What it lets through, the interpreter can run and `rewriting` can turn into a formula. It knows the attributes of the agreement (None: any
-attribute is taken) and whether prepared records are in lower case already, so that a needle that can never be found is said at once.
-It goes through all statements, also those behind a `ret`, and reports all it finds.
+What it lets through, the interpreter can run and `rewriting` can turn into a formula. It knows the attributes of the
+agreement (None: any attribute is taken) and whether prepared records are in lower case already, so that a needle that
+can never be found is said at once. It goes through all statements, also those behind a `ret`, and reports all it finds.
 """
 
 from __future__ import annotations
@@ -25,8 +25,14 @@ _ADVICE = {
     (Type.TEXT, Type.BOOLEAN): 'Ask something about it, for example is_in("word", text).',
     (Type.RECORD, Type.BOOLEAN): 'Ask something about it, for example is_in("word", $r).',
     (Type.NUMBER, Type.BOOLEAN): "Compare it with a number, for example >= 2.",
-    (Type.TEXT, Type.NUMBER): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
-    (Type.RECORD, Type.NUMBER): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
+    (
+        Type.TEXT,
+        Type.NUMBER,
+    ): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
+    (
+        Type.RECORD,
+        Type.NUMBER,
+    ): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
     (Type.TEXT, Type.RECORD): "Only $r and lower($r) have attributes.",
 }
 
@@ -52,10 +58,12 @@ class _Check:
     attributes: Sequence[str] | None
     limits: Limits
     lowered: bool
-    variables: dict[str, _Variable] = field(default_factory=lambda: {"r": _Variable(Kind(Type.RECORD, frozenset([View()])), None, True)})
+    variables: dict[str, _Variable] = field(
+        default_factory=lambda: {"r": _Variable(Kind(Type.RECORD, frozenset([View()])), None, True)}
+    )
     found: list[Diagnostic] = field(default_factory=list)
 
-    # -- statements ----------------------------------------------------------------------------------------------------------------
+    # -- statements
 
     def question(self, question: tree.Question) -> None:
         returned: tree.Return | None = None
@@ -67,7 +75,9 @@ class _Check:
             kind = self.kind(statement.value)
             if isinstance(statement, tree.Return):
                 returned = returned or statement
-                self.expect(kind, Type.BOOLEAN, statement.value, "ret-not-boolean", "ret gives the answer, which is a Boolean")
+                self.expect(
+                    kind, Type.BOOLEAN, statement.value, "ret-not-boolean", "ret gives the answer, which is a Boolean"
+                )
                 continue
             if statement.name in self.variables:
                 past.append(self.variables[statement.name])
@@ -75,7 +85,12 @@ class _Check:
         if returned is None:
             end = question.statements[-1].span if question.statements else tree.NOWHERE
             self.found.append(
-                error("no-ret", "The question has no ret, so it never gives an answer.", end, "End it with ret and the condition.")
+                error(
+                    "no-ret",
+                    "The question has no ret, so it never gives an answer.",
+                    end,
+                    "End it with ret and the condition.",
+                )
             )
         elif unreachable is not None:
             message = "This is never reached, because the ret before it ends the question."
@@ -83,9 +98,11 @@ class _Check:
         for variable in [*past, *self.variables.values()]:
             if not variable.read and variable.assigned is not None:
                 message = f"${variable.assigned.name} is set here, but never used after."
-                self.found.append(warning("unused-variable", message, variable.assigned.name_span, "Use it, or remove the statement."))
+                self.found.append(
+                    warning("unused-variable", message, variable.assigned.name_span, "Use it, or remove the statement.")
+                )
 
-    # -- expressions: None means that an error has been reported already --------------------------------------------------------------
+    # -- expressions: None means that an error has been reported already
 
     def kind(self, node: tree.Expression) -> Kind | None:
         if isinstance(node, tree.Text):
@@ -99,7 +116,9 @@ class _Check:
         if isinstance(node, tree.Attribute):
             return self.attribute(node)
         if isinstance(node, tree.Not):
-            kind = self.expect(self.kind(node.operand), Type.BOOLEAN, node.operand, "wrong-type", "! turns a Boolean around")
+            kind = self.expect(
+                self.kind(node.operand), Type.BOOLEAN, node.operand, "wrong-type", "! turns a Boolean around"
+            )
             return kind and Kind(Type.BOOLEAN, constant=None if kind.constant is None else 1 - kind.constant)
         if isinstance(node, tree.Chain):
             return self.chain(node)
@@ -125,13 +144,20 @@ class _Check:
             close = nearest(node.name, self.attributes)
             hint = f"Did you mean {close}? " if close else ""
             message = f"Records have no attribute {node.name}."
-            self.found.append(error("unknown-attribute", message, node.name_span, hint + f"There are: {', '.join(self.attributes)}."))
+            self.found.append(
+                error("unknown-attribute", message, node.name_span, hint + f"There are: {', '.join(self.attributes)}.")
+            )
             return None
         if kind is None:
             return None
         if kind.type is not Type.RECORD:
             self.found.append(
-                error("wrong-type", f"A {kind.type.value} has no attributes.", node.record.span, "Only $r and lower($r) have attributes.")
+                error(
+                    "wrong-type",
+                    f"A {kind.type.value} has no attributes.",
+                    node.record.span,
+                    "Only $r and lower($r) have attributes.",
+                )
             )
             return None
         views = frozenset(View(node.name, leaf.case) for leaf in kind.leaves if isinstance(leaf, View))
@@ -164,11 +190,13 @@ class _Check:
             return None
         if left.constant is None and right.constant is None:
             message = "One side of a comparison must be a plain number."
-            self.found.append(error("not-a-constant", message, node.span, "Compare a count with a number, for example >= 2."))
+            self.found.append(
+                error("not-a-constant", message, node.span, "Compare a count with a number, for example >= 2.")
+            )
             return None
         return Kind(Type.BOOLEAN)
 
-    # -- calls -------------------------------------------------------------------------------------------------------------------------
+    # -- calls
 
     def call(self, node: tree.Call) -> Kind | None:
         function = FUNCTIONS.get(node.function)
@@ -186,11 +214,17 @@ class _Check:
             return self.choose(node, kinds)
         checked = [
             self.expect(
-                kind, parameter.type, argument, "wrong-type", f"{parameter.name} of {function.signature} is a {parameter.type.value}"
+                kind,
+                parameter.type,
+                argument,
+                "wrong-type",
+                f"{parameter.name} of {function.signature} is a {parameter.type.value}",
             )
             for kind, parameter, argument in zip(kinds, function.parameters, node.arguments)
         ]
-        if any(kind is None for kind in checked) or not self.clear_arguments(function, node, [kind for kind in checked if kind]):
+        if any(kind is None for kind in checked) or not self.clear_arguments(
+            function, node, [kind for kind in checked if kind]
+        ):
             return None
         if function.name in ("lower", "upper"):
             given = kinds[0]
@@ -224,7 +258,10 @@ class _Check:
             if not parameter.clear:
                 continue
             if parameter.type is Type.TEXT and any(isinstance(leaf, View) for leaf in kind.leaves):
-                message = f"{parameter.name} of {function.signature} must not come from the other record, which you cannot see."
+                message = (
+                    f"{parameter.name} of {function.signature} must not come from the other record, which you cannot"
+                    " see."
+                )
                 hint = "Write it as a text in double quotes; the other record is the text that is searched."
                 self.found.append(error("needle-from-record", message, argument.span, hint))
                 good = False
@@ -239,13 +276,23 @@ class _Check:
         place = node.arguments[0].span
         if predicate.bounded_needle and max(map(len, needles), default=0) > self.limits.needle_length:
             longest = max(needles, key=len)
-            message = f"This text has {len(longest)} characters; the agreement encodes needles of at most {self.limits.needle_length}."
-            self.found.append(error("needle-too-long", message, place, "Ask for a part of it, or for two parts joined with &."))
+            message = (
+                f"This text has {len(longest)} characters; the agreement encodes needles of at most"
+                f" {self.limits.needle_length}."
+            )
+            self.found.append(
+                error("needle-too-long", message, place, "Ask for a part of it, or for two parts joined with &.")
+            )
         if predicate.single_word:
             for needle in sorted(needles):
                 if not words.is_word(needle):
-                    message = f"{predicate.name} looks for one word; {_quoted(needle)} is not exactly one, so this is never true."
-                    self.found.append(warning("not-a-word", message, place, "Use is_in for parts of words and for phrases."))
+                    message = (
+                        f"{predicate.name} looks for one word; {_quoted(needle)} is not exactly one, so this is never"
+                        " true."
+                    )
+                    self.found.append(
+                        warning("not-a-word", message, place, "Use is_in for parts of words and for phrases.")
+                    )
         if predicate.name == "similar":
             self.distance(kinds[2], node.arguments[2].span)
         if predicate.name == "between":
@@ -264,15 +311,25 @@ class _Check:
 
     def impossible(self, predicate: Predicate, needles: list[str], text: Kind, span: tree.Span) -> None:
         """A needle in a case that no searched text can have."""
-        cases = {"lower" if self.lowered and leaf.case == "exact" else leaf.case for leaf in text.leaves if isinstance(leaf, View)}
+        cases = {
+            "lower" if self.lowered and leaf.case == "exact" else leaf.case
+            for leaf in text.leaves
+            if isinstance(leaf, View)
+        }
         if not cases or any(isinstance(leaf, str) for leaf in text.leaves):
             return
         for needle in sorted(needles):
             if cases == {"lower"} and case.has_paired_upper(needle):
-                message = f"{_quoted(needle)} has capital letters, but the text is in lower case, so {predicate.name} is never true."
+                message = (
+                    f"{_quoted(needle)} has capital letters, but the text is in lower case, so {predicate.name} is"
+                    " never true."
+                )
                 self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(case.lower(needle))}."))
             elif cases == {"upper"} and (self.lowered is False and case.has_paired_lower(needle)):
-                message = f"{_quoted(needle)} has small letters, but the text is in upper case, so {predicate.name} is never true."
+                message = (
+                    f"{_quoted(needle)} has small letters, but the text is in upper case, so {predicate.name} is never"
+                    " true."
+                )
                 self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(case.upper(needle))}."))
 
     def expect(self, kind: Kind | None, wanted: Type, node: tree.Expression, code: str, reason: str) -> Kind | None:

@@ -7,10 +7,22 @@ import numpy.typing as npt
 
 from blindlabel.language import tree
 from blindlabel.language.diagnostics import Diagnostic, warning
-from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, atoms_of, in_order
+from blindlabel.language.formula import (
+    Atom,
+    Conjunction,
+    Constant,
+    Count,
+    Disjunction,
+    Formula,
+    Negation,
+    atoms_of,
+    in_order,
+)
 
 _MOST_PREDICATES = 10
-"""Up to so many predicates every combination of their answers is tried; a larger question is rarely constant by mistake."""
+"""Up to so many predicates every combination of their answers is tried; a larger question is rarely constant by
+mistake.
+"""
 
 
 def constant_value(formula: Formula) -> bool | None:
@@ -27,7 +39,9 @@ def constant_value(formula: Formula) -> bool | None:
 def _table(formula: Formula, atoms: tuple[Atom, ...]) -> npt.NDArray[np.bool_]:
     """The formula's value for all combinations of its atoms."""
     numbers = np.arange(2 ** len(atoms))
-    values: dict[int, npt.NDArray[np.bool_]] = {id(atom): (numbers >> i & 1).astype(bool) for i, atom in enumerate(atoms)}
+    values: dict[int, npt.NDArray[np.bool_]] = {
+        id(atom): (numbers >> i & 1).astype(bool) for i, atom in enumerate(atoms)
+    }
     for node in in_order(formula):
         if isinstance(node, Negation):
             values[id(node)] = ~values[id(node.part)]

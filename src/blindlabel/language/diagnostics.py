@@ -1,4 +1,6 @@
-"""Diagnostics are data: what is wrong, where, and what to do. The command line and the editor render the same objects."""
+"""Diagnostics are data: what is wrong, where, and what to do. The command line and the editor render the same
+objects.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One finding. The code is stable and can be scripted against; the message is a sentence; the hint says what to do."""
+    """One finding. The code is stable and can be scripted against; the message is a sentence; the hint says what to
+    do.
+    """
 
     code: str
     severity: Severity
@@ -84,6 +88,12 @@ def render(diagnostic: Diagnostic, source: str, name: str = "question") -> str:
 def _visible(line: str) -> str:
     """Control characters, which would move the cursor or be lost, as one visible character each."""
     return "".join(
-        " " if character == "\t" else character if character.isprintable() or character == " " else "\N{REPLACEMENT CHARACTER}"
+        (
+            " "
+            if character == "\t"
+            else character
+            if character.isprintable() or character == " "
+            else "\N{REPLACEMENT CHARACTER}"
+        )
         for character in line
     )

@@ -1,9 +1,10 @@
 """Set families: the finite sets a text is turned into, so that a predicate becomes "is this element in that set?".
 
-Each family maps a text to a set of strings (`elements`), bounds that set's size for texts up to a public length (`bound`),
-and is named by a string that is part of the agreement. A predicate of the language asks for one or more elements of one family, any of
-which makes it true. This is exact mathematics on clear text and knows nothing of encryption; `tests/language/test_families.py` proves for
-each function that asking the family and the plain meaning are the same.
+Each family maps a text to a set of strings (`elements`), bounds that set's size for texts up to a public length
+(`bound`), and is named by a string that is part of the agreement. A predicate of the language asks for one or more
+elements of one family, any of which makes it true. This is exact mathematics on clear text and knows nothing of
+encryption; `tests/language/test_families.py` proves for each function that asking the family and the plain meaning are
+the same.
 """
 
 from __future__ import annotations
@@ -69,15 +70,15 @@ def is_blank(text: str) -> bool:
     return not text.replace("|", " ").strip()
 
 
-# -- similar ------------------------------------------------------------------------------------------------------------------------
+# -- similar
 
 
 def edited(distance: int) -> Family:
     """For every word, all its edits of up to `distance` steps, made on this side.
 
-    A deletion removes a character, a substitution puts a wildcard in its place, an insertion puts a wildcard between characters. The asker
-    puts wildcards into its own word at up to `distance` places. A pattern with the same wildcards on both sides exists exactly when the
-    words are within that Levenshtein distance.
+    A deletion removes a character, a substitution puts a wildcard in its place, an insertion puts a wildcard between
+    characters. The asker puts wildcards into its own word at up to `distance` places. A pattern with the same wildcards
+    on both sides exists exactly when the words are within that Levenshtein distance.
     """
     return Family(
         f"edited-{distance}",
@@ -119,8 +120,12 @@ def _edited_bound(longest: int, distance: int) -> int:
     if key not in _EDITED_BOUNDS:
         best = [0] * (longest + 2)
         worth = {n: _edits_of_length(n, distance) for n in range(1, words.SIMILAR_WORD_LENGTH + 1)}
-        for room in range(1, longest + 2):  # a word takes its length and one separator; the last separator is not needed
-            best[room] = max([best[room - 1]] + [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room])
+        for room in range(
+            1, longest + 2
+        ):  # a word takes its length and one separator; the last separator is not needed
+            best[room] = max(
+                [best[room - 1]] + [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room]
+            )
         _EDITED_BOUNDS[key] = best[longest + 1]
     return _EDITED_BOUNDS[key]
 
@@ -139,10 +144,12 @@ def with_wildcards(word: str, distance: int) -> tuple[str, ...]:
     return tuple(patterns)
 
 
-# -- between ------------------------------------------------------------------------------------------------------------------------
+# -- between
 
 _RADICES = (10, 10) + (8,) * 11
-"""From the last digit up: hundredths, tenths, then the whole part in base 8 (33 bits, offset so that it is never negative)."""
+"""From the last digit up: hundredths, tenths, then the whole part in base 8 (33 bits, offset so that it is never
+negative).
+"""
 
 
 def _digits(value: int) -> tuple[int, ...]:
@@ -175,7 +182,9 @@ def _intervals_around(text: str) -> frozenset[str]:
 
 
 def intervals_within(low: int, high: int) -> tuple[str, ...]:
-    """Disjoint intervals, at most two a level, that together are exactly the numbers from low to high (in hundredths)."""
+    """Disjoint intervals, at most two a level, that together are exactly the numbers from low to high (in
+    hundredths).
+    """
     if low > high:
         return ()
     intervals: list[str] = []

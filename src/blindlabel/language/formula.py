@@ -1,9 +1,11 @@
-"""What is left of a question once its variables are filled in: a Boolean formula over predicates of views of the record.
+"""What is left of a question once its variables are filled in: a Boolean formula over predicates of views of the
+record.
 
-Engines compile this, not the tree. `formula_of` in `rewriting.py` makes it from a checked question: `lower` and `upper` have become
-views, `choose` and `common_words` have been rewritten, constants are folded, weights are whole numbers. Nodes are shared: equal parts are
-one object, so a formula is a graph whose size is bounded by the question's, even where its written-out form would be exponential. Walk it
-with `in_order`, which visits every node once, parts before wholes, without recursion.
+Engines compile this, not the tree. `formula_of` in `rewriting.py` makes it from a checked question: `lower` and `upper`
+have become views, `choose` and `common_words` have been rewritten, constants are folded, weights are whole numbers.
+Nodes are shared: equal parts are one object, so a formula is a graph whose size is bounded by the question's, even
+where its written-out form would be exponential. Walk it with `in_order`, which visits every node once, parts before
+wholes, without recursion.
 """
 
 from __future__ import annotations

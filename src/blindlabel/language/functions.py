@@ -1,12 +1,12 @@
 """The functions of the language. Each is registered here, once, and everything else picks it up from here.
 
-A *predicate* takes clear arguments and one text of the other record, and answers yes or no. Its entry holds its name and parameters,
-its documentation (for the terminal reference, completion and hover), its plain meaning, and how it is asked of a set family
-(`blindlabel.language.families`), which is what the packed engine needs. The four *forms* (`lower`, `upper`, `choose`, `common_words`) are
-rewritten into predicates before any engine sees them.
+A *predicate* takes clear arguments and one text of the other record, and answers yes or no. Its entry holds its name
+and parameters, its documentation (for the terminal reference, completion and hover), its plain meaning, and how it is
+asked of a set family (`blindlabel.language.families`), which is what the packed engine needs. The four *forms*
+(`lower`, `upper`, `choose`, `common_words`) are rewritten into predicates before any engine sees them.
 
-To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`; the property tests then hold it to both.
-The docs show one being added (docs/language.md, "Adding a function").
+To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`; the property tests then hold it
+to both. The docs show one being added (docs/language.md, "Adding a function").
 """
 
 from __future__ import annotations
@@ -214,7 +214,8 @@ _PREDICATES: tuple[Predicate, ...] = (
         (_TEXT,),
         Type.BOOLEAN,
         "Whether the text is missing: nothing but white space.",
-        "The bars that join the attributes of a whole record do not count, so is_empty($r) is true where all attributes are.",
+        "The bars that join the attributes of a whole record do not count, so is_empty($r) is true where all attributes"
+        " are.",
         'ret is_empty($r.year) | equals("1999", $r.year)',
         meaning=lambda text, _: families.is_blank(text),
         family_of=lambda _arguments, _limits: families.EMPTY,
@@ -227,13 +228,15 @@ _PREDICATES: tuple[Predicate, ...] = (
         (_clear("word"), _TEXT),
         Type.BOOLEAN,
         "Whether some word of the text sounds like the word.",
-        "Two words sound alike when their Metaphone codes are equal, after folding to the letters A to Z; case does not matter. "
-        "A word whose code is empty (123, w) sounds like nothing. " + _WORD_EDGE,
+        "Two words sound alike when their Metaphone codes are equal, after folding to the letters A to Z; case does not"
+        " matter. A word whose code is empty (123, w) sounds like nothing. " + _WORD_EDGE,
         'ret sounds_like("catherine", $r.given_name)',
         meaning=_sounds_like,
         family_of=lambda _arguments, _limits: families.SOUNDS,
         asked=lambda arguments: (words.phonetic_code(_string(arguments)),),
-        always=lambda arguments: None if words.is_word(_string(arguments)) and words.phonetic_code(_string(arguments)) else False,
+        always=lambda arguments: (
+            None if words.is_word(_string(arguments)) and words.phonetic_code(_string(arguments)) else False
+        ),
         all_families=lambda _: (families.SOUNDS,),
         single_word=True,
         ignores_case=True,
@@ -243,8 +246,8 @@ _PREDICATES: tuple[Predicate, ...] = (
         (_clear("word"), _TEXT, _clear("distance", Type.NUMBER)),
         Type.BOOLEAN,
         "Whether some word of the text is within 1 or 2 typing errors of the word.",
-        "Errors are characters inserted, left out or replaced (Levenshtein distance), upper and lower case differ. Words of more than "
-        f"{words.SIMILAR_WORD_LENGTH} characters are similar only when equal. " + _WORD_EDGE,
+        "Errors are characters inserted, left out or replaced (Levenshtein distance), upper and lower case differ."
+        f" Words of more than {words.SIMILAR_WORD_LENGTH} characters are similar only when equal. " + _WORD_EDGE,
         'ret similar("jonson", lower($r.surname), 1)',
         meaning=_similar,
         family_of=lambda arguments, _: families.edited(_integer(arguments, 1)),
@@ -258,8 +261,9 @@ _PREDICATES: tuple[Predicate, ...] = (
         (_TEXT, _clear("low", Type.NUMBER), _clear("high", Type.NUMBER)),
         Type.BOOLEAN,
         "Whether the first number in the text is from low to high, both included.",
-        "A number is digits with an optional sign and decimals behind a point; a sign counts only where no letter, digit or point stands "
-        "before it. Two decimals count, further ones are cut off. False where the text has no number.",
+        "A number is digits with an optional sign and decimals behind a point; a sign counts only where no letter,"
+        " digit or point stands before it. Two decimals count, further ones are cut off. False where the text has no"
+        " number.",
         "ret between($r.year, 1998, 2001)",
         meaning=_between,
         family_of=lambda _arguments, _limits: families.INTERVALS,
@@ -276,8 +280,8 @@ _FORMS: tuple[Function, ...] = (
         (_TEXT,),
         Type.TEXT,
         "The text or record with all letters small.",
-        "One character becomes one character: only letters whose small and capital forms pair up both ways change (É does, ß does not). "
-        "lower($r) is still a record: lower($r).title works.",
+        "One character becomes one character: only letters whose small and capital forms pair up both ways change (É"
+        " does, ß does not). lower($r) is still a record: lower($r).title works.",
         "$r = lower($r)",
     ),
     Function(
@@ -290,7 +294,11 @@ _FORMS: tuple[Function, ...] = (
     ),
     Function(
         "choose",
-        (Parameter("condition", Type.BOOLEAN), Parameter("a", Type.TEXT, any_type=True), Parameter("b", Type.TEXT, any_type=True)),
+        (
+            Parameter("condition", Type.BOOLEAN),
+            Parameter("a", Type.TEXT, any_type=True),
+            Parameter("b", Type.TEXT, any_type=True),
+        ),
         Type.TEXT,
         "a where the condition holds, b where not.",
         "a and b are two Booleans, two numbers or two texts. Both are evaluated; nobody can see which was taken.",
@@ -301,7 +309,8 @@ _FORMS: tuple[Function, ...] = (
         (_clear("words"), _TEXT),
         Type.NUMBER,
         "How many of these words the text has.",
-        "A number, to be compared: each different word counts once, however often it occurs on either side. " + _WORD_EDGE,
+        "A number, to be compared: each different word counts once, however often it occurs on either side. "
+        + _WORD_EDGE,
         'ret common_words("honey i shrunk the dbms", lower($r.title)) >= 4',
     ),
 )

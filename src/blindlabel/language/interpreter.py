@@ -1,7 +1,7 @@
 """The plain interpreter: the meaning of a question, by definition. Every engine must agree with it.
 
-It walks the checked tree over one clear record, statement by statement, and stops at the first `ret`. It expects a question that the
-checker let through.
+It walks the checked tree over one clear record, statement by statement, and stops at the first `ret`. It expects a
+question that the checker let through.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def _evaluate(node: tree.Expression, variables: dict[str, Value]) -> Value:
             product *= factor
         return product
     if isinstance(node, tree.Compare):
-        return _compare(node.operator, number(_evaluate(node.left, variables)), number(_evaluate(node.right, variables)))
+        return _compare(
+            node.operator, number(_evaluate(node.left, variables)), number(_evaluate(node.right, variables))
+        )
     return _call(node.function, [_evaluate(argument, variables) for argument in node.arguments])
 
 

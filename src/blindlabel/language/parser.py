@@ -1,7 +1,8 @@
 """Source text to tree, with diagnostics that a person can act on.
 
-The lexer never fails: what it does not know becomes a token of its own. The tokens are cut into statements first (a statement begins with
-`ret`, or with a variable and `=`), and each statement goes through the LALR parser by itself, so several mistakes are reported at once.
+The lexer never fails: what it does not know becomes a token of its own. The tokens are cut into statements first (a
+statement begins with `ret`, or with a variable and `=`), and each statement goes through the LALR parser by itself, so
+several mistakes are reported at once.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def parse(source: str, limits: Limits | None = None) -> Parsed:
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > limits.question_bytes:
         message = f"The question has {size:,} bytes; at most {limits.question_bytes:,} are allowed."
-        return Parsed(Question((), source), (error("too-large", message, NOWHERE, "Shorten it, or split it over rounds."),))
+        return Parsed(
+            Question((), source), (error("too-large", message, NOWHERE, "Shorten it, or split it over rounds."),)
+        )
     tokens = list(_lark().lex(source))
     comments = tuple(Comment(str(token), span_of(token)) for token in tokens if token.type == "COMMENT")
     statements: list[tree.Statement] = []
@@ -96,7 +99,9 @@ def _pieces(tokens: list[Token]) -> list[list[Token]]:
     return pieces
 
 
-def _read_statement(piece: list[Token], limits: Limits, statements: list[tree.Statement], diagnostics: list[Diagnostic]) -> None:
+def _read_statement(
+    piece: list[Token], limits: Limits, statements: list[tree.Statement], diagnostics: list[Diagnostic]
+) -> None:
     broken = _lexical(piece, limits)
     diagnostics.extend(broken)
     if any(finding.code not in {"bad-escape", "number-too-long"} for finding in broken):
@@ -130,12 +135,16 @@ def _lexical(piece: list[Token], limits: Limits) -> list[Diagnostic]:
             found.append(syntax_errors.unknown_character(token, span_of(token)))
             break  # one stray character often comes in a row
         if token.type == "UNCLOSED_TEXT":
-            found.append(error("unclosed-text", 'This text has no closing ".', span_of(token), 'Put a " where the text ends.'))
+            found.append(
+                error("unclosed-text", 'This text has no closing ".', span_of(token), 'Put a " where the text ends.')
+            )
         elif token.type == "TEXT":
             found.extend(_escape_errors(token))
         elif token.type == "NUMBER" and sum(map(str.isdigit, token)) > limits.number_digits:
             message = f"This number has more than {limits.number_digits} digits."
-            found.append(error("number-too-long", message, span_of(token), "Compare long numbers as text, with equals or is_in."))
+            found.append(
+                error("number-too-long", message, span_of(token), "Compare long numbers as text, with equals or is_in.")
+            )
     return found
 
 

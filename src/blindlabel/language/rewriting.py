@@ -1,7 +1,7 @@
 """From a checked question to its formula: variables filled in, views resolved, choices and counts rewritten.
 
-Texts are kept as choices between leaves until a predicate asks about them; numbers as a weighted sum of formulas. Everything is remembered
-by node, so shared variables stay shared and the work is bounded by the size of the result.
+Texts are kept as choices between leaves until a predicate asks about them; numbers as a weighted sum of formulas.
+Everything is remembered by node, so shared variables stay shared and the work is bounded by the size of the result.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Rewriting:
         """Each different leaf once, as with all nodes: equal texts must be seen to be equal."""
         return self._leaves.setdefault(source, _Leaf(source))
 
-    # -- conversions -------------------------------------------------------------------------------------------------------------------
+    # -- conversions
 
     def formula(self, value: _Value) -> Formula:
         assert not isinstance(value, (_Leaf, _Choice, _Sum))
@@ -102,7 +102,7 @@ class _Rewriting:
         assert isinstance(value, (_Leaf, _Choice))
         return value
 
-    # -- expressions -------------------------------------------------------------------------------------------------------------------
+    # -- expressions
 
     def value(self, node: tree.Expression) -> _Value:
         if isinstance(node, tree.Text):
@@ -169,7 +169,7 @@ class _Rewriting:
             return self.build.count(weights, bound, None, open_ends=True)
         return self.build.count(weights, None, bound, open_ends=True)
 
-    # -- calls -------------------------------------------------------------------------------------------------------------------------
+    # -- calls
 
     def call(self, node: tree.Call) -> _Value:
         arguments = [self.value(argument) for argument in node.arguments]
@@ -225,17 +225,26 @@ class _Rewriting:
         return done[id(text)]
 
     def ask(
-        self, function: str, needle: _Text, text: _Text, numbers: tuple[Fraction, ...], done: dict[tuple[int, int], Formula]
+        self,
+        function: str,
+        needle: _Text,
+        text: _Text,
+        numbers: tuple[Fraction, ...],
+        done: dict[tuple[int, int], Formula],
     ) -> Formula:
         """The predicate for every combination of leaves, under their conditions."""
         key = (id(needle), id(text))
         if key not in done:
             if isinstance(needle, _Choice):
                 chosen = self.ask(function, needle.chosen, text, numbers, done)
-                done[key] = self.build.choose(needle.condition, chosen, self.ask(function, needle.other, text, numbers, done))
+                done[key] = self.build.choose(
+                    needle.condition, chosen, self.ask(function, needle.other, text, numbers, done)
+                )
             elif isinstance(text, _Choice):
                 chosen = self.ask(function, needle, text.chosen, numbers, done)
-                done[key] = self.build.choose(text.condition, chosen, self.ask(function, needle, text.other, numbers, done))
+                done[key] = self.build.choose(
+                    text.condition, chosen, self.ask(function, needle, text.other, numbers, done)
+                )
             else:
                 done[key] = self.ask_leaf(function, needle, text, numbers)
         return done[key]
@@ -259,7 +268,9 @@ class _Rewriting:
                 done[key] = self.chosen_number(text.condition, chosen, self.common_words(needle, text.other, done))
             else:
                 assert isinstance(needle.source, str)
-                each = [self.ask_leaf("has_word", self.leaf(word), text, ()) for word in sorted(words.words(needle.source))]
+                each = [
+                    self.ask_leaf("has_word", self.leaf(word), text, ()) for word in sorted(words.words(needle.source))
+                ]
                 done[key] = self.sum([(Fraction(1), self.number(formula)) for formula in each])
         return done[key]
 

@@ -1,4 +1,6 @@
-"""Syntax errors in words: what stands there, what was expected, and the habit from other languages that may be behind it."""
+"""Syntax errors in words: what stands there, what was expected, and the habit from other languages that may be behind
+it.
+"""
 
 from __future__ import annotations
 
@@ -54,14 +56,20 @@ def unexpected(piece: list[Token], position: int, accepted: frozenset[str], span
     previous = piece[position - 1] if position else None
     span = spanning(token)
     if previous is None:
-        hint = f"Did you mean: ret {_shown(token)}...?" if token.type in _STARTS_A_VALUE else "Begin with ret, or with a variable and =."
+        hint = (
+            f"Did you mean: ret {_shown(token)}...?"
+            if token.type in _STARTS_A_VALUE
+            else "Begin with ret, or with a variable and =."
+        )
         return error("syntax", "A statement begins with ret, or with a variable and =.", span, _habit(token) or hint)
     if token.type in ("AND", "OR", "SAME") and previous.type == token.type:
         return error("syntax", f"{previous}{token} is not needed.", span, f"Write a single {previous}.")
     if token.type == "ASSIGN" and previous.type == "NOT":
         return error("syntax", "There is no !=.", span, "Write !(a == b).")
     if token.type == "ASSIGN":
-        return error("syntax", "Only a variable at the start of a statement can be assigned to.", span, "To compare, write ==.")
+        return error(
+            "syntax", "Only a variable at the start of a statement can be assigned to.", span, "To compare, write ==."
+        )
     if token.type == "NOT" and position + 1 < len(piece) and piece[position + 1].type == "ASSIGN":
         return error("syntax", "There is no !=.", span, "Write !(a == b).")
     if previous.type == "NAME" and "LPAR" in accepted and len(accepted) == 1:
@@ -79,7 +87,9 @@ def unexpected(piece: list[Token], position: int, accepted: frozenset[str], span
     if token.type in ("AT_LEAST", "MORE", "AT_MOST", "LESS", "SAME"):
         return error("syntax", "Comparisons cannot be chained.", span, "Join two comparisons with &.")
     if token.type == "COMMA":
-        return error("syntax", "A comma stands only between the arguments of a function.", span, "Join conditions with & or |.")
+        return error(
+            "syntax", "A comma stands only between the arguments of a function.", span, "Join conditions with & or |."
+        )
     return error("syntax", f"{_shown(token)} cannot stand here.", span, _habit(token))
 
 
@@ -96,13 +106,17 @@ def ended(piece: list[Token], spanning: _Spanning) -> Diagnostic:
         hint = _habit(last) or f"Variables start with $: ${last}. Texts stand in double quotes."
         return error("syntax", f"{_shown(last)} is not a value by itself.", spanning(last), hint)
     if last.type == "NAME" and str(last) in FUNCTIONS:
-        return error("syntax", f"{last} needs its arguments.", spanning(last), f"Write {FUNCTIONS[str(last)].signature}.")
+        return error(
+            "syntax", f"{last} needs its arguments.", spanning(last), f"Write {FUNCTIONS[str(last)].signature}."
+        )
     if open_brackets and last.type in ("TEXT", "NUMBER", "TRUE", "FALSE", "VARIABLE", "RPAR", "RSQB", "NAME"):
         bracket = open_brackets[-1]
         closing = ")" if bracket.type == "LPAR" else "]"
         return error("syntax", f"This {bracket} is never closed.", spanning(bracket), f"Add a {closing}.")
     if last.type == "RET":
-        return error("syntax", "ret needs the answer behind it.", spanning(last), 'For example: ret is_in("canon", lower($r)).')
+        return error(
+            "syntax", "ret needs the answer behind it.", spanning(last), 'For example: ret is_in("canon", lower($r)).'
+        )
     return error("syntax", f"The statement stops after {_shown(last)}; a value is missing.", spanning(last))
 
 

@@ -14,7 +14,9 @@ from typing import Literal, Union
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of the source: offsets count code points from 0; lines and columns count from 1; the end is exclusive."""
+    """A stretch of the source: offsets count code points from 0; lines and columns count from 1; the end is
+    exclusive.
+    """
 
     start: int
     end: int

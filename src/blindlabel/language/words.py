@@ -76,7 +76,8 @@ def hundredths(value: Fraction) -> int:
 def first_number(text: str) -> int | None:
     """The first number in a text, in hundredths; None where there is none.
 
-    A sign counts only where no letter, digit or point stands directly before it, so `24-70` starts with 24 and holds no -70.
+    A sign counts only where no letter, digit or point stands directly before it, so `24-70` starts with 24 and holds no
+    -70.
     """
     match = _NUMBER.search(text)
     if match is None:

@@ -1,5 +1,5 @@
-"""Which engine an owner computes with, and where: this process and its workers, or a cluster. Finished answers are kept in a journal in the
-workspace, so that a stopped evaluation goes on where it was.
+"""Which engine an owner computes with, and where: this process and its workers, or a cluster. Finished answers are kept
+in a journal in the workspace, so that a stopped evaluation goes on where it was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def engine_at(name: str, computing: Computing, journal: Path) -> Engine:
     """The engine of this name, set up to work where the owner wants it."""
     if name != "packed":
         if computing.cluster:
-            raise InputError(f"Only the packed engine works on a cluster, and this study has agreed on the engine {name}.")
+            raise InputError(
+                f"Only the packed engine works on a cluster, and this study has agreed on the engine {name}."
+            )
         return engine_named(name)
     if computing.cluster:
         from blindlabel.engines.cluster import ClusterEngine  # noqa: PLC0415 - heavy, and optional

@@ -1,9 +1,11 @@
-"""The coordinator as it runs: receives messages, assists, does the work that the rules name, and says how studies stand.
+"""The coordinator as it runs: receives messages, assists, does the work that the rules name, and says how studies
+stand.
 
-Several of these (threads or processes) may run over one database and folder. Everything is saved before anything leaves, and a step that
-was interrupted is done again from what is saved. Long work is leased: one process does it, and another takes over when that one dies. Were
-a lease to lapse under a process that is only slow, the same work would be done twice and saved once. The secret key of a study lies in a
-file of its own, named after the public key that it belongs to, and is used here and nowhere else.
+Several of these (threads or processes) may run over one database and folder. Everything is saved before anything
+leaves, and a step that was interrupted is done again from what is saved. Long work is leased: one process does it, and
+another takes over when that one dies. Were a lease to lapse under a process that is only slow, the same work would be
+done twice and saved once. The secret key of a study lies in a file of its own, named after the public key that it
+belongs to, and is used here and nowhere else.
 """
 
 from __future__ import annotations
@@ -41,13 +43,17 @@ from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded, Moved
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret, write_secret
 
 LEASE = 30.0
-"""Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its lease in time."""
+"""Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its
+lease in time.
+"""
 
 
 class Coordinator:
     """All studies of one coordinator."""
 
-    def __init__(self, home: Path, *, database: str | None = None, passphrase: str | None = None, lease: float = LEASE) -> None:
+    def __init__(
+        self, home: Path, *, database: str | None = None, passphrase: str | None = None, lease: float = LEASE
+    ) -> None:
         self.home = home
         self.passphrase = passphrase
         self.store = CoordinatorStore(home, database)
@@ -73,7 +79,9 @@ class Coordinator:
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
         path = self._keys(agreement.hash) / "signing.key"
         state = new_state(agreement, public)
-        if not self.store.create(agreement.name, text, state, lambda: write_secret(path, identity.to_bytes(), self.passphrase)):
+        if not self.store.create(
+            agreement.name, text, state, lambda: write_secret(path, identity.to_bytes(), self.passphrase)
+        ):
             raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         key = identity.public.signing_key.hex()
         return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
@@ -152,7 +160,9 @@ class Coordinator:
         return reply_wire, reply
 
     def _apply(self, study: str, event: Callable[[Agreement, State], Step], incoming: Signed | None = None) -> bool:
-        """Apply an event to the newest state and save what follows; again from the start where another process was faster."""
+        """Apply an event to the newest state and save what follows; again from the start where another process was
+        faster.
+        """
         agreement = self.agreement(study)
         while True:
             loaded = self.load(study)
@@ -166,7 +176,9 @@ class Coordinator:
             moved = [_moved(signed, signed.message.receiver, _bodies_of(signed.message)) for signed in outgoing]
             if incoming is not None:
                 moved.append(_moved(incoming, incoming.message.sender, _newly_sent(loaded.state, incoming.message)))
-            if self.store.save(loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable, moved=moved):
+            if self.store.save(
+                loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable, moved=moved
+            ):
                 return True
 
     def _sign(self, message: Message) -> Signed:
@@ -194,7 +206,9 @@ class Coordinator:
 
         def renew() -> None:
             while not over.wait(self._lease / 3):
-                with suppress(OutsideError):  # a database that fails now may answer next time; a lapsed lease does no harm
+                with suppress(
+                    OutsideError
+                ):  # a database that fails now may answer next time; a lapsed lease does no harm
                     self.store.claim(study, self.worker, self._lease)
 
         renewing = threading.Thread(target=renew, daemon=True)
@@ -212,7 +226,11 @@ class Coordinator:
         elif todo.kind == "sample":
             facts = self.load(study).state.owners
             bodies = self.store.bodies(study)
-            hashes = {(name, peer): bodies.read_all(blob) for name, known in facts.items() for peer, blob in known.blocking.items()}
+            hashes = {
+                (name, peer): bodies.read_all(blob)
+                for name, known in facts.items()
+                for peer, blob in known.blocking.items()
+            }
             self._apply(study, lambda agreement, state: rules.sample_enriched(agreement, state, hashes))
         elif todo.kind == "read":
             self._read_answers(study, agreement, todo)
@@ -226,11 +244,14 @@ class Coordinator:
         except EngineError as error:
             raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
         blob = self.store.bodies(study).write([keys.public])
-        # Named after the public key, so that of two processes that make keys at once the saved state says whose are valid.
+        # Named after the public key, so that of two processes that make keys at once the saved state says whose are
+        # valid.
         write_secret(self._engine_key(study, blob), keys.secret, self.passphrase)
         self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob))
         used = self.load(study).state.public_key
-        for path in self._keys(study).glob("engine-*.key"):  # keys of a process that was slower, or died before its keys were used
+        for path in self._keys(study).glob(
+            "engine-*.key"
+        ):  # keys of a process that was slower, or died before its keys were used
             if used is not None and path != self._engine_key(study, used):
                 remove_secret(path)
 
@@ -243,12 +264,18 @@ class Coordinator:
             answers = np.zeros((0, records), dtype=np.bool_)
             if questions:
                 with self._engine_turn:
-                    answers = self._engine(agreement).decrypt(agreement.terms(), self._engine_secret(study), parcels, questions, records)
+                    answers = self._engine(agreement).decrypt(
+                        agreement.terms(), self._engine_secret(study), parcels, questions, records
+                    )
         except (EngineError, MalformedMessage):
-            self._apply(study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob))
+            self._apply(
+                study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob)
+            )
             return
         read = bodies.write([np.packbits(answers).tobytes()])
-        self._apply(study, lambda _, state: Step(rules.answers_read(state, todo.round, todo.asker, todo.peer, blob, read)))
+        self._apply(
+            study, lambda _, state: Step(rules.answers_read(state, todo.round, todo.asker, todo.peer, blob, read))
+        )
 
     def _settle(self, study: str, todo: Work) -> None:
         state = self.load(study).state

@@ -1,5 +1,5 @@
-"""An invitation: the file that a coordinator gives to one owner, by a way of its own. It holds a one-time code, so it is to be kept
-private."""
+"""An invitation: the file that a coordinator gives to one owner, by a way of its own. It holds a one-time code, so it
+is to be kept private."""
 
 from __future__ import annotations
 
@@ -44,5 +44,7 @@ class Invitation:
         except FileNotFoundError as error:
             raise InputError(f"There is no file {path}.") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} is no invitation of blindlabel, or is damaged. Ask the coordinator to send it again.") from error
+            raise InputError(
+                f"{path} is no invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
+            ) from error
         return invitation

@@ -45,7 +45,9 @@ def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
     return read_table(options.path, id_column=options.id_column, attributes=wanted, encoding=options.encoding)
 
 
-def join(folder: Path, invitation: Invitation, options: TableOptions, *, via: str = "", passphrase: str | None = None) -> Workspace:
+def join(
+    folder: Path, invitation: Invitation, options: TableOptions, *, via: str = "", passphrase: str | None = None
+) -> Workspace:
     """Make the workspace of an invited owner. The join message is in its outbox."""
     agreement = agreements.from_text(invitation.agreement, source="The agreement in the invitation")
     if invitation.owner not in agreement.owners:
@@ -53,7 +55,9 @@ def join(folder: Path, invitation: Invitation, options: TableOptions, *, via: st
     if (folder / "workspace.sqlite").exists():
         raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
     table = read_own_table(agreement, options)
-    prepare_table(table, range(len(table)), agreement.attributes, agreement.preparation.steps, agreement.lengths())  # says what is too long
+    prepare_table(
+        table, range(len(table)), agreement.attributes, agreement.preparation.steps, agreement.lengths()
+    )  # says what is too long
     identity, token = new_identity(), secrets.token_urlsafe(32)
     try:
         write_secret(folder / "identity.key", identity.to_bytes(), passphrase)
@@ -64,7 +68,11 @@ def join(folder: Path, invitation: Invitation, options: TableOptions, *, via: st
             "owner": invitation.owner,
             "table": str(options.path.resolve()),
             "table_options": json.dumps(
-                {"id_column": options.id_column, "columns": dict(options.columns or {}) or None, "encoding": options.encoding}
+                {
+                    "id_column": options.id_column,
+                    "columns": dict(options.columns or {}) or None,
+                    "encoding": options.encoding,
+                }
             ),
             "via": via or invitation.address,
         }
@@ -77,11 +85,15 @@ def join(folder: Path, invitation: Invitation, options: TableOptions, *, via: st
     return workspace
 
 
-def _join_body(agreement: Agreement, invitation: Invitation, records: int, identity: Identity, token: str) -> messages.Join:
+def _join_body(
+    agreement: Agreement, invitation: Invitation, records: int, identity: Identity, token: str
+) -> messages.Join:
     envelope_key, signing_key = identity.public.envelope_key.hex(), identity.public.signing_key.hex()
     code, hashed = bytes.fromhex(invitation.code), token_hash(token)
     proof = messages.join_proof(code, agreement.hash, invitation.owner, records, envelope_key, signing_key, hashed)
-    return messages.Join(records=records, envelope_key=envelope_key, signing_key=signing_key, token_hash=hashed, proof=proof)
+    return messages.Join(
+        records=records, envelope_key=envelope_key, signing_key=signing_key, token_hash=hashed, proof=proof
+    )
 
 
 def signed_by(identity: Identity, message: Message) -> Signed:
@@ -106,5 +118,8 @@ def own_table(workspace: Workspace) -> Table:
     table = read_own_table(workspace.agreement, options)
     state = workspace.state()
     if state.join is not None and len(table) != state.join.records:
-        raise InputError(f"{options.path} had {state.join.records} rows when you joined, and has {len(table)} now. Restore it as it was.")
+        raise InputError(
+            f"{options.path} had {state.join.records} rows when you joined, and has {len(table)} now. Restore it as it"
+            " was."
+        )
     return table

@@ -1,8 +1,9 @@
-"""The owner as it runs: sends what waits, takes in what came, and does the work that the rules name. Knows no person and no transport.
+"""The owner as it runs: sends what waits, takes in what came, and does the work that the rules name. Knows no person
+and no transport.
 
-One `turn` does everything that can be done now and ends; `parties.running` takes turns until the study is over. What a turn makes
-(encrypted records, answers) is a file before it is a message, and a message is in the outbox before it leaves, so an interrupted turn is
-taken again without anything lost or doubled.
+One `turn` does everything that can be done now and ends; `parties.running` takes turns until the study is over. What a
+turn makes (encrypted records, answers) is a file before it is a message, and a message is in the outbox before it
+leaves, so an interrupted turn is taken again without anything lost or doubled.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ class Owner:
         self._handed_over_again = False
 
     def turn(self, wait: float = 0.0) -> bool:
-        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where anything happened."""
+        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where
+        anything happened.
+        """
         happened = self.send()
         happened |= self.fetch(0.0)
         happened |= self.work()
@@ -99,12 +102,19 @@ class Owner:
 
     def _to_hand_over_again(self) -> list[tuple[int, bytes]]:
         """After a start: messages that were handed over and that a coordinator restored from a backup would miss."""
-        state, sent = self.workspace.state(), [(number, wire, messages.parse(wire).message) for number, wire in self.workspace.sent()]
+        state, sent = (
+            self.workspace.state(),
+            [(number, wire, messages.parse(wire).message) for number, wire in self.workspace.sent()],
+        )
         forgotten = bool(sent) and self._is_forgotten(state)
-        return [(number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)]
+        return [
+            (number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)
+        ]
 
     def _is_forgotten(self, state: rules.State) -> bool:
-        """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked` otherwise."""
+        """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked`
+        otherwise.
+        """
         after = max(0, state.received - 1)
         if not state.received or self._agrees(state, self.transport.fetch(after, 0.0)):
             return False
@@ -151,7 +161,9 @@ class Owner:
         return lambda done, every: self.report(phase, done / every if every else 1.0)
 
     def _progress(self, phase: str) -> Progress:
-        """Reports an engine's progress; where that says more than how far it is (`evaluate: 3 of 9 tiles`), behind a dot."""
+        """Reports an engine's progress; where that says more than how far it is (`evaluate: 3 of 9 tiles`), behind a
+        dot.
+        """
 
         def tell(step: str, share: float) -> None:
             detail = step.partition(": ")[2]
@@ -165,7 +177,9 @@ class Owner:
         if state.sample is None or self.workspace.records():
             return
         table, agreement = own_table(self.workspace), self.agreement
-        prepared = prepare_table(table, state.sample.positions, agreement.attributes, agreement.preparation.steps, agreement.lengths())
+        prepared = prepare_table(
+            table, state.sample.positions, agreement.attributes, agreement.preparation.steps, agreement.lengths()
+        )
         self.workspace.store_records(
             OwnRecord(number, position, table.ids[position], table.row(position), record)
             for number, (position, record) in enumerate(zip(state.sample.positions, prepared))
@@ -212,7 +226,10 @@ class Owner:
     def _blocking(self, peer: str) -> Blob:
         table, agreement = own_table(self.workspace), self.agreement
         secret = shared_secret(self.identity, _public(self.workspace.state().peer(peer)), self._context("blocking"))
-        records = (prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table)))
+        records = (
+            prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
+            for position in range(len(table))
+        )
         return self.workspace.bodies.write([sampling.keyed_hashes(records, agreement.sampling.blocking, secret)])
 
     def _seal(self, peer: str) -> tuple[Blob, bytes]:
@@ -226,16 +243,22 @@ class Owner:
             records = [record.prepared for record in self.workspace.records()]
             public, key = self._public_key(state), new_key()
             phase = f"encrypt {len(records)} records"
-            parcels = self.engine.encrypt(self.terms, public, records, workers=self.computing.workers, progress=self._progress(phase))
+            parcels = self.engine.encrypt(
+                self.terms, public, records, workers=self.computing.workers, progress=self._progress(phase)
+            )
             locked = _Locked(blob=bodies.write(lock(key, self._context("records"), parcels)), key=key.hex())
             self.workspace.remember("locked", locked.model_dump_json())
         content = bytes.fromhex(locked.key + locked.blob.hash)
-        return locked.blob, b"".join(seal(self.identity, _public(state.peer(peer)), self._context("records-key"), [content]))
+        return locked.blob, b"".join(
+            seal(self.identity, _public(state.peer(peer)), self._context("records-key"), [content])
+        )
 
     def _records_of(self, state: rules.State, peer: str) -> Iterator[bytes]:
         """The encrypted records of another owner, out of what it locked."""
         received = state.records[peer]
-        letter = open_(self.identity, _public(state.peer(peer)), self._context("records-key"), [bytes.fromhex(received.key)])
+        letter = open_(
+            self.identity, _public(state.peer(peer)), self._context("records-key"), [bytes.fromhex(received.key)]
+        )
         content = b"".join(letter)
         key, named = content[:32], content[32:].hex()
         if named != received.blob.hash:
@@ -253,7 +276,13 @@ class Owner:
         self.report(phase, 0.0)
         public = self._public_key(state)
         answers = self.engine.evaluate(
-            self.terms, public, parcels, formulas, self._assist, workers=self.computing.workers, progress=self._progress(phase)
+            self.terms,
+            public,
+            parcels,
+            formulas,
+            self._assist,
+            workers=self.computing.workers,
+            progress=self._progress(phase),
         )
         return bodies.write(framing.frame(answers))
 
@@ -261,7 +290,9 @@ class Owner:
         for task in self.workspace.tasks(round):
             checked = self.workspace.check(task.question or "")
             if checked.formula is None:
-                raise InputError(f"The question of record {task.record} in round {round} cannot be used any more: check it again.")
+                raise InputError(
+                    f"The question of record {task.record} in round {round} cannot be used any more: check it again."
+                )
             yield checked.formula
 
     def _assist(self, request: bytes) -> bytes:

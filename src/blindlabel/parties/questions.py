@@ -1,4 +1,6 @@
-"""Where the questions of a round come from when no person writes them in the web app: a folder of files, or suggestions."""
+"""Where the questions of a round come from when no person writes them in the web app: a folder of files, or
+suggestions.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,9 @@ class SuggestedQuestions:
             text = self._suggester.suggest(records[task.record].prepared, task.round, previous).question
             checked = workspace.check(text)
             if not checked.ok:
-                raise InputError(f"The suggestion for record {task.record} cannot be used: {checked.diagnostics[0].message}")
+                raise InputError(
+                    f"The suggestion for record {task.record} cannot be used: {checked.diagnostics[0].message}"
+                )
             texts[task.record] = text
         workspace.save_questions(texts, "suggested")
         workspace.hand_in()

@@ -1,4 +1,6 @@
-"""The ground truth of a study in the form that exports take, and a study's standing in figures. Reads stores; decides nothing."""
+"""The ground truth of a study in the form that exports take, and a study's standing in figures. Reads stores; decides
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _TODO = {
 
 
 def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
-    """After the end: the ground truth with every other owner, own ids on the own side. The owner whose name sorts first is side a."""
+    """After the end: the ground truth with every other owner, own ids on the own side. The owner whose name sorts first
+    is side a.
+    """
     state, found = workspace.state(), {}
     labels = workspace.labels()
     assert state.truth is not None and state.sample is not None
@@ -30,9 +34,13 @@ def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
     for pairing in state.truth.pairings:
         matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
         if workspace.name < pairing.peer:
-            found[pairing.peer] = GroundTruth.of_matrix((workspace.name, pairing.peer), matrix, (own, other), (ids, None))
+            found[pairing.peer] = GroundTruth.of_matrix(
+                (workspace.name, pairing.peer), matrix, (own, other), (ids, None)
+            )
         else:
-            found[pairing.peer] = GroundTruth.of_matrix((pairing.peer, workspace.name), matrix.T, (other, own), (None, ids))
+            found[pairing.peer] = GroundTruth.of_matrix(
+                (pairing.peer, workspace.name), matrix.T, (other, own), (None, ids)
+            )
     return found
 
 
@@ -70,7 +78,9 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
 
 
 def is_overdue(agreement: Agreement) -> bool:
-    """Whether the day of the deadline has passed. People decide what follows: nothing is closed or refused by itself."""
+    """Whether the day of the deadline has passed. People decide what follows: nothing is closed or refused by
+    itself.
+    """
     return bool(agreement.deadline) and datetime.date.today() > datetime.date.fromisoformat(agreement.deadline)
 
 

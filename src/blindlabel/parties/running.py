@@ -1,4 +1,6 @@
-"""Taking an owner's turns until the study is over: everything that needs no person, in order, and saying what is waited for."""
+"""Taking an owner's turns until the study is over: everything that needs no person, in order, and saying what is waited
+for.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from blindlabel.transport.interface import Unreachable
 WAIT = 2.0
 """Seconds that one turn waits for a message."""
 LOOK = 0.3
-"""The same where a person at this side is waited for: after that it looks whether a round was handed in or words were confirmed."""
+"""The same where a person at this side is waited for: after that it looks whether a round was handed in or words were
+confirmed.
+"""
 
 
 def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callable[[str], None]) -> bool:
@@ -61,7 +65,10 @@ def _waiting(owner: Owner) -> str:
     progress = owner.workspace.progress()
     if progress.asked and not progress.handed_in and not progress.over:
         written = f"{progress.saved} of {progress.asked} records have a question"
-        return f"Round {progress.round} waits for you: {written}. Write them with `blindlabel owner annotate` and hand the round in."
+        return (
+            f"Round {progress.round} waits for you: {written}. Write them with `blindlabel owner annotate` and hand the"
+            " round in."
+        )
     return " ".join(owner.awaits())
 
 

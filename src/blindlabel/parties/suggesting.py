@@ -1,4 +1,6 @@
-"""Questions that write themselves, for `owner run --auto`, the demo and the web app: the suggestion oracle over an owner's whole table."""
+"""Questions that write themselves, for `owner run --auto`, the demo and the web app: the suggestion oracle over an
+owner's whole table.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,16 @@ from blindlabel.storage.workspace import Workspace
 def prepared_rows(workspace: Workspace) -> list[Record]:
     """The owner's whole table, prepared as the agreement says."""
     agreement, table = workspace.agreement, own_table(workspace)
-    return [prepare(table.row(position), agreement.attributes, agreement.preparation.steps) for position in range(len(table))]
+    return [
+        prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
+        for position in range(len(table))
+    ]
 
 
 def suggester_for(workspace: Workspace, rows: Sequence[Record] | None = None) -> Suggester:
-    """The oracle for this owner: it knows the owner's own table (read here unless given) and the agreement, nothing else."""
+    """The oracle for this owner: it knows the owner's own table (read here unless given) and the agreement, nothing
+    else.
+    """
     agreement = workspace.agreement
     terms = agreement.terms()
     rows = prepared_rows(workspace) if rows is None else rows

@@ -1,7 +1,8 @@
 """The agreement: everything that the parties of a study settle beforehand, as one TOML file that a person can read.
 
 1. It is complete: two parties with the same agreement prepare, encode, ask and count alike.
-2. Its hash is taken over its values, not over its text: comments, order and spacing do not matter. Every message names the hash.
+2. Its hash is taken over its values, not over its text: comments, order and spacing do not matter. Every message names
+   the hash.
 3. Nothing in it is secret. The salt is random and makes every study's hash its own.
 4. What is wrong with it is said all at once, each point with its place in the file.
 """
@@ -12,10 +13,10 @@ import datetime
 import hashlib
 import json
 import secrets
+import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-import tomllib
 from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.engines.interface import Terms
@@ -118,7 +119,9 @@ class Agreement(Shape):
     @property
     def hash(self) -> str:
         """What every message names: BLAKE2b of the canonical text of all values, in hexadecimal."""
-        return hashlib.blake2b(canonical(self.model_dump(mode="json")), digest_size=32, person=b"bl-agreement").hexdigest()
+        return hashlib.blake2b(
+            canonical(self.model_dump(mode="json")), digest_size=32, person=b"bl-agreement"
+        ).hexdigest()
 
     @property
     def pairings(self) -> list[tuple[str, str]]:
@@ -169,7 +172,12 @@ class Agreement(Shape):
 
 def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: Any) -> Agreement:
     """A new agreement with its own salt; `other` sets any further field. Wrong values are said as for a file."""
-    values = {"name": name, "owners": list(owners), "attributes": list(attributes), "salt": secrets.token_hex(16)} | other
+    values = {
+        "name": name,
+        "owners": list(owners),
+        "attributes": list(attributes),
+        "salt": secrets.token_hex(16),
+    } | other
     values.setdefault("criteria", "Two records match when they are about the same real-world entity.")
     return _from_values(values, "The agreement")
 
@@ -215,7 +223,10 @@ def _contradictions(agreement: Agreement) -> Iterator[str]:
     if agreement.version != VERSION:
         yield f"version is {agreement.version}, and this program speaks version {VERSION}"
     if agreement.preparation.version != preparing.VERSION:
-        yield f"preparation.version is {agreement.preparation.version}, and this program prepares by version {preparing.VERSION}"
+        yield (
+            f"preparation.version is {agreement.preparation.version}, and this program prepares by version"
+            f" {preparing.VERSION}"
+        )
     if len(agreement.owners) < 2:
         yield "owners: at least two are needed"
     if len(set(agreement.owners)) != len(agreement.owners):
@@ -258,7 +269,10 @@ def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
         if owner not in agreement.owners:
             yield f"sampling.rows: {owner!r} is not one of the owners"
     if agreement.records_asked < sampling.records:
-        yield f"budget.records_asked: {agreement.records_asked} questions do not suffice for one round of {sampling.records} records"
+        yield (
+            f"budget.records_asked: {agreement.records_asked} questions do not suffice for one round of"
+            f" {sampling.records} records"
+        )
 
 
 def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:

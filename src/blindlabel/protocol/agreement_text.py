@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """An agreement as a commented TOML file. Reading it back gives the same agreement (see `agreement.from_text`)."""
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ _HEAD = """\
 
 def to_text(agreement: Agreement) -> str:
     """The agreement as TOML with a comment beside every setting."""
-    sections = [_HEAD + _top(agreement), _preparation(agreement), _sampling(agreement), _encoding(agreement), _limits(agreement)]
+    sections = [
+        _HEAD + _top(agreement),
+        _preparation(agreement),
+        _sampling(agreement),
+        _encoding(agreement),
+        _limits(agreement),
+    ]
     return "\n".join([*sections, _budget(agreement)])
 
 
@@ -59,7 +66,11 @@ def _preparation(agreement: Agreement) -> str:
     return "[preparation]\n" + _lines(
         [
             ("version", steps.version, "The version of the steps' meaning."),
-            ("steps", steps.steps, "Applied to every value, in order: nfkc, ascii, collapse_space, strip_punctuation, lower."),
+            (
+                "steps",
+                steps.steps,
+                "Applied to every value, in order: nfkc, ascii, collapse_space, strip_punctuation, lower.",
+            ),
             ("too_long", steps.too_long, 'A text beyond the lengths below is refused ("refuse") or shortened ("cut").'),
         ]
     )
@@ -76,7 +87,9 @@ def _sampling(agreement: Agreement) -> str:
         ]
     )  # fmt: skip
     if sampling.rows:
-        text += "[sampling.rows]\n" + "".join(f"{owner} = {_value(rows)}\n" for owner, rows in sorted(sampling.rows.items()))
+        text += "[sampling.rows]\n" + "".join(
+            f"{owner} = {_value(rows)}\n" for owner, rows in sorted(sampling.rows.items())
+        )
     return text
 
 
@@ -84,19 +97,43 @@ def _encoding(agreement: Agreement) -> str:
     encoding = agreement.encoding
     return "[encoding]\n" + _lines(
         [
-            ("engine", encoding.engine, '"packed" (the default), "gates" (bit by bit), or "plain" (NO protection: for rehearsals only).'),
+            (
+                "engine",
+                encoding.engine,
+                '"packed" (the default), "gates" (bit by bit), or "plain" (NO protection: for rehearsals only).',
+            ),
             ("record_length", encoding.record_length, "Longest whole record in characters, after preparation."),
             ("attribute_length", encoding.attribute_length, "Longest single attribute; absent: as the record."),
             ("whole", encoding.whole, "Whether questions may look at the whole record ($r)."),
             ("attributes", encoding.attributes, "Whether questions may look at single attributes ($r.name)."),
-            ("functions", encoding.functions, "The functions that can be asked; each makes the encrypted records larger."),
+            (
+                "functions",
+                encoding.functions,
+                "The functions that can be asked; each makes the encrypted records larger.",
+            ),
             ("counting", encoding.counting, "Whether questions may count (3*is_in(...) + is_in(...) >= 3)."),
             ("negation", encoding.negation, "Whether questions may negate."),
-            ("probes", encoding.probes, "packed: needles that one question has room for; 0: 16, more for similar and between."),
-            ("inner_gates", encoding.inner_gates, "packed: nested counts or alternatives of one question, on each level."),
+            (
+                "probes",
+                encoding.probes,
+                "packed: needles that one question has room for; 0: 16, more for similar and between.",
+            ),
+            (
+                "inner_gates",
+                encoding.inner_gates,
+                "packed: nested counts or alternatives of one question, on each level.",
+            ),
             ("inner_levels", encoding.inner_levels, "packed: levels of them."),
-            ("inner_weight", encoding.inner_weight, "packed: largest sum of weights in one of them; 0: 31, more for similar and between."),
-            ("alternatives", encoding.alternatives, "packed without counting and negation: what one clause may multiply out to."),
+            (
+                "inner_weight",
+                encoding.inner_weight,
+                "packed: largest sum of weights in one of them; 0: 31, more for similar and between.",
+            ),
+            (
+                "alternatives",
+                encoding.alternatives,
+                "packed without counting and negation: what one clause may multiply out to.",
+            ),
             ("clauses", encoding.clauses, "packed without counting and negation: clauses of a question."),
         ]
     )
@@ -121,7 +158,11 @@ def _budget(agreement: Agreement) -> str:
     budget = agreement.budget
     return "[budget]\n" + _lines(
         [
-            ("records_asked", budget.records_asked, "Questions of one owner over all rounds; absent: rounds times records."),
+            (
+                "records_asked",
+                budget.records_asked,
+                "Questions of one owner over all rounds; absent: rounds times records.",
+            ),
             (
                 "assist_calls",
                 budget.assist_calls,

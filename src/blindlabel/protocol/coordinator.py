@@ -1,25 +1,28 @@
-"""What the coordinator knows of a study, what a message adds to that, and what follows. No input, no output, no clock, no keys.
+"""What the coordinator knows of a study, what a message adds to that, and what follows. No input, no output, no clock,
+no keys.
 
-The state is a set of facts; `handle` adds a message's fact and returns what follows from all facts together, so the order in which owners'
-messages arrive does not matter:
+The state is a set of facts; `handle` adds a message's fact and returns what follows from all facts together, so the
+order in which owners' messages arrive does not matter:
 
-1. A message must name this study, come from one of its owners and carry that owner's signature. The first key of an owner is believed
-   because the join proves possession of the owner's one-time invitation; a second join with other keys is `Replayed`.
-2. The same message again changes nothing. A different message in the same slot is `Replayed`. A message that needs another first is
-   `TooEarly`.
+1. A message must name this study, come from one of its owners and carry that owner's signature. The first key of an
+   owner is believed because the join proves possession of the owner's one-time invitation; a second join with other
+   keys is `Replayed`.
+2. The same message again changes nothing. A different message in the same slot is `Replayed`. A message that needs
+   another first is `TooEarly`.
 3. When all owners have joined and the public key is made, every owner gets the key and the others' public keys.
-4. When every owner has confirmed every other (and, for enriched sampling, sent its blocking hashes), the samples are drawn and round 1
-   begins.
+4. When every owner has confirmed every other (and, for enriched sampling, sent its blocking hashes), the samples are
+   drawn and round 1 begins.
 5. Records for another owner are passed on as they came; the coordinator checks their count and cannot open them.
 6. Answers count in the current round only, once for each asker and other owner, with one row for each asked record.
-7. When all answers of a round are read, the round is settled by `labels.settle`; all pairs agreed, the last round, or a spent budget end
-   the study; otherwise the next round asks exactly the records that stand on an open pair.
-8. An owner's message is taken in only if the coordinator's message that it follows is one of this coordinator's history; otherwise the
-   coordinator has forgotten something (an old backup was restored), and the message waits.
+7. When all answers of a round are read, the round is settled by `labels.settle`; all pairs agreed, the last round, or a
+   spent budget end the study; otherwise the next round asks exactly the records that stand on an open pair.
+8. An owner's message is taken in only if the coordinator's message that it follows is one of this coordinator's
+   history; otherwise the coordinator has forgotten something (an old backup was restored), and the message waits.
 9. The leakage budget (questions asked, assist calls) is counted here and never exceeded.
 
-What takes long or needs files is not done here but named by `work`: make keys, draw an enriched sample, read answers, settle a round. The
-caller saves the new state together with the messages that follow, and only then lets anything leave.
+What takes long or needs files is not done here but named by `work`: make keys, draw an enriched sample, read answers,
+settle a round. The caller saves the new state together with the messages that follow, and only then lets anything
+leave.
 """
 
 from __future__ import annotations
@@ -32,7 +35,16 @@ from blindlabel.envelope import KeyUnusable, PublicIdentity
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import messages, sampling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import NotFitting, OverBudget, Replayed, TooEarly, WrongReceiver, WrongRound, WrongSender, WrongStudy
+from blindlabel.protocol.errors import (
+    NotFitting,
+    OverBudget,
+    Replayed,
+    TooEarly,
+    WrongReceiver,
+    WrongRound,
+    WrongSender,
+    WrongStudy,
+)
 from blindlabel.protocol.facts import (
     Reason,
     RoundFacts,
@@ -61,7 +73,9 @@ def handle(agreement: Agreement, state: State, signed: Signed, draw: sampling.Dr
     if state.seen.get(message.slot) == signed.digest or f"unusable {signed.digest}" in state.seen:
         return Step(state)
     if message.slot in state.seen:
-        raise Replayed(f"There is already a different {message.kind} message of {message.sender} for this place in the study.")
+        raise Replayed(
+            f"There is already a different {message.kind} message of {message.sender} for this place in the study."
+        )
     if state.ended and message.kind != "confirm":
         raise WrongRound("The study is over.")
     handler = _HANDLERS.get(message.kind)
@@ -71,7 +85,9 @@ def handle(agreement: Agreement, state: State, signed: Signed, draw: sampling.Dr
         raise WrongRound(f"A {message.kind} message belongs to no round.")
     state, relayed = handler(agreement, state, signed)
     if message.kind != "join" and message.previous not in state.owners[message.sender].history:
-        raise TooEarly(f"{message.sender} knows a message that this coordinator has not sent (yet). Was an old backup restored?")
+        raise TooEarly(
+            f"{message.sender} knows a message that this coordinator has not sent (yet). Was an old backup restored?"
+        )
     state = state.model_copy(update={"seen": {**state.seen, message.slot: signed.digest}})
     return _follow(agreement, state, draw, relayed)
 
@@ -152,7 +168,9 @@ def _records(_agreement: Agreement, state: State, signed: Signed) -> _Handled:
     if not state.samples:
         raise TooEarly("The samples have not been drawn yet.")
     if records.count != len(state.samples[message.sender]):
-        raise NotFitting(f"{message.sender} sends {records.count} records; its sample has {len(state.samples[message.sender])}.")
+        raise NotFitting(
+            f"{message.sender} sends {records.count} records; its sample has {len(state.samples[message.sender])}."
+        )
     facts = state.owners[message.sender]
     state = with_owner(state, message.sender, records={**facts.records, message.receiver: records})
     return state, ((message.receiver, 0, messages.Relay(message=signed.wire.decode())),)
@@ -178,8 +196,8 @@ _HANDLERS = {"join": _join, "confirm": _confirm, "blocking": _blocking, "records
 
 
 def count_assist(agreement: Agreement, state: State, signed: Signed) -> State:
-    """One assist call of an owner: checked, counted, and within the budget. The last call again (its reply was lost) is not counted
-    twice."""
+    """One assist call of an owner: checked, counted, and within the budget. The last call again (its reply was lost) is
+    not counted twice."""
     message, assist = signed.message, signed.message.body
     check(state, signed)
     if not isinstance(assist, messages.Assist):
@@ -195,8 +213,16 @@ def count_assist(agreement: Agreement, state: State, signed: Signed) -> State:
     if all(f"{message.sender}>{peer}" in current.answers for peer in agreement.peers(message.sender)):
         raise WrongRound(f"{message.sender} has answered round {message.round} already.")
     if facts.assist_calls >= agreement.budget.assist_calls:
-        raise OverBudget(f"{message.sender} has used all {agreement.budget.assist_calls} assist calls that the agreement allows.")
-    return with_owner(state, message.sender, assist_calls=facts.assist_calls + 1, assist_number=assist.number, assist_digest=signed.digest)
+        raise OverBudget(
+            f"{message.sender} has used all {agreement.budget.assist_calls} assist calls that the agreement allows."
+        )
+    return with_owner(
+        state,
+        message.sender,
+        assist_calls=facts.assist_calls + 1,
+        assist_number=assist.number,
+        assist_digest=signed.digest,
+    )
 
 
 # Work done outside
@@ -243,7 +269,11 @@ def sample_enriched(
 def answers_read(state: State, round: int, asker: str, peer: str, answers: Blob, read: Blob) -> State:
     """These answers have been decrypted; `read` names the result."""
     place = f"{asker}>{peer}"
-    if round != state.round or state.rounds[-1].answers.get(place) is None or state.rounds[-1].answers[place].blob != answers:
+    if (
+        round != state.round
+        or state.rounds[-1].answers.get(place) is None
+        or state.rounds[-1].answers[place].blob != answers
+    ):
         return state
     current = state.rounds[-1]
     changed = current.model_copy(update={"read": {**current.read, place: read}})
@@ -253,17 +283,30 @@ def answers_read(state: State, round: int, asker: str, peer: str, answers: Blob,
 def answers_unreadable(state: State, round: int, asker: str, peer: str, answers: Blob) -> Step:
     """These answers are no answers: forget them and ask their owner to evaluate again."""
     place, current = f"{asker}>{peer}", state.rounds[-1] if state.rounds else None
-    if current is None or round != state.round or place not in current.answers or current.answers[place].blob != answers:
+    if (
+        current is None
+        or round != state.round
+        or place not in current.answers
+        or current.answers[place].blob != answers
+    ):
         return Step(state)
     slot = f"{asker} answers {round} {peer}"
     digest = state.seen[slot]
     seen = {other: value for other, value in state.seen.items() if other != slot} | {f"unusable {digest}": digest}
-    changed = current.model_copy(update={"answers": {other: value for other, value in current.answers.items() if other != place}})
+    changed = current.model_copy(
+        update={"answers": {other: value for other, value in current.answers.items() if other != place}}
+    )
     state = state.model_copy(update={"rounds": (*state.rounds[:-1], changed), "seen": seen})
     return _send(Step(state), asker, round, messages.Again(peer=peer, digest=digest))
 
 
-def settle(agreement: Agreement, state: State, round: int, answers: Mapping[str, Matrix], labels: Mapping[str, labelling.Labels]) -> Step:
+def settle(
+    agreement: Agreement,
+    state: State,
+    round: int,
+    answers: Mapping[str, Matrix],
+    labels: Mapping[str, labelling.Labels],
+) -> Step:
     """Settle the current round: `answers` by `asker>peer`, `labels` (before the round) by pairing."""
     if round != state.round or state.ended or state.rounds[-1].tallies:
         return Step(state)
@@ -273,7 +316,12 @@ def settle(agreement: Agreement, state: State, round: int, answers: Mapping[str,
     for first, second in agreement.pairings:
         key = key_of(first, second)
         after[key], tallies[key] = labelling.settle(
-            labels[key], round, current.asked[first], answers[f"{first}>{second}"], current.asked[second], answers[f"{second}>{first}"]
+            labels[key],
+            round,
+            current.asked[first],
+            answers[f"{first}>{second}"],
+            current.asked[second],
+            answers[f"{second}>{first}"],
         )
     bodies = tuple(labelling.to_bytes(matrix) for matrix in after.values())
     named = {key: blob_of(body) for key, body in zip(after, bodies)}
@@ -301,7 +349,9 @@ def close(agreement: Agreement, state: State) -> Step:
 # What follows
 
 
-def _follow(agreement: Agreement, state: State, draw: sampling.Draw, relayed: tuple[tuple[str, int, messages.Body], ...] = ()) -> Step:
+def _follow(
+    agreement: Agreement, state: State, draw: sampling.Draw, relayed: tuple[tuple[str, int, messages.Body], ...] = ()
+) -> Step:
     step = Step(state)
     for receiver, number, body in relayed:
         step = _send(step, receiver, number, body)
@@ -311,7 +361,10 @@ def _follow(agreement: Agreement, state: State, draw: sampling.Draw, relayed: tu
         if agreement.sampling.method == "rows":
             drawn = {owner: tuple(sorted(agreement.sampling.rows[owner])) for owner in step.state.owners}
         else:
-            drawn = {owner: sampling.uniform(size, agreement.sampling.records, draw) for owner, size in sizes(step.state).items()}
+            drawn = {
+                owner: sampling.uniform(size, agreement.sampling.records, draw)
+                for owner, size in sizes(step.state).items()
+            }
         begun = _begin(agreement, step.state, drawn)
         step = Step(begun.state, step.messages + begun.messages, begun.bodies)
     return step
@@ -331,8 +384,13 @@ def _send_keys(agreement: Agreement, step: Step) -> Step:
 
 
 def _begin(agreement: Agreement, state: State, drawn: Mapping[str, tuple[int, ...]]) -> Step:
-    bodies = {key_of(a, b): labelling.to_bytes(labelling.no_labels(len(drawn[a]), len(drawn[b]))) for a, b in agreement.pairings}
-    state = state.model_copy(update={"samples": dict(drawn), "labels": {key: blob_of(body) for key, body in bodies.items()}})
+    bodies = {
+        key_of(a, b): labelling.to_bytes(labelling.no_labels(len(drawn[a]), len(drawn[b])))
+        for a, b in agreement.pairings
+    }
+    state = state.model_copy(
+        update={"samples": dict(drawn), "labels": {key: blob_of(body) for key, body in bodies.items()}}
+    )
     step = Step(state, (), tuple(bodies.values()))
     for owner in sorted(drawn):
         others = {peer: len(drawn[peer]) for peer in agreement.peers(owner)}
@@ -344,7 +402,8 @@ def _ask(agreement: Agreement, step: Step, counts: Mapping[str, list[int]], *, e
     """Begin the next round: ask the records with a count above 0, or all of them."""
     previous = step.state.rounds[-1].tallies if step.state.rounds else {}
     asked = {
-        owner: tuple(record for record, count in enumerate(records) if everything or count) for owner, records in sorted(counts.items())
+        owner: tuple(record for record, count in enumerate(records) if everything or count)
+        for owner, records in sorted(counts.items())
     }
     state = step.state.model_copy(update={"rounds": (*step.state.rounds, RoundFacts(asked=asked))})
     for owner, records in asked.items():

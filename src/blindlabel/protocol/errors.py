@@ -1,6 +1,8 @@
-"""What can be wrong with a message. The `code` of an error is part of the interface: it travels over HTTP and is what test vectors name.
+"""What can be wrong with a message. The `code` of an error is part of the interface: it travels over HTTP and is what
+test vectors name.
 
-Errors say whether sending the same message again later can help (`again`): a sender keeps such a message in its outbox and tries once more.
+Errors say whether sending the same message again later can help (`again`): a sender keeps such a message in its outbox
+and tries once more.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class WrongStudy(ProtocolError):
 
 
 class WrongSender(ProtocolError):
-    """A message from somebody who is no party of the study, or who may not send this kind, or whose signature does not hold."""
+    """A message from somebody who is no party of the study, or who may not send this kind, or whose signature does not
+    hold.
+    """
 
     code = "sender"
 
@@ -67,7 +71,9 @@ class TooEarly(ProtocolError):
 
 
 class Forked(ProtocolError):
-    """The coordinator's messages do not continue the ones before: it has forgotten some, as after restoring an old backup."""
+    """The coordinator's messages do not continue the ones before: it has forgotten some, as after restoring an old
+    backup.
+    """
 
     code = "history"
 
@@ -87,7 +93,8 @@ class OverBudget(ProtocolError):
 ALL: dict[str, type[ProtocolError]] = {
     kind.code: kind
     for kind in (
-        ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound, Replayed, TooEarly, Forked,
+        ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound,
+        Replayed, TooEarly, Forked,
         NotFitting, OverBudget,
     )
 }  # fmt: skip

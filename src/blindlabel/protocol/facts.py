@@ -1,4 +1,5 @@
-"""What a coordinator knows of a study: the state that is saved after every step, and questions about it that need no work.
+"""What a coordinator knows of a study: the state that is saved after every step, and questions about it that need no
+work.
 
 The rules by which facts come in and what follows from them are in `coordinator`.
 """
@@ -88,7 +89,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Step:
-    """What follows from an event: the new state, messages that leave once it is saved, and bodies to store beforehand."""
+    """What follows from an event: the new state, messages that leave once it is saved, and bodies to store
+    beforehand.
+    """
 
     state: State
     messages: tuple[Message, ...] = ()
@@ -108,7 +111,8 @@ def key_of(first: str, second: str) -> str:
 def new_state(agreement: Agreement, invitation_keys: Mapping[str, str]) -> State:
     """A study in which nobody has joined yet."""
     return State(
-        study=agreement.hash, owners={owner: OwnerFacts(invitation_key=invitation_keys[owner]) for owner in sorted(agreement.owners)}
+        study=agreement.hash,
+        owners={owner: OwnerFacts(invitation_key=invitation_keys[owner]) for owner in sorted(agreement.owners)},
     )
 
 
@@ -132,7 +136,9 @@ def sizes(state: State) -> dict[str, int]:
 
 def all_confirmed(agreement: Agreement, state: State) -> bool:
     """Whether every owner has confirmed every other."""
-    return state.keys_sent and all(set(facts.confirmed) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
+    return state.keys_sent and all(
+        set(facts.confirmed) == set(agreement.peers(owner)) for owner, facts in state.owners.items()
+    )
 
 
 def all_blocking(agreement: Agreement, state: State) -> bool:
@@ -144,7 +150,9 @@ def spent_bodies(state: State) -> list[Blob]:
     """Answers of settled rounds, sealed and read, that nothing else names: nobody needs them again."""
     needed = {blob.hash for blob in state.labels.values()} | ({state.public_key.hash} if state.public_key else set())
     for facts in state.owners.values():
-        needed |= {records.blob.hash for records in facts.records.values()} | {blob.hash for blob in facts.blocking.values()}
+        needed |= {records.blob.hash for records in facts.records.values()} | {
+            blob.hash for blob in facts.blocking.values()
+        }
     spent: dict[str, Blob] = {}
     for round_ in state.rounds:
         named = [answers.blob for answers in round_.answers.values()] + list(round_.read.values())
@@ -156,8 +164,8 @@ def spent_bodies(state: State) -> list[Blob]:
 
 
 def awaited(agreement: Agreement, state: State) -> list[tuple[str, str]]:
-    """Whom the study waits for: owner, and what it has to do (join, confirm, blocking, records, answers). Empty when it waits for
-    nobody."""
+    """Whom the study waits for: owner, and what it has to do (join, confirm, blocking, records, answers). Empty when it
+    waits for nobody."""
     waits: list[tuple[str, str]] = []
     if state.ended:
         return waits

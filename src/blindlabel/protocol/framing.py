@@ -1,5 +1,5 @@
-"""Several parcels in one body: each with its length in front, the number of parcels at the end, so that a cut-off body is noticed.
-Also a message and its body in one piece, for assist calls.
+"""Several parcels in one body: each with its length in front, the number of parcels at the end, so that a cut-off body
+is noticed. Also a message and its body in one piece, for assist calls.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def unframe(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def pack_with_body(wire: bytes, body: bytes) -> bytes:
-    """A message and its one body together, as assist calls and replies travel: the message's length in 4 bytes, the message, the body."""
+    """A message and its one body together, as assist calls and replies travel: the message's length in 4 bytes, the
+    message, the body.
+    """
     return struct.pack(">I", len(wire)) + wire + body
 
 

@@ -1,12 +1,14 @@
 """Labels of a pairing, and what a round of answers adds to them.
 
-The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an open pair, any other
-value v is an agreed pair with label v & 1, agreed in round v >> 1. Rules:
+The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an
+open pair, any other value v is an agreed pair with label v & 1, agreed in round v >> 1. Rules:
 
 1. A pair once agreed keeps its label and round, whatever later answers say.
 2. An open pair is agreed in the round in which both owners' answers for it are equal; the label is that answer.
-3. A record is asked again when it stands on an open pair. A pair is therefore open only if both its records are asked again.
-4. A pair that is open after the last round is discarded: it has no label, and is reported as discarded, never as "no match".
+3. A record is asked again when it stands on an open pair. A pair is therefore open only if both its records are asked
+   again.
+4. A pair that is open after the last round is discarded: it has no label, and is reported as discarded, never as "no
+   match".
 """
 
 from __future__ import annotations
@@ -41,12 +43,18 @@ def no_labels(first: int, second: int) -> Labels:
 
 
 def settle(
-    labels: Labels, round: int, first_asked: Sequence[int], first_answers: Answers, second_asked: Sequence[int], second_answers: Answers
+    labels: Labels,
+    round: int,
+    first_asked: Sequence[int],
+    first_answers: Answers,
+    second_asked: Sequence[int],
+    second_answers: Answers,
 ) -> tuple[Labels, Tally]:
     """The labels after a round, and how the open pairs of the round were answered.
 
-    `first_answers` has a row for each of `first_asked` and a column for each record of the second owner; `second_answers` the other way
-    round. Worked out in stripes of rows, so that a large study needs room for labels and answers and little more.
+    `first_answers` has a row for each of `first_asked` and a column for each record of the second owner;
+    `second_answers` the other way round. Worked out in stripes of rows, so that a large study needs room for labels and
+    answers and little more.
     """
     rows, columns = labels.shape
     if first_answers.shape != (len(first_asked), columns) or second_answers.shape != (len(second_asked), rows):

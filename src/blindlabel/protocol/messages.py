@@ -1,20 +1,22 @@
 """Messages: their kinds, their one encoding, their limits.
 
-A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by one line of canonical JSON. Rules that `parse` enforces
-before anybody looks at the content:
+A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by one line of canonical JSON. Rules that
+`parse` enforces before anybody looks at the content:
 
-1. at most `LARGEST` bytes; the first line exactly as above; UTF-8; JSON that is byte for byte its own canonical form, so there is one
-   encoding of every message and one digest;
-2. the header names version, study (the agreement's hash), sender, receiver, kind, round, sequence and the message before; the body has
-   exactly the fields of its kind, each within its bounds; no floating point anywhere;
+1. at most `LARGEST` bytes; the first line exactly as above; UTF-8; JSON that is byte for byte its own canonical form,
+   so there is one encoding of every message and one digest;
+2. the header names version, study (the agreement's hash), sender, receiver, kind, round, sequence and the message
+   before; the body has exactly the fields of its kind, each within its bounds; no floating point anywhere;
 3. large bodies are not in the message: it names them by hash and length (`Blob`);
-4. the signature (Ed25519) covers the JSON line under a fixed prefix. Whose key must hold is the receiver's business (`Signed.check`).
+4. the signature (Ed25519) covers the JSON line under a fixed prefix. Whose key must hold is the receiver's business
+   (`Signed.check`).
 
-`previous` chains the messages: the coordinator's name its message before this one to the same owner, an owner's name the coordinator's last
-message that it had taken in. So a party that was restored from an old backup and goes on differently is noticed.
+`previous` chains the messages: the coordinator's name its message before this one to the same owner, an owner's name
+the coordinator's last message that it had taken in. So a party that was restored from an old backup and goes on
+differently is noticed.
 
-A message's `slot` says where there can be only one: kind, round and the other owner it is about. The same message again (same digest) is
-harmless; a different one in the same slot is `Replayed`.
+A message's `slot` says where there can be only one: kind, round and the other owner it is about. The same message again
+(same digest) is harmless; a different one in the same slot is `Replayed`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ Signer = Callable[[bytes], bytes]
 
 
 class Join(Shape):
-    """owner to coordinator: I take part. `proof` is a signature by the invitation's one-time key over all the rest (see `join_proof`)."""
+    """owner to coordinator: I take part. `proof` is a signature by the invitation's one-time key over all the rest (see
+    `join_proof`).
+    """
 
     records: Annotated[int, Field(ge=1, le=10**10)]
     envelope_key: Hex32
@@ -54,21 +58,26 @@ class Join(Shape):
 
 
 class Confirm(Shape):
-    """owner to coordinator: I compared the verification words with this owner out of band; this is the envelope key I confirmed."""
+    """owner to coordinator: I compared the verification words with this owner out of band; this is the envelope key I
+    confirmed.
+    """
 
     peer: Name
     envelope_key: Hex32
 
 
 class Blocking(Shape):
-    """owner to coordinator: keyed blocking hashes of all rows, under the secret shared with this owner (enriched sampling only)."""
+    """owner to coordinator: keyed blocking hashes of all rows, under the secret shared with this owner (enriched
+    sampling only).
+    """
 
     peer: Name
     blob: Blob
 
 
 class Records(Shape):
-    """owner to owner, relayed: the encrypted sampled records, locked, and the key in an envelope that only the receiver opens.
+    """owner to owner, relayed: the encrypted sampled records, locked, and the key in an envelope that only the receiver
+    opens.
 
     The locked records are the same body for every receiver, so an owner uploads them once; the keys' envelopes differ.
     """
@@ -118,7 +127,9 @@ class Keys(Shape):
 
 
 class Sample(Shape):
-    """coordinator to owner: positions of its sampled rows, ascending; and how many rows the others have in the sample."""
+    """coordinator to owner: positions of its sampled rows, ascending; and how many rows the others have in the
+    sample.
+    """
 
     positions: tuple[Position, ...]
     others: dict[Name, Position]
@@ -138,14 +149,18 @@ class Asked(Shape):
 
 
 class Round(Shape):
-    """coordinator to owner: a round begins; these of your records are asked. `tallies`: the previous round, by other owner."""
+    """coordinator to owner: a round begins; these of your records are asked. `tallies`: the previous round, by other
+    owner.
+    """
 
     ask: tuple[Asked, ...]
     tallies: dict[Name, Tally]
 
 
 class Pairing(Shape):
-    """The result of one pairing: the other's sampled positions, and the labels as `labels.to_bytes`, own name sorted first or not."""
+    """The result of one pairing: the other's sampled positions, and the labels as `labels.to_bytes`, own name sorted
+    first or not.
+    """
 
     peer: Name
     positions: tuple[Position, ...]
@@ -162,7 +177,9 @@ class Truth(Shape):
 
 
 class Again(Shape):
-    """coordinator to owner: the answers about this owner in this round could not be read; evaluate once more and send them again."""
+    """coordinator to owner: the answers about this owner in this round could not be read; evaluate once more and send
+    them again.
+    """
 
     peer: Name
     digest: Hex32
@@ -172,7 +189,8 @@ class Again(Shape):
 Body = Join | Confirm | Blocking | Records | Answers | Assist | Assisted | Keys | Sample | Relay | Round | Again | Truth
 
 KINDS: dict[str, type[Shape]] = {
-    "join": Join, "confirm": Confirm, "blocking": Blocking, "records": Records, "answers": Answers, "assist": Assist, "assisted": Assisted,
+    "join": Join, "confirm": Confirm, "blocking": Blocking, "records": Records, "answers": Answers,
+    "assist": Assist, "assisted": Assisted,
     "keys": Keys, "sample": Sample, "relay": Relay, "round": Round, "again": Again, "truth": Truth,
 }  # fmt: skip
 _KIND_OF = {shape: kind for kind, shape in KINDS.items()}
@@ -264,7 +282,9 @@ class Signed:
         try:
             nacl.signing.VerifyKey(bytes.fromhex(signing_key)).verify(_PREFIX + self.message.text(), self.signature)
         except (nacl.exceptions.CryptoError, ValueError, TypeError) as error:
-            raise WrongSender(f"The signature of the message does not hold under the key of {self.message.sender}.") from error
+            raise WrongSender(
+                f"The signature of the message does not hold under the key of {self.message.sender}."
+            ) from error
 
 
 def sign(message: Message, signer: Signer) -> Signed:
@@ -298,7 +318,15 @@ def parse(wire: bytes) -> Signed:
         body = shape.model_validate_json(canonical(header.body))
     except ValidationError as error:
         raise MalformedMessage(f"The {header.kind} message is not of its shape: {_reason(error)}.") from error
-    message = Message(header.study, header.sender, header.receiver, header.round, header.sequence, body, header.previous)  # type: ignore[arg-type]
+    message = Message(
+        header.study,
+        header.sender,
+        header.receiver,
+        header.round,
+        header.sequence,
+        body,
+        header.previous,  # type: ignore[arg-type]
+    )
     if message.text() != text:
         raise MalformedMessage("The message leaves out fields of its kind.")
     return Signed(message, signature, wire)
@@ -344,9 +372,11 @@ def _blobs(value: Any) -> Iterator[Blob]:
                 yield from _blobs(part)
 
 
-def join_proof(invitation: bytes, study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str) -> str:
-    """The proof that goes into a join: the invitation's code is the seed of a signing key of which the coordinator keeps the public
-    half."""
+def join_proof(
+    invitation: bytes, study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str
+) -> str:
+    """The proof that goes into a join: the invitation's code is the seed of a signing key of which the coordinator
+    keeps the public half."""
     claim = _join_claim(study, owner, records, envelope_key, signing_key, token_hash)
     return nacl.signing.SigningKey(invitation).sign(claim).signature.hex()
 

@@ -1,19 +1,22 @@
-"""What an owner knows of a study, what the coordinator's messages add to that, and what it does next. No input, no output, no keys.
+"""What an owner knows of a study, what the coordinator's messages add to that, and what it does next. No input, no
+output, no keys.
 
-1. The coordinator's messages are numbered; they are taken in that order. A number already taken is harmless when it is the same message and
-   `Forked` when it is another; a number too far ahead is `TooEarly` (the owner fetches again, nothing is lost). Each names the one
-   before it, and one that names another is `Forked` too: the coordinator was restored from an old backup and went on differently.
-2. Every message of the coordinator carries its signature, under the key that came with the invitation. A message of another owner comes
-   inside a relay and carries that owner's signature, under the key that stands in the keys message.
-3. Nothing is encrypted for another owner before this owner has confirmed, out of band, the verification words of the two envelope keys.
-4. The questions of a round are fixed when the round is handed in; after that they do not change, so all other owners' records are asked
-   the same. A round that asks nothing of this owner is handed in from the start.
-5. Each thing is sent once: records for each other owner, answers for each round and other owner. What has been made is stored before it
-   is sent, and sent again as it is after a crash.
-6. Assist calls are numbered upwards; a number is saved as used before the call is made. An owner that was restored from a backup skips the
-   numbers that its earlier life used (`ASSIST_SKIPS`).
-7. After a start, an owner hands over again what the coordinator may have lost by restoring a backup (`matters_still`); what the coordinator
-   has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
+1. The coordinator's messages are numbered; they are taken in that order. A number already taken is harmless when it is
+   the same message and `Forked` when it is another; a number too far ahead is `TooEarly` (the owner fetches again,
+   nothing is lost). Each names the one before it, and one that names another is `Forked` too: the coordinator was
+   restored from an old backup and went on differently.
+2. Every message of the coordinator carries its signature, under the key that came with the invitation. A message of
+   another owner comes inside a relay and carries that owner's signature, under the key that stands in the keys message.
+3. Nothing is encrypted for another owner before this owner has confirmed, out of band, the verification words of the
+   two envelope keys.
+4. The questions of a round are fixed when the round is handed in; after that they do not change, so all other owners'
+   records are asked the same. A round that asks nothing of this owner is handed in from the start.
+5. Each thing is sent once: records for each other owner, answers for each round and other owner. What has been made is
+   stored before it is sent, and sent again as it is after a crash.
+6. Assist calls are numbered upwards; a number is saved as used before the call is made. An owner that was restored from
+   a backup skips the numbers that its earlier life used (`ASSIST_SKIPS`).
+7. After a start, an owner hands over again what the coordinator may have lost by restoring a backup (`matters_still`);
+   what the coordinator has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
 
 `work` names what can be done now, `awaits` says what has to happen first and who has to do it.
 """
@@ -28,7 +31,16 @@ from pydantic import Field
 from blindlabel.errors import InputError
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import Forked, MalformedMessage, NotFitting, ProtocolError, Replayed, TooEarly, WrongRound, WrongSender
+from blindlabel.protocol.errors import (
+    Forked,
+    MalformedMessage,
+    NotFitting,
+    ProtocolError,
+    Replayed,
+    TooEarly,
+    WrongRound,
+    WrongSender,
+)
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Shape
@@ -102,8 +114,8 @@ class Step:
 
 
 _FORKED = (
-    "The coordinator's messages do not continue what it sent before. It seems to have been restored from an old backup, and this study "
-    "cannot go on. Ask the coordinator to restore a newer backup, or to begin the study again."
+    "The coordinator's messages do not continue what it sent before. It seems to have been restored from an old backup,"
+    " and this study cannot go on. Ask the coordinator to restore a newer backup, or to begin the study again."
 )
 
 # Messages of the coordinator
@@ -145,8 +157,14 @@ def _sample(agreement: Agreement, state: State, message: Message) -> State:
     sample = message.body
     assert isinstance(sample, messages.Sample)
     size = state.join.records if state.join else 0
-    fits = all(one < other for one, other in zip(sample.positions, sample.positions[1:])) and all(p < size for p in sample.positions)
-    if not fits or not 0 < len(sample.positions) <= agreement.sampling.records or sorted(sample.others) != agreement.peers(state.name):
+    fits = all(one < other for one, other in zip(sample.positions, sample.positions[1:])) and all(
+        p < size for p in sample.positions
+    )
+    if (
+        not fits
+        or not 0 < len(sample.positions) <= agreement.sampling.records
+        or sorted(sample.others) != agreement.peers(state.name)
+    ):
         raise NotFitting("The coordinator's sample does not fit the table or the agreement.")
     if any(not 0 < count <= agreement.sampling.records for count in sample.others.values()):
         raise NotFitting("The coordinator's sample of another owner is larger than agreed.")
@@ -181,7 +199,9 @@ def _round(agreement: Agreement, state: State, message: Message) -> State:
     asked = sum(len(one.ask) for one in state.rounds) + len(places)
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
-    return state.model_copy(update={"rounds": (*state.rounds, OwnRound(ask=body.ask, tallies=body.tallies, handed_in=not body.ask))})
+    return state.model_copy(
+        update={"rounds": (*state.rounds, OwnRound(ask=body.ask, tallies=body.tallies, handed_in=not body.ask))}
+    )
 
 
 def _again(_agreement: Agreement, state: State, message: Message) -> State:
@@ -257,7 +277,9 @@ def has_sealed(state: State, peer: str, blob: Blob, key: bytes) -> Step:
 def hands_in(state: State, round: int) -> State:
     """The questions of the round are complete and fixed."""
     if round != state.round or state.truth is not None:
-        raise InputError(f"Round {round} cannot be handed in: the study is {'over' if state.truth else f'in round {state.round}'}.")
+        raise InputError(
+            f"Round {round} cannot be handed in: the study is {'over' if state.truth else f'in round {state.round}'}."
+        )
     return state if state.rounds[-1].handed_in else _with_round(state, round, handed_in=True)
 
 
@@ -274,7 +296,9 @@ def has_answered(state: State, round: int, peer: str, blob: Blob) -> Step:
 
 
 ASSIST_SKIPS = (1, *(2**power for power in range(24)))
-"""By how much the number of an assist call grows from attempt to attempt, where the coordinator says that it knows the number."""
+"""By how much the number of an assist call grows from attempt to attempt, where the coordinator says that it knows the
+number.
+"""
 
 
 def asks_assist(state: State, blob: Blob, skip: int = 1) -> Step:
@@ -286,14 +310,16 @@ def asks_assist(state: State, blob: Blob, skip: int = 1) -> Step:
 
 
 def matters_still(state: State, message: Message, *, forgotten: bool) -> bool:
-    """Whether a message that was handed over is handed over again after a start, since the coordinator may have been restored meanwhile:
-    everything where it has forgotten own messages (`forgotten`), otherwise what belongs to the current round."""
+    """Whether a message that was handed over is handed over again after a start, since the coordinator may have been
+    restored meanwhile: everything where it has forgotten own messages (`forgotten`), otherwise what belongs to the
+    current round."""
     return forgotten or (state.truth is None and message.round in (0, state.round))
 
 
 def is_superseded(message: Message, refusal: ProtocolError) -> bool:
-    """Whether a refused message may be dropped. The coordinator has another in its place: this owner was restored from a backup, and what
-    its earlier life sent counts (a different join is another's). Or its round is over: the study was ended meanwhile."""
+    """Whether a refused message may be dropped. The coordinator has another in its place: this owner was restored from
+    a backup, and what its earlier life sent counts (a different join is another's). Or its round is over: the study was
+    ended meanwhile."""
     return message.kind != "join" and isinstance(refusal, (Replayed, WrongRound))
 
 
@@ -310,7 +336,7 @@ def _require_confirmed(state: State, peer: str) -> None:
     if peer not in state.confirmed:
         raise InputError(
             f"Nothing is encrypted for {peer} before you have compared the verification words with {peer}: "
-            f"run `blindlabel owner verify` and confirm."
+            "run `blindlabel owner verify` and confirm."
         )
 
 
@@ -329,7 +355,11 @@ def work(agreement: Agreement, state: State) -> list[Work]:
     todo = [Work("encrypt", peer) for peer in peers if peer in state.confirmed and peer not in state.sealed]
     if state.rounds and state.rounds[-1].handed_in:
         current = state.rounds[-1]
-        todo += [Work("evaluate", peer, state.round) for peer in peers if peer in state.records and peer not in current.answers]
+        todo += [
+            Work("evaluate", peer, state.round)
+            for peer in peers
+            if peer in state.records and peer not in current.answers
+        ]
     return todo
 
 
@@ -344,7 +374,10 @@ def awaits(agreement: Agreement, state: State) -> list[str]:
     peers = agreement.peers(state.name)
     unconfirmed = [peer for peer in peers if peer not in state.confirmed]
     if unconfirmed:
-        return [f"You have to compare the verification words with {peer} (`blindlabel owner verify`)." for peer in unconfirmed]
+        return [
+            f"You have to compare the verification words with {peer} (`blindlabel owner verify`)."
+            for peer in unconfirmed
+        ]
     if state.sample is None:
         return ["The other owners have to compare the verification words; then the coordinator draws the sample."]
     current = state.rounds[-1] if state.rounds else None

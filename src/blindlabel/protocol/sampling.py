@@ -2,9 +2,10 @@
 
 - uniform: every set of rows is equally likely;
 - rows: the agreement names them;
-- enriched: owners send, for every row and every other owner, a few keyed hashes (blocking keys under a secret that only the two owners
-  have); rows with a hash in common are likely partners. The coordinator picks partners until the agreed share of the sample has one,
-  then fills up uniformly. The coordinator learns which rows of two owners share a blocking key, and how often keys repeat; not the keys.
+- enriched: owners send, for every row and every other owner, a few keyed hashes (blocking keys under a secret that only
+  the two owners have); rows with a hash in common are likely partners. The coordinator picks partners until the agreed
+  share of the sample has one, then fills up uniformly. The coordinator learns which rows of two owners share a blocking
+  key, and how often keys repeat; not the keys.
 
 Chance comes from `Draw`; outside of simulations that is `secrets.randbelow`.
 """
@@ -32,7 +33,9 @@ _ROW_BYTES = KEYS_PER_ROW * HASH_BYTES
 
 
 def choose(rows: Sequence[int], wanted: int, draw: Draw) -> list[int]:
-    """So many of these rows (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without copying big tables."""
+    """So many of these rows (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without
+    copying big tables.
+    """
     moved: dict[int, int] = {}
     chosen = []
     for index in range(min(wanted, len(rows))):
@@ -48,9 +51,12 @@ def uniform(size: int, wanted: int, draw: Draw = secrets.randbelow) -> tuple[int
 
 
 def blocking_keys(record: Record, attributes: Sequence[str]) -> list[str]:
-    """A row's blocking keys in clear, the most telling first: each attribute's first word; the beginnings of two attributes' first words
-    (which outlast an error further on); further words. What is common in both tables is left out by the coordinator, not here."""
-    words = {number: record.attributes.get(attribute, "").lower().split() for number, attribute in enumerate(attributes)}
+    """A row's blocking keys in clear, the most telling first: each attribute's first word; the beginnings of two
+    attributes' first words (which outlast an error further on); further words. What is common in both tables is left
+    out by the coordinator, not here."""
+    words = {
+        number: record.attributes.get(attribute, "").lower().split() for number, attribute in enumerate(attributes)
+    }
     firsts = [(number, found[0]) for number, found in words.items() if found]
     keys = [f"{number}:{word}" for number, word in firsts]
     keys += [f"{a}:{one[:4]}&{b}:{two[:4]}" for index, (a, one) in enumerate(firsts) for b, two in firsts[index + 1 :]]
@@ -59,24 +65,36 @@ def blocking_keys(record: Record, attributes: Sequence[str]) -> list[str]:
 
 
 def keyed_hashes(records: Iterable[Record], attributes: Sequence[str], secret: bytes) -> bytes:
-    """The body of a blocking message: `KEYS_PER_ROW` hashes for each row of the table, keyed with the two owners' secret."""
+    """The body of a blocking message: `KEYS_PER_ROW` hashes for each row of the table, keyed with the two owners'
+    secret.
+    """
     body = bytearray()
     for record in records:
         keys = blocking_keys(record, attributes)
-        hashes = [hashlib.blake2b(key.encode(), key=secret, digest_size=HASH_BYTES, person=b"bl-blocking").digest() for key in keys]
+        hashes = [
+            hashlib.blake2b(key.encode(), key=secret, digest_size=HASH_BYTES, person=b"bl-blocking").digest()
+            for key in keys
+        ]
         hashes += [secrets.token_bytes(HASH_BYTES) for _ in range(KEYS_PER_ROW - len(hashes))]
         body += b"".join(sorted(hashes))
     return bytes(body)
 
 
 def enriched(
-    sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes], wanted: int, share: float, draw: Draw = secrets.randbelow
+    sizes: Mapping[str, int],
+    hashes: Mapping[tuple[str, str], bytes],
+    wanted: int,
+    share: float,
+    draw: Draw = secrets.randbelow,
 ) -> dict[str, tuple[int, ...]]:
     """Samples of all owners; `hashes[(owner, peer)]` is what `owner` sent for its pairing with `peer`."""
     picked: dict[str, set[int]] = {owner: set() for owner in sizes}
     quota = {owner: round(share * min(wanted, size)) for owner, size in sizes.items()}
     for first, row, second, partner in _partners(sizes, hashes, draw):
-        room = all(place in picked[owner] or len(picked[owner]) < quota[owner] for owner, place in ((first, row), (second, partner)))
+        room = all(
+            place in picked[owner] or len(picked[owner]) < quota[owner]
+            for owner, place in ((first, row), (second, partner))
+        )
         if room:
             picked[first].add(row)
             picked[second].add(partner)
@@ -92,8 +110,8 @@ _Pair = tuple[str, int, str, int]
 def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes], draw: Draw) -> list[_Pair]:
     """Likely partners: first those with several hashes in common, then those with one, each in an order of chance.
 
-    A hash that many rows have says nothing and is left out. Among pairs with several hashes in common there is no ranking by their number:
-    that would prefer partners that are easy to recognise even more than blocking does anyway.
+    A hash that many rows have says nothing and is left out. Among pairs with several hashes in common there is no
+    ranking by their number: that would prefer partners that are easy to recognise even more than blocking does anyway.
     """
     shared: Counter[_Pair] = Counter()
     owners = sorted(sizes)

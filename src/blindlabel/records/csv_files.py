@@ -1,4 +1,6 @@
-"""Writes CSV files as RFC 4180 has them, in UTF-8 with LF, so that every value reads back as it was. Reading is in `tables`."""
+"""Writes CSV files as RFC 4180 has them, in UTF-8 with LF, so that every value reads back as it was. Reading is in
+`tables`.
+"""
 
 from __future__ import annotations
 

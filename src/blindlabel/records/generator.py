@@ -1,9 +1,12 @@
-"""Synthetic tables with a known truth: two tables and the pairs that belong together. For demonstrations, tests and benchmarks.
+"""Synthetic tables with a known truth: two tables and the pairs that belong together. For demonstrations, tests and
+benchmarks.
 
-Persons are made after the manner of Febrl: the same error kinds (typing, scanning, hearing, swapped and missing values) and the missing
-rates that the publication's table gives. Everything follows from the seed, on any machine. Nothing here is secret, so `random` is right.
+Persons are made after the manner of Febrl: the same error kinds (typing, scanning, hearing, swapped and missing values)
+and the missing rates that the publication's table gives. Everything follows from the seed, on any machine. Nothing here
+is secret, so `random` is right.
 
-Damage strikes the rows of both tables alike, whether a row has a partner or not, and ids are random numbers: neither tells the truth.
+Damage strikes the rows of both tables alike, whether a row has a partner or not, and ids are random numbers: neither
+tells the truth.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ MISSING: Mapping[str, float] = MappingProxyType(
 """Share of rows without a value: for persons as in the publication's Febrl table."""
 
 LOST_ON_COPY = 0.2
-"""Share of the missing values that are lost in one row; the others are unknown of the person, so missing in every row about it."""
+"""Share of the missing values that are lost in one row; the others are unknown of the person, so missing in every row
+about it.
+"""
 
 CHANGES = (0.35, 0.30, 0.17, 0.10, 0.05, 0.03)
 """How often a row has 0, 1, … 5 changes."""
@@ -91,7 +96,9 @@ def generate(kind: str, size: Size, seed: int) -> Generated:
         entities.append(_with_unknowns(random, chosen.make(random, entities)))
     in_a = list(range(size.rows))
     # Every original stands there as often as it may be copied; a sample of that keeps to the limit.
-    in_b = random.sample([entity for entity in in_a for _ in range(size.copies)], size.duplicates) + list(range(size.rows, len(entities)))
+    in_b = random.sample([entity for entity in in_a for _ in range(size.copies)], size.duplicates) + list(
+        range(size.rows, len(entities))
+    )
     random.shuffle(in_a)
     random.shuffle(in_b)
     ids = [f"{number:09d}" for number in random.sample(range(10**9), 2 * size.rows)]
@@ -127,11 +134,15 @@ def _check(size: Size) -> None:
 
 
 def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: Kind) -> Table:
-    return Table(name, tuple(ids), kind.attributes, tuple(tuple(row[attribute] for attribute in kind.attributes) for row in rows))
+    return Table(
+        name, tuple(ids), kind.attributes, tuple(tuple(row[attribute] for attribute in kind.attributes) for row in rows)
+    )
 
 
 def _with_unknowns(random: Random, fields: Fields) -> Fields:
-    """The entity with what nobody knows of it left out, so that with the losses in single rows the missing rate comes out."""
+    """The entity with what nobody knows of it left out, so that with the losses in single rows the missing rate comes
+    out.
+    """
     for attribute in fields:
         rate = MISSING.get(attribute, 0.0)
         if random.random() < 1 - (1 - rate) / (1 - rate * LOST_ON_COPY):
@@ -161,9 +172,17 @@ def _common(random: Random, words: Sequence[str]) -> str:
 def _person(random: Random, before: Sequence[Fields]) -> Fields:
     sex = random.choice("fm")
     invented = random.random() < 0.5
-    surname = _joined(random, vocabulary.SURNAME_STEMS, vocabulary.SURNAME_ENDS) if invented else _common(random, vocabulary.SURNAMES)
+    surname = (
+        _joined(random, vocabulary.SURNAME_STEMS, vocabulary.SURNAME_ENDS)
+        if invented
+        else _common(random, vocabulary.SURNAMES)
+    )
     invented = random.random() < 0.5
-    street = _joined(random, vocabulary.STREET_STEMS, vocabulary.STREET_ENDS) if invented else _common(random, vocabulary.STREETS)
+    street = (
+        _joined(random, vocabulary.STREET_STEMS, vocabulary.STREET_ENDS)
+        if invented
+        else _common(random, vocabulary.STREETS)
+    )
     person = {
         "given_name": _common(random, vocabulary.FEMALE_NAMES if sex == "f" else vocabulary.MALE_NAMES),
         "surname": surname,
@@ -184,7 +203,16 @@ def _joined(random: Random, stems: Sequence[str], ends: Sequence[str]) -> str:
     return random.choice(stems) + random.choice(ends)
 
 
-_DAMAGED = {"given_name": 22, "surname": 24, "address_1": 27, "phone_number": 14, "age": 7, "title": 2, "sex": 1, "swap": 3}
+_DAMAGED = {
+    "given_name": 22,
+    "surname": 24,
+    "address_1": 27,
+    "phone_number": 14,
+    "age": 7,
+    "title": 2,
+    "sex": 1,
+    "swap": 3,
+}
 
 
 def _damage_person(random: Random, row: Fields) -> None:
@@ -269,7 +297,11 @@ def _product(random: Random, before: Sequence[Fields]) -> Fields:
     model = f"{letters}{random.choice(('', '-'))}{random.randrange(10, 10_000)}"
     features = random.sample(vocabulary.FEATURES, random.randint(1, 3))
     price = f"{random.randint(5, 900)}.{random.choice(('00', '50', '95', '99'))}"
-    return {"name": " ".join([brand, model, _common(random, vocabulary.PRODUCTS), *features]), "brand": brand, "price": price}
+    return {
+        "name": " ".join([brand, model, _common(random, vocabulary.PRODUCTS), *features]),
+        "brand": brand,
+        "price": price,
+    }
 
 
 def _damage_product(random: Random, row: Fields) -> None:

@@ -1,11 +1,13 @@
 """Text preparation: what is done to every value before anything is asked about it. No files, no encryption.
 
-Both owners must prepare alike, or equal texts would differ; so preparation is a list of named steps, in order, that the agreement states
-together with `VERSION`. A step's meaning never changes under one version. (Which characters exist depends on the Unicode tables of the
-Python in use, `unicodedata.unidata_version`; owners with different ones can differ only on characters that the older one does not know.)
+Both owners must prepare alike, or equal texts would differ; so preparation is a list of named steps, in order, that the
+agreement states together with `VERSION`. A step's meaning never changes under one version. (Which characters exist
+depends on the Unicode tables of the Python in use, `unicodedata.unidata_version`; owners with different ones can differ
+only on characters that the older one does not know.)
 
-Lengths are counted in characters (code points) after preparation. A text beyond the agreement's limit is refused with its position, or
-cut where the agreement says so: every attribute to its limit, then they are joined, then the whole to the record's limit.
+Lengths are counted in characters (code points) after preparation. A text beyond the agreement's limit is refused with
+its position, or cut where the agreement says so: every attribute to its limit, then they are joined, then the whole to
+the record's limit.
 """
 
 from __future__ import annotations
@@ -81,14 +83,16 @@ STEPS: Mapping[str, Step] = MappingProxyType(
         for step in (
             Step(
                 "nfkc",
-                "Unicode compatibility composition: one form for characters that look alike (full width, ligatures, accents).",
+                "Unicode compatibility composition: one form for characters that look alike (full width, ligatures,"
+                " accents).",
                 _nfkc,
             ),
             Step("ascii", "Unicode becomes its nearest ASCII spelling: Müller to Muller, Москва to Moskva.", anyascii),
             Step("collapse_space", "Runs of white space become one space; none at the ends.", _collapse_space),
             Step(
                 "strip_punctuation",
-                "Apostrophes and hyphens are dropped (O'Neil to ONeil); every other punctuation mark or symbol becomes a space.",
+                "Apostrophes and hyphens are dropped (O'Neil to ONeil); every other punctuation mark or symbol becomes"
+                " a space.",
                 _strip_punctuation,
             ),
             Step("lower", "Capital letters become small, one character to one.", lower),
@@ -116,7 +120,9 @@ def check_steps(steps: Iterable[str]) -> tuple[str, ...]:
 
 
 def gives_lower_case(steps: Sequence[str]) -> bool:
-    """Whether text prepared so has no capital letters that `lower` would change: no step that can write some comes after `lower`."""
+    """Whether text prepared so has no capital letters that `lower` would change: no step that can write some comes
+    after `lower`.
+    """
     return "lower" in steps and not {"nfkc", "ascii"} & set(steps[steps.index("lower") :])
 
 
@@ -128,7 +134,9 @@ def prepare_text(text: str, steps: Sequence[str]) -> str:
 
 
 def prepare(row: Mapping[str, str], attributes: Sequence[str], steps: Sequence[str]) -> Record:
-    """A row of a table as a record with the agreement's attributes in the agreement's order; missing ones are empty. Of any length."""
+    """A row of a table as a record with the agreement's attributes in the agreement's order; missing ones are empty. Of
+    any length.
+    """
     return Record.of({attribute: prepare_text(row.get(attribute, ""), steps) for attribute in attributes})
 
 
@@ -148,8 +156,8 @@ def fit(record: Record, lengths: Lengths, position: int) -> Record:
 
 def _too_long(position: int, what: str, length: int, limit: int) -> str:
     return (
-        f"The row at position {position} is too long: {what} has {length} characters after preparation, and the agreement encodes {limit}. "
-        "Agree on a larger limit, on fewer attributes, or on cutting what is too long."
+        f"The row at position {position} is too long: {what} has {length} characters after preparation, and the"
+        f" agreement encodes {limit}. Agree on a larger limit, on fewer attributes, or on cutting what is too long."
     )
 
 
@@ -159,6 +167,9 @@ def prepare_table(
     """The rows at these positions as records, in that order."""
     missing = [attribute for attribute in attributes if attribute not in table.attributes]
     if missing:
-        raise InputError(f"{table.name} has no attribute {missing[0]!r}, which the agreement names. It has: {', '.join(table.attributes)}.")
+        raise InputError(
+            f"{table.name} has no attribute {missing[0]!r}, which the agreement names. It has:"
+            f" {', '.join(table.attributes)}."
+        )
     steps = check_steps(steps)
     return [fit(prepare(table.row(position), attributes, steps), lengths, position) for position in positions]

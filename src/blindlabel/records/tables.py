@@ -7,8 +7,9 @@ The rules, the same for every format:
 - ids are unique and not empty; attributes are all other columns in the order of the file unless some were chosen;
 - every value is text (`text_of` says how numbers, dates and the like are written; missing is empty text).
 
-Text files are UTF-8, with or without byte order mark, unless an encoding is named or a UTF-16/32 mark says otherwise. A file that is
-not UTF-8 is refused with the encoding it looks like, never read on a guess: a wrong guess would quietly spoil names.
+Text files are UTF-8, with or without byte order mark, unless an encoding is named or a UTF-16/32 mark says otherwise. A
+file that is not UTF-8 is refused with the encoding it looks like, never read on a guess: a wrong guess would quietly
+spoil names.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class Table:
     def row(self, position: int) -> dict[str, str]:
         """The attributes of one row by name."""
         if not 0 <= position < len(self.rows):
-            raise InputError(f"{self.name} has no row at position {position}: it has {len(self.rows)} rows, counted from 0.")
+            raise InputError(
+                f"{self.name} has no row at position {position}: it has {len(self.rows)} rows, counted from 0."
+            )
         return dict(zip(self.attributes, self.rows[position]))
 
     def position(self, id: str) -> int:
@@ -84,9 +87,17 @@ def read_table(
     encoding: str | None = None,
     name: str | None = None,
 ) -> Table:
-    """Read a table. `attributes` chooses columns; a mapping also renames them (name in the table to column of the file)."""
+    """Read a table. `attributes` chooses columns; a mapping also renames them (name in the table to column of the
+    file).
+    """
     path = Path(path)
-    renamed = dict(attributes) if isinstance(attributes, Mapping) else None if attributes is None else {a: a for a in attributes}
+    renamed = (
+        dict(attributes)
+        if isinstance(attributes, Mapping)
+        else None
+        if attributes is None
+        else {a: a for a in attributes}
+    )
     if renamed is not None and attributes is not None and len(renamed) != len(attributes):
         raise InputError("An attribute is named twice.")
     needed = None if renamed is None else {*renamed.values(), id_column or "id"}
@@ -114,7 +125,8 @@ def read_table(
 
 def text_of(value: object) -> str:
     """A value as text: missing and not-a-number are empty, truth is `true` or `false`, a whole number has no decimals
-    (31.0 is `31`), other numbers are written shortest without rounding, dates and times as in ISO 8601, lists joined by `, `."""
+    (31.0 is `31`), other numbers are written shortest without rounding, dates and times as in ISO 8601, lists joined by
+    `, `."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -147,7 +159,9 @@ def _number(value: float) -> str:
 
 
 def _read(path: Path, encoding: str | None, needed: set[str] | None) -> tuple[list[str], Iterable[Sequence[str]]]:
-    """The columns and rows of a file. Of columns that are not needed values may be left empty, and need have no text form."""
+    """The columns and rows of a file. Of columns that are not needed values may be left empty, and need have no text
+    form.
+    """
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     if path.is_dir():
@@ -174,7 +188,9 @@ def _read_text(
     content: bytes, kind: str | None, shown: str, encoding: str | None, needed: set[str] | None
 ) -> tuple[list[str], Iterable[Sequence[str]]]:
     if content[:4] == b"PK\x03\x04" or content[:4] == b"\xd0\xcf\x11\xe0":
-        raise InputError(f"{shown} is not a table but looks like a spreadsheet or an archive. Save it as CSV (UTF-8) first.")
+        raise InputError(
+            f"{shown} is not a table but looks like a spreadsheet or an archive. Save it as CSV (UTF-8) first."
+        )
     text = _decoded(content, shown, encoding)
     if not text.strip():
         raise InputError(f"{shown} is empty.")
@@ -194,14 +210,19 @@ def _decoded(content: bytes, shown: str, encoding: str | None) -> str:
         return content.decode(chosen)
     except LookupError as error:
         raise InputError(
-            f"There is no text encoding called {encoding!r}. Known ones are utf-8, cp1252, latin-1, utf-16 and many more."
+            f"There is no text encoding called {encoding!r}. Known ones are utf-8, cp1252, latin-1, utf-16 and many"
+            " more."
         ) from error
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = content.count(b"\n", 0, start) + 1
         if encoding:
-            raise InputError(f"{shown} cannot be read as {encoding}: line {line} has bytes that do not fit it.") from error
-        raise InputError(f"{shown} is not UTF-8: line {line} has bytes that do not fit it. {_advice(content, start)}") from error
+            raise InputError(
+                f"{shown} cannot be read as {encoding}: line {line} has bytes that do not fit it."
+            ) from error
+        raise InputError(
+            f"{shown} is not UTF-8: line {line} has bytes that do not fit it. {_advice(content, start)}"
+        ) from error
 
 
 def _advice(content: bytes, start: int) -> str:
@@ -216,7 +237,10 @@ def _advice(content: bytes, start: int) -> str:
     if best is None:
         return "Its encoding could not be told; name it with --encoding, or convert the file to UTF-8."
     name = best.encoding.replace("_", "-")
-    return f"It looks like {name}: read it with --encoding {name} and check a few names with accents, or convert the file to UTF-8."
+    return (
+        f"It looks like {name}: read it with --encoding {name} and check a few names with accents, or convert the file"
+        " to UTF-8."
+    )
 
 
 def _read_csv(text: str, delimiter: str, shown: str) -> tuple[list[str], Iterator[Sequence[str]]]:
@@ -227,7 +251,10 @@ def _read_csv(text: str, delimiter: str, shown: str) -> tuple[list[str], Iterato
     if len(columns) == 1 and delimiter == ",":
         for other, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
             if other in columns[0]:
-                raise InputError(f"{shown} has one column by commas; it seems to be separated by {called}. Save it with commas (CSV).")
+                raise InputError(
+                    f"{shown} has one column by commas; it seems to be separated by {called}. Save it with commas"
+                    " (CSV)."
+                )
     _check_columns(columns, shown)
     return columns, _even_rows(rows, len(columns), shown)
 
@@ -241,14 +268,18 @@ def _csv_rows(reader: Any, shown: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, row
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{shown}, line {line}: {error}. Text with commas, quotes or line ends must be in double quotes.") from error
+        raise InputError(
+            f"{shown}, line {line}: {error}. Text with commas, quotes or line ends must be in double quotes."
+        ) from error
 
 
 def _even_rows(rows: Iterator[tuple[int, list[str]]], width: int, shown: str) -> Iterator[Sequence[str]]:
     for line, row in rows:
         if len(row) != width:
             more = "more" if len(row) > width else "fewer"
-            raise InputError(f"{shown}, line {line}: {len(row)} values, {more} than the {width} columns of the first line.")
+            raise InputError(
+                f"{shown}, line {line}: {len(row)} values, {more} than the {width} columns of the first line."
+            )
         yield row
 
 
@@ -264,7 +295,9 @@ def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> tuple[li
             reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
             raise InputError(f"{shown}, line {number}: not a JSON object on one line ({reason}).") from error
         if not isinstance(found, dict):
-            raise InputError(f"{shown}, line {number}: JSON lines need one object a line, not a {type(found).__name__}.")
+            raise InputError(
+                f"{shown}, line {number}: JSON lines need one object a line, not a {type(found).__name__}."
+            )
         row = {}
         for column, value in found.items():
             columns.setdefault(column, len(columns))
@@ -343,6 +376,7 @@ def _check_ids(ids: Sequence[str], id_column: str, shown: str) -> None:
             raise InputError(f"{shown}: the row at position {position} has no id in column {id_column!r}.")
         if own in first:
             raise InputError(
-                f"{shown}: the id {own!r} in column {id_column!r} stands at positions {first[own]} and {position}; ids must be unique."
+                f"{shown}: the id {own!r} in column {id_column!r} stands at positions {first[own]} and {position}; ids"
+                " must be unique."
             )
         first[own] = position

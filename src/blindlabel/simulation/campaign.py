@@ -1,4 +1,6 @@
-"""Many schedules in a row: core schedules, schedules with real parties, and a crash at every journal point of a study, with a tally."""
+"""Many schedules in a row: core schedules, schedules with real parties, and a crash at every journal point of a study,
+with a tally.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def real(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed:
         told(sum(tally.schedules.values()), len(tally.failed))
 
 
-def crash_everywhere(seed: int, tally: Tally, *, owners: int = 2, step: int = 1, told: Told = lambda _done, _failed: None) -> None:
+def crash_everywhere(
+    seed: int, tally: Tally, *, owners: int = 2, step: int = 1, told: Told = lambda _done, _failed: None
+) -> None:
     """One study over the rules, again and again, with a crash at each of its journal points (or every so many)."""
     points = run(seed, rates={}, owners=owners).points
     for at in range(1, points + 1, step):
@@ -76,7 +80,9 @@ def crash_everywhere(seed: int, tally: Tally, *, owners: int = 2, step: int = 1,
         told(sum(tally.schedules.values()), len(tally.failed))
 
 
-def crash_everywhere_for_real(seed: int, tally: Tally, *, step: int = 1, told: Told = lambda _done, _failed: None) -> None:
+def crash_everywhere_for_real(
+    seed: int, tally: Tally, *, step: int = 1, told: Told = lambda _done, _failed: None
+) -> None:
     """The same with real parties, databases and files."""
     at, points = 1, 1
     while at <= points:

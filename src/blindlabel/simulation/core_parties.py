@@ -1,6 +1,8 @@
-"""Coordinator and owners as thin as can be: the protocol's rules over a disk in memory. What they send as bodies is readable.
+"""Coordinator and owners as thin as can be: the protocol's rules over a disk in memory. What they send as bodies is
+readable.
 
-They keep to the same order as the real parties: bodies first, then state and messages in one commit, only then anything leaves.
+They keep to the same order as the real parties: bodies first, then state and messages in one commit, only then anything
+leaves.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from blindlabel.simulation.reference import Says
 class CoreCoordinator:
     """The coordinator's rules, as an endpoint of the network."""
 
-    def __init__(self, agreement: Agreement, disk: Disk[facts.State], key: nacl.signing.SigningKey, weather: Weather) -> None:
+    def __init__(
+        self, agreement: Agreement, disk: Disk[facts.State], key: nacl.signing.SigningKey, weather: Weather
+    ) -> None:
         self.agreement = agreement
         self.disk = disk
         self._key = key
@@ -87,7 +91,11 @@ class CoreCoordinator:
             blob = self.disk.put(self._weather.random.randbytes(8))
             self._keep(coordinator.keys_made(self.agreement, state, blob, self._weather.random.randrange))
         elif todo.kind == "sample":
-            found = {(name, peer): self.body(blob) for name, known in state.owners.items() for peer, blob in known.blocking.items()}
+            found = {
+                (name, peer): self.body(blob)
+                for name, known in state.owners.items()
+                for peer, blob in known.blocking.items()
+            }
             self._keep(coordinator.sample_enriched(self.agreement, state, found, self._weather.random.randrange))
         elif todo.kind == "read":
             self._read(state, todo)
@@ -128,7 +136,9 @@ class CoreCoordinator:
     def _keep(self, step: facts.Step) -> None:
         for body in step.bodies:
             self.disk.put(body)
-        self.disk.commit(step.state, tuple((message.receiver, messages.sign(message, self._sign).wire) for message in step.messages))
+        self.disk.commit(
+            step.state, tuple((message.receiver, messages.sign(message, self._sign).wire) for message in step.messages)
+        )
 
     def _sign(self, data: bytes) -> bytes:
         return self._key.sign(data).signature
@@ -137,7 +147,9 @@ class CoreCoordinator:
 class CoreOwner:
     """An owner's rules, its table of answers, and a person who confirms and hands in without delay."""
 
-    def __init__(self, agreement: Agreement, disk: Disk[owner.State], key: nacl.signing.SigningKey, network: Network, says: Says) -> None:
+    def __init__(
+        self, agreement: Agreement, disk: Disk[owner.State], key: nacl.signing.SigningKey, network: Network, says: Says
+    ) -> None:
         self.agreement = agreement
         self.disk = disk
         self._key = key
@@ -166,7 +178,9 @@ class CoreOwner:
             forgotten = self._is_forgotten()
             numbered = [messages.parse(wire).message for _, wire in made]
             self._again = {
-                number for number, message in enumerate(numbered) if owner.matters_still(contents.state, message, forgotten=forgotten)
+                number
+                for number, message in enumerate(numbered)
+                if owner.matters_still(contents.state, message, forgotten=forgotten)
             }
         waiting = [number for number in range(len(made)) if number not in contents.sent or number in self._again]
         for number in waiting:
@@ -271,7 +285,10 @@ class CoreOwner:
     def keep(self, step: owner.Step) -> None:
         """Save a step: state and messages together."""
         if step.state != self.disk.state:
-            self.disk.commit(step.state, tuple((message.receiver, messages.sign(message, self._sign).wire) for message in step.messages))
+            self.disk.commit(
+                step.state,
+                tuple((message.receiver, messages.sign(message, self._sign).wire) for message in step.messages),
+            )
 
     def _sign(self, data: bytes) -> bytes:
         return self._key.sign(data).signature
@@ -293,9 +310,13 @@ def new_owner_state(agreement: Agreement, name: str, coordinator_key: nacl.signi
     return owner.State(study=agreement.hash, name=name, coordinator_key=bytes(coordinator_key.verify_key).hex())
 
 
-def join_step(state: owner.State, key: nacl.signing.SigningKey, invitation: nacl.signing.SigningKey, rows: int) -> owner.Step:
+def join_step(
+    state: owner.State, key: nacl.signing.SigningKey, invitation: nacl.signing.SigningKey, rows: int
+) -> owner.Step:
     """The owner's first step."""
     envelope = bytes(nacl.public.PrivateKey(bytes(key)).public_key).hex()
     signing = bytes(key.verify_key).hex()
     proof = messages.join_proof(bytes(invitation), state.study, state.name, rows, envelope, signing, "0" * 64)
-    return owner.joins(state, messages.Join(records=rows, envelope_key=envelope, signing_key=signing, token_hash="0" * 64, proof=proof))
+    return owner.joins(
+        state, messages.Join(records=rows, envelope_key=envelope, signing_key=signing, token_hash="0" * 64, proof=proof)
+    )

@@ -1,4 +1,6 @@
-"""A disk in memory for parties that run the rules alone: what is committed survives a crash, nothing else; a backup can be restored."""
+"""A disk in memory for parties that run the rules alone: what is committed survives a crash, nothing else; a backup can
+be restored.
+"""
 
 from __future__ import annotations
 

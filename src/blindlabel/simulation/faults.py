@@ -1,7 +1,7 @@
 """What can go wrong in a simulated study, how often, and how often it did.
 
-`Weather` is asked at every place where something can go wrong. It decides by the schedule's seed, counts what it did, and can be told to
-calm down: after that nothing goes wrong any more, and whatever a retry can solve has to be solved.
+`Weather` is asked at every place where something can go wrong. It decides by the schedule's seed, counts what it did,
+and can be told to calm down: after that nothing goes wrong any more, and whatever a retry can solve has to be solved.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from blindlabel.errors import OutsideError
 
 KINDS = (
-    "drop before handling", "drop after handling", "duplicate", "reorder", "delay", "replay", "stale round", "wrong study", "wrong sender",
-    "wrong key", "bit flip", "crash", "disk full", "clock jump", "backup of owner", "backup of coordinator", "owner leaves",
+    "drop before handling", "drop after handling", "duplicate", "reorder", "delay", "replay", "stale round",
+    "wrong study", "wrong sender",
+    "wrong key", "bit flip", "crash", "disk full", "clock jump", "backup of owner", "backup of coordinator",
+    "owner leaves",
     "unreadable answers",
 )  # fmt: skip
 

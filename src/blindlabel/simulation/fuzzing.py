@@ -1,7 +1,8 @@
-"""Random bytes and damaged good bytes against everything that reads what others wrote. Only the expected error may come out.
+"""Random bytes and damaged good bytes against everything that reads what others wrote. Only the expected error may come
+out.
 
-Each target takes one input and returns normally or raises the error that its interface promises; anything else is a defect. Inputs are good
-examples with a few changes (bits, cuts, doubled or exchanged parts), or bytes out of nothing.
+Each target takes one input and returns normally or raises the error that its interface promises; anything else is a
+defect. Inputs are good examples with a few changes (bits, cuts, doubled or exchanged parts), or bytes out of nothing.
 """
 
 from __future__ import annotations
@@ -38,11 +39,16 @@ class Target:
 def targets() -> list[Target]:
     """Everything that reads what others wrote, without a network."""
     wires = tuple(vectors.wire_of(entry) for document in vectors.documents().values() for entry in document["vectors"])
-    questions = (b'ret is_in("sony", lower($r)) & !has_word("tv", $r)\n', b'$a = 3*starts_with("x", $r.name) + 1\nret $a >= 2 # why\n')
+    questions = (
+        b'ret is_in("sony", lower($r)) & !has_word("tv", $r)\n',
+        b'$a = 3*starts_with("x", $r.name) + 1\nret $a >= 2 # why\n',
+    )
     return [
         Target("question", questions, _question, ()),
         Target("message", wires, lambda content: _ignore(messages.parse(content)), (OutsideError,)),
-        Target("parcels in a body", (b"".join(framing.frame([b"one", b"", b"three" * 50])),), _framing, (OutsideError,)),
+        Target(
+            "parcels in a body", (b"".join(framing.frame([b"one", b"", b"three" * 50])),), _framing, (OutsideError,)
+        ),
         Target(
             "message with body",
             (framing.pack_with_body(wires[0], b"body"),),
@@ -99,7 +105,9 @@ def _locked() -> Target:
 
 def _packed() -> Target:
     study = packed_parcels.Study("p", bytes(32), bytes(16))
-    good = packed_parcels.write(packed_parcels.Parcel(packed_parcels.Kind.RECORDS, study, (1, 2), (b"item", b"other" * 30)))
+    good = packed_parcels.write(
+        packed_parcels.Parcel(packed_parcels.Kind.RECORDS, study, (1, 2), (b"item", b"other" * 30))
+    )
 
     def read(content: bytes) -> None:
         packed_parcels.read(content, (packed_parcels.Kind.RECORDS,), study, most_items=8, most_bytes=4096)
@@ -109,7 +117,12 @@ def _packed() -> Target:
 
 def _gates() -> Target:
     good = gates_parcels.sealed(gates_parcels.Kind.ANSWERS, TERMS, bytes(16), b"body" * 40)
-    return Target("gates parcel", (good,), lambda c: _ignore(gates_parcels.opened(gates_parcels.Kind.ANSWERS, TERMS, c)), (EngineError,))
+    return Target(
+        "gates parcel",
+        (good,),
+        lambda c: _ignore(gates_parcels.opened(gates_parcels.Kind.ANSWERS, TERMS, c)),
+        (EngineError,),
+    )
 
 
 def _plain() -> Target:
@@ -146,7 +159,9 @@ def changed(good: bytes, chance: random.Random) -> bytes:
         elif deed == 4:
             del content[at:]
         else:
-            content[at : at + width] = chance.choice((b"\xff" * 8, bytes(8), b"9" * 20, b'"', b"[", b"\\u0000", "ı".encode()))
+            content[at : at + width] = chance.choice(
+                (b"\xff" * 8, bytes(8), b"9" * 20, b'"', b"[", b"\\u0000", "ı".encode())
+            )
     return bytes(content)
 
 

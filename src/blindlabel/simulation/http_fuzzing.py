@@ -1,5 +1,5 @@
-"""Requests made from the coordinator's own OpenAPI document, valid and invalid, against a served coordinator. Needs schemathesis (a
-development dependency).
+"""Requests made from the coordinator's own OpenAPI document, valid and invalid, against a served coordinator. Needs
+schemathesis (a development dependency).
 
 No request may end in a server error, and every refusal has the documented shape.
 """
@@ -16,8 +16,8 @@ import httpx
 def fuzz_http(
     document: dict[str, Any], client: httpx.Client, *, examples: int, known: dict[str, list[str]]
 ) -> tuple[Counter[int], list[str]]:
-    """So many requests to each operation; statuses, and what went wrong. `known` are values (by parameter) that exist at the server:
-    half of the requests use them, so that not everything ends at the first check."""
+    """So many requests to each operation; statuses, and what went wrong. `known` are values (by parameter) that exist
+    at the server: half of the requests use them, so that not everything ends at the first check."""
     import hypothesis  # noqa: PLC0415
     import schemathesis  # noqa: PLC0415
 
@@ -28,7 +28,11 @@ def fuzz_http(
         operation: Any = found.ok()  # type: ignore[union-attr]
 
         @hypothesis.settings(
-            max_examples=examples, deadline=None, database=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck)
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            suppress_health_check=list(hypothesis.HealthCheck),
         )
         @hypothesis.given(case=operation.as_strategy(), real=hypothesis.strategies.booleans())
         def one(case: Any, real: bool) -> None:
@@ -38,7 +42,9 @@ def fuzz_http(
             url = case.path.format(**{name: _quoted(value) for name, value in parameters.items()})
             query = {name: str(value) for name, value in (case.query or {}).items()} | {"wait": "0"}
             body = case.body if isinstance(case.body, (bytes, str)) else json.dumps(case.body, default=repr)
-            response = client.request(case.method, url, params=query, content=body.encode() if isinstance(body, str) else body)
+            response = client.request(
+                case.method, url, params=query, content=body.encode() if isinstance(body, str) else body
+            )
             statuses[response.status_code] += 1
             refused = response.status_code >= 400 and response.status_code not in (404, 405, 422)
             if response.status_code >= 500 or (refused and set(response.json()) != {"error", "sentence"}):
@@ -49,4 +55,7 @@ def fuzz_http(
 
 
 def _quoted(value: object) -> str:
-    return "".join(character if character.isalnum() else f"%{ord(character) % 256:02x}" for character in str(value)) or "%20"
+    return (
+        "".join(character if character.isalnum() else f"%{ord(character) % 256:02x}" for character in str(value))
+        or "%20"
+    )

@@ -1,8 +1,9 @@
-"""The network between simulated owners and the coordinator: loses, repeats, holds back, swaps, forges and damages what it carries.
+"""The network between simulated owners and the coordinator: loses, repeats, holds back, swaps, forges and damages what
+it carries.
 
-An owner's call either comes through, or ends in `Unreachable`, or in the refusal that the coordinator gave. What was held back arrives
-later, in any order, or again. Forged messages are made here too, and must be refused without a trace: `violations` lists those that were
-not.
+An owner's call either comes through, or ends in `Unreachable`, or in the refusal that the coordinator gave. What was
+held back arrives later, in any order, or again. Forged messages are made here too, and must be refused without a trace:
+`violations` lists those that were not.
 """
 
 from __future__ import annotations
@@ -137,7 +138,8 @@ class Network:
         for kind in ("wrong study", "wrong sender", "wrong key", "stale round"):
             if self.carried and self.weather.strikes(kind):
                 self.must_refuse(
-                    self._forged(kind, messages.parse(self.weather.random.choice(self.carried)).message), f"a message of {kind}"
+                    self._forged(kind, messages.parse(self.weather.random.choice(self.carried)).message),
+                    f"a message of {kind}",
                 )
 
     def arrives(self, wire: bytes) -> None:
@@ -179,7 +181,9 @@ def _signing(key: nacl.signing.SigningKey) -> Signer:
     return lambda data: key.sign(data).signature
 
 
-def _changed(message: Message, *, study: str | None = None, sender: str | None = None, round: int | None = None) -> Message:
+def _changed(
+    message: Message, *, study: str | None = None, sender: str | None = None, round: int | None = None
+) -> Message:
     return Message(
         study or message.study,
         sender or message.sender,

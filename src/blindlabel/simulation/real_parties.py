@@ -1,7 +1,8 @@
-"""The parties that users run, in one process: real databases and files in a temporary folder, the plain engine, and the simulated network.
+"""The parties that users run, in one process: real databases and files in a temporary folder, the plain engine, and the
+simulated network.
 
-Journal points come from `storage.journal`; a party that crashes there is dead until it is opened again from its files. The clock of the
-coordinator's store is simulated, so that it can jump.
+Journal points come from `storage.journal`; a party that crashes there is dead until it is opened again from its files.
+The clock of the coordinator's store is simulated, so that it can jump.
 """
 
 from __future__ import annotations
@@ -193,7 +194,10 @@ class RealOwner:
         tasks = open_tasks(self.workspace)
         if tasks:
             records = self.workspace.records()
-            texts = {task.record: question(records[task.record].row["name"], task.round, self.workspace.name) for task in tasks}
+            texts = {
+                task.record: question(records[task.record].row["name"], task.round, self.workspace.name)
+                for task in tasks
+            }
             self.workspace.save_questions(texts, "simulated")
             self.workspace.hand_in()
             happened |= self.owner.work()
@@ -205,7 +209,9 @@ class RealOwner:
 
 
 def question(text: str, round: int, owner: str) -> str:
-    """What the person of an owner asks about a record: that the other has its words, fewer from round to round; some ask too much."""
+    """What the person of an owner asks about a record: that the other has its words, fewer from round to round; some
+    ask too much.
+    """
     words = text.split()
     seed = int.from_bytes(hashlib.blake2b(f"{text} {owner}".encode(), digest_size=2).digest(), "big")
     if seed % 3 == 0 and round == 1:

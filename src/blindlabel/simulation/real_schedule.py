@@ -1,4 +1,5 @@
-"""A schedule with the parties that users run: the same storm, the same judge, over real databases and files in a folder.
+"""A schedule with the parties that users run: the same storm, the same judge, over real databases and files in a
+folder.
 
 Labels are judged by the plain interpreter over the tables, through the clear protocol of `reference`.
 """
@@ -19,7 +20,17 @@ from blindlabel.protocol import facts, labels
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.simulation.faults import KINDS, Crash, Weather, chosen_rates
 from blindlabel.simulation.network import Network
-from blindlabel.simulation.real_parties import Backup, Clock, Mortality, RealCoordinator, RealOwner, joined, mortal, question, write_table
+from blindlabel.simulation.real_parties import (
+    Backup,
+    Clock,
+    Mortality,
+    RealCoordinator,
+    RealOwner,
+    joined,
+    mortal,
+    question,
+    write_table,
+)
 from blindlabel.simulation.reference import Row, play
 from blindlabel.simulation.schedule import Plan, Study, Verdict
 
@@ -159,7 +170,13 @@ class RealStudy(Study):
 
 
 def run_real(
-    seed: int, folder: Path, *, rates: dict[str, float] | None = None, crash_at: int = 0, owners: int | None = None, storm: bool = True
+    seed: int,
+    folder: Path,
+    *,
+    rates: dict[str, float] | None = None,
+    crash_at: int = 0,
+    owners: int | None = None,
+    storm: bool = True,
 ) -> Verdict:
     """Play and judge one schedule with real parties."""
     plan = RealPlan(seed, rates, crash_at, owners)
@@ -174,7 +191,8 @@ def run_real(
             state = study.real.known()
         finally:
             study.shut()
-    # Without an end: the coordinator was restored from a backup after every owner had the truth, so nobody speaks to it any more.
+    # Without an end: the coordinator was restored from a backup after every owner had the truth, so nobody speaks to it
+    # any more.
     end = "history" if study.forked else state.ended or "restored after the end"
     return Verdict(seed, violations, weather.counts, weather.points, end, len(study.owners), state.round)
 

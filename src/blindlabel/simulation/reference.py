@@ -1,4 +1,5 @@
-"""The clear protocol, written a second time: no messages, no matrices, nothing shared with `protocol`. What studies are judged by.
+"""The clear protocol, written a second time: no messages, no matrices, nothing shared with `protocol`. What studies are
+judged by.
 
 Pairs are named by the owners' table rows, so labels that are right but stand at the wrong rows are found.
 """
@@ -27,7 +28,9 @@ class Played:
     reason: str = ""
 
 
-def play(samples: Mapping[str, Sequence[int]], says: Says, rounds: int, most_asked: int, stop_after: int | None = None) -> Played:
+def play(
+    samples: Mapping[str, Sequence[int]], says: Says, rounds: int, most_asked: int, stop_after: int | None = None
+) -> Played:
     """Play at most so many rounds; `stop_after` stops earlier, as an operator may."""
     rows = [(owner, row) for owner in sorted(samples) for row in samples[owner]]
     undecided = {(a, b) for a, b in itertools.combinations(rows, 2) if a[0] != b[0]}

@@ -1,13 +1,14 @@
 """One schedule: a study with its parties and its weather, all from one seed, played to the end and judged.
 
-First everything goes wrong that the weather brings; then it calms down, every party is started again, and what is left must be solved by
-turns alone. The verdict is a list of violations, empty where all promises held:
+First everything goes wrong that the weather brings; then it calms down, every party is started again, and what is left
+must be solved by turns alone. The verdict is a list of violations, empty where all promises held:
 
 - the labels at the coordinator and at every owner are those of the clear protocol (`reference`), at the right rows;
 - no pair is counted twice, and none is labelled without two equal answers;
 - nothing is stuck that a retry can solve;
 - forged, stale and damaged messages change nothing;
-- a coordinator that was restored from a backup either goes on exactly as before, or every owner that would notice stops with a sentence.
+- a coordinator that was restored from a backup either goes on exactly as before, or every owner that would notice stops
+  with a sentence.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class Plan:
         rounds = chance.randrange(1, 5)
         budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
         salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
-        self.agreement = agreements.new("simulated", names, ["name"], rounds=rounds, sampling=sampling, budget=budget, salt=salt)
+        self.agreement = agreements.new(
+            "simulated", names, ["name"], rounds=rounds, sampling=sampling, budget=budget, salt=salt
+        )
         self.noise = chance.choice((0, 2, 3, 5))
         if self.rates is None:
             self.rates = chosen_rates(chance, set(KINDS) - {"clock jump"})
@@ -107,7 +110,9 @@ class Study:
         agreement = plan.agreement
         keys = {name: _key(plan.random) for name in (*agreement.owners, "coordinator")}
         invitations = {name: _key(plan.random) for name in agreement.owners}
-        self.network = Network(lambda: self.coordinator, self.weather, {name: _signer(keys[name]) for name in agreement.owners})
+        self.network = Network(
+            lambda: self.coordinator, self.weather, {name: _signer(keys[name]) for name in agreement.owners}
+        )
         public = {name: bytes(key.verify_key).hex() for name, key in invitations.items()}
         disk = Disk(facts.new_state(agreement, public), self.weather)
         self.coordinator = CoreCoordinator(agreement, disk, keys["coordinator"], self.weather)
@@ -145,7 +150,9 @@ class Study:
             return False
         owner = self.owners[name]
         deed = (
-            self.plan.random.choice((owner.turn, owner.turn, owner.send, owner.fetch, owner.work)) if not self.weather.calm else owner.turn
+            self.plan.random.choice((owner.turn, owner.turn, owner.send, owner.fetch, owner.work))
+            if not self.weather.calm
+            else owner.turn
         )
         try:
             return deed()
@@ -216,7 +223,8 @@ def run(seed: int, *, rates: dict[str, float] | None = None, crash_at: int = 0, 
     finished = study.calm()
     violations = [*study.network.violations, *judged(study, finished)]
     state = study.coordinator.disk.state
-    # Without an end: the coordinator was restored from a backup after every owner had the truth, so nobody speaks to it any more.
+    # Without an end: the coordinator was restored from a backup after every owner had the truth, so nobody speaks to it
+    # any more.
     end = "history" if study.forked else state.ended or "restored after the end"
     faults = study.weather.counts
     return Verdict(seed, tuple(violations), faults, study.weather.points, end, len(study.owners), state.round)
@@ -238,7 +246,9 @@ def judged(study: Study, finished: bool) -> list[str]:
         return found
     settled = sum(1 for one in state.rounds if one.tallies)
     expected = play(state.samples, plan.says, plan.agreement.rounds, plan.agreement.records_asked, settled)
-    asked = [{(name, state.samples[name][i]) for name, places in one.asked.items() for i in places} for one in state.rounds]
+    asked = [
+        {(name, state.samples[name][i]) for name, places in one.asked.items() for i in places} for one in state.rounds
+    ]
     if asked[: len(expected.asked)] != expected.asked:
         found.append("other records were asked than the clear protocol asks")
     if state.ended in ("agreed", "rounds", "budget"):
@@ -266,7 +276,9 @@ def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int
         if counted != sum(1 for _, of_round in given.values() if of_round == number):
             found.append(f"pairs of round {number} were counted twice or not at all")
     compared = [sum(tally.pairs for tally in one.tallies.values()) for one in state.rounds if one.tallies]
-    agreed = list(itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.rounds if one.tallies))
+    agreed = list(
+        itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.rounds if one.tallies)
+    )
     everything = sum(len(state.samples[a]) * len(state.samples[b]) for a, b in study.plan.agreement.pairings)
     if compared != [everything - before for before in [0, *agreed][: len(compared)]]:
         found.append("a pair was compared again after it had been agreed")

@@ -1,7 +1,9 @@
-"""Test vectors of the wire format: valid messages of every kind, and each with exactly one fault. Made from fixed keys, so always the same.
+"""Test vectors of the wire format: valid messages of every kind, and each with exactly one fault. Made from fixed keys,
+so always the same.
 
-Two documents: `to-coordinator` (messages of owners, tried at a coordinator in round 1) and `to-owner` (messages of the coordinator, tried
-at an owner in round 1). `scripts/make-vectors` writes them; tests run them against the parser, the rules and both transports.
+Two documents: `to-coordinator` (messages of owners, tried at a coordinator in round 1) and `to-owner` (messages of the
+coordinator, tried at an owner in round 1). `scripts/make-vectors` writes them; tests run them against the parser, the
+rules and both transports.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def the_agreement() -> Agreement:
     names = ["anna", "berta"]
     sampling = {"method": "rows", "records": 3, "rows": {"anna": [0, 2, 4], "berta": [1, 2, 3]}}
     encoding = {"engine": "plain", "record_length": 60}
-    made = agreements.new("vectors", names, ["name"], sampling=sampling, rounds=3, encoding=encoding, salt="0123456789abcdef" * 2)
+    made = agreements.new(
+        "vectors", names, ["name"], sampling=sampling, rounds=3, encoding=encoding, salt="0123456789abcdef" * 2
+    )
     return agreements.from_text(to_text(made))
 
 
@@ -133,7 +137,9 @@ def form_faults(kind: str, wire: bytes, by: str) -> Iterator[Vector]:
         ("larger than allowed", wire[:-1] + b" " * messages.LARGEST + b"\n", "malformed"),
     ]
     for what, changed, code in plain if kind in ("join", "keys") else plain[5:6] + plain[9:10]:
-        if what != "larger than allowed":  # a file of two megabytes is no small file; the tests make this one themselves
+        if (
+            what != "larger than allowed"
+        ):  # a file of two megabytes is no small file; the tests make this one themselves
             yield vector(kind, what, "parse", changed, code)
     edits = [
         ("version 2 in its header", _set("version", value=2), "version"),
@@ -161,12 +167,28 @@ def body_faults(kind: str, wire: bytes, by: str) -> Iterator[Vector]:
     for name, value in body.items():
         yield vector(kind, f"no {name}", "parse", edited(wire, _drop("body", name), by), "malformed")
         wrong = "x" if isinstance(value, int) else 5
-        yield vector(kind, f"{name} of another type", "parse", edited(wire, _set("body", name, value=wrong), by), "malformed")
+        yield vector(
+            kind, f"{name} of another type", "parse", edited(wire, _set("body", name, value=wrong), by), "malformed"
+        )
         if isinstance(value, int):
-            yield vector(kind, f"{name} below zero", "parse", edited(wire, _set("body", name, value=-1), by), "malformed")
+            yield vector(
+                kind, f"{name} below zero", "parse", edited(wire, _set("body", name, value=-1), by), "malformed"
+            )
         if name in ("blob", "public_key"):
-            yield vector(kind, f"{name} with a short hash", "parse", edited(wire, _set("body", name, "hash", value="ab"), by), "malformed")
-            yield vector(kind, f"{name} of length 2^43", "parse", edited(wire, _set("body", name, "length", value=2**43), by), "malformed")
+            yield vector(
+                kind,
+                f"{name} with a short hash",
+                "parse",
+                edited(wire, _set("body", name, "hash", value="ab"), by),
+                "malformed",
+            )
+            yield vector(
+                kind,
+                f"{name} of length 2^43",
+                "parse",
+                edited(wire, _set("body", name, "length", value=2**43), by),
+                "malformed",
+            )
 
 
 def check_faults(kind: str, message: Message, *, by: str, other: str) -> Iterator[Vector]:
@@ -179,7 +201,11 @@ def check_faults(kind: str, message: Message, *, by: str, other: str) -> Iterato
     yield vector(kind, "a sender who takes no part", "check", edited(wire, _set("sender", value="zoe"), by), "sender")
     yield vector(kind, "signed by somebody else", "check", signed(message, other), "sender")
     yield vector(
-        kind, "a bit of the signature changed", "check", b"blindlabel-message/1 " + base64.b64encode(flipped) + b"\n" + rest, "sender"
+        kind,
+        "a bit of the signature changed",
+        "check",
+        b"blindlabel-message/1 " + base64.b64encode(flipped) + b"\n" + rest,
+        "sender",
     )
     yield vector(kind, "meant for somebody else", "check", edited(wire, _set("receiver", value="zoe"), by), "receiver")
 

@@ -26,7 +26,9 @@ from blindlabel.simulation.vectors import (
 
 
 def to_coordinator() -> dict[str, Any]:
-    """Messages of anna at a coordinator; `before` brings it into round 1 with nothing of anna's records and answers there yet."""
+    """Messages of anna at a coordinator; `before` brings it into round 1 with nothing of anna's records and answers
+    there yet.
+    """
     agreement, state = founded()
     before: list[bytes] = []
 
@@ -35,14 +37,24 @@ def to_coordinator() -> dict[str, Any]:
         before.append(signed(message))
         state = coordinator.handle(agreement, state, messages.parse(before[-1])).state
 
-    joins = {name: Message(agreement.hash, name, COORDINATOR, 0, 1, join_of(agreement, name)) for name in agreement.owners}
+    joins = {
+        name: Message(agreement.hash, name, COORDINATOR, 0, 1, join_of(agreement, name)) for name in agreement.owners
+    }
     state = coordinator.keys_made(agreement, state, blob()).state
     for name in agreement.owners:
         take(joins[name])
     for name, peer in (("anna", "berta"), ("berta", "anna")):
         key = join_of(agreement, peer).envelope_key
         take(
-            Message(agreement.hash, name, COORDINATOR, 0, 2, messages.Confirm(peer=peer, envelope_key=key), state.owners[name].history[-1])
+            Message(
+                agreement.hash,
+                name,
+                COORDINATOR,
+                0,
+                2,
+                messages.Confirm(peer=peer, envelope_key=key),
+                state.owners[name].history[-1],
+            )
         )
     return {"before": [wire.decode() for wire in before], "vectors": list(_at_coordinator(agreement, state, joins))}
 
@@ -69,7 +81,9 @@ def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, M
     other = join_of(agreement, "anna", records=4)
     yield vector("join", "a second one with another size", "rules", signed(_with(changed, body=other)), "replayed")
     keys = join_of(agreement, "anna", signing_key=bytes(key_of("thief").verify_key).hex())
-    yield vector("join", "a second one with other keys", "check", signed(_with(changed, body=keys), "thief"), "replayed")
+    yield vector(
+        "join", "a second one with other keys", "check", signed(_with(changed, body=keys), "thief"), "replayed"
+    )
     stolen = joins["berta"].body
     yield vector("join", "with the invitation of another owner", "check", signed(_with(changed, body=stolen)), "sender")
     yield vector("join", "in a round", "rules", signed(_with(changed, round=2)), "round")
@@ -101,9 +115,23 @@ def _contents(agreement: Agreement, from_anna: Any) -> Iterator[Vector]:
     yield vector("records", "for itself", "check", records("anna"), "receiver")
     yield vector("records", "for the coordinator", "check", records(COORDINATOR), "receiver")
     yield vector("records", "in a round", "rules", records(round=1), "round")
-    yield vector("blocking", "not asked for", "rules", signed(from_anna(0, 5, messages.Blocking(peer="berta", blob=blob()))), "content")
-    yield vector("truth", "from an owner", "rules", signed(from_anna(1, 5, messages.Truth(reason="agreed", pairings=()))), "sender")
-    yield vector("keys", "from an owner", "rules", signed(from_anna(0, 5, messages.Keys(peers=(), public_key=blob()))), "sender")
+    yield vector(
+        "blocking",
+        "not asked for",
+        "rules",
+        signed(from_anna(0, 5, messages.Blocking(peer="berta", blob=blob()))),
+        "content",
+    )
+    yield vector(
+        "truth",
+        "from an owner",
+        "rules",
+        signed(from_anna(1, 5, messages.Truth(reason="agreed", pairings=()))),
+        "sender",
+    )
+    yield vector(
+        "keys", "from an owner", "rules", signed(from_anna(0, 5, messages.Keys(peers=(), public_key=blob()))), "sender"
+    )
 
 
 def _with(message: Message, **changes: Any) -> Message:
@@ -164,7 +192,9 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
         yield from check_faults(kind, message, by=COORDINATOR, other="berta")
         yield vector(kind, "a number too far ahead", "rules", signed(_with(message, sequence=6)), "early")
         yield vector(kind, "a number that was another message", "rules", signed(_with(message, sequence=2)), "history")
-        yield vector(kind, "after another message than came", "rules", signed(_with(message, previous="cd" * 32)), "history")
+        yield vector(
+            kind, "after another message than came", "rules", signed(_with(message, previous="cd" * 32)), "history"
+        )
     yield vector("keys", "the same again", "rules", before[0], None)
     yield from form_faults("keys", before[0], COORDINATOR)
     yield vector("keys", "a second one", "rules", signed(_with(keys, sequence=4, previous=previous)), "replayed")
@@ -180,7 +210,13 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
     yield vector("relay", "records of another study", "rules", relayed(_with(inner, study="ab" * 32)), "study")
     yield vector("relay", "records for somebody else", "rules", relayed(_with(inner, receiver="clara")), "receiver")
     yield vector("relay", "too few records", "rules", relayed(_with(inner, body=few)), "content")
-    yield vector("relay", "something else than records", "rules", relayed(_with(inner, body=join_of(agreement, "berta"))), "malformed")
+    yield vector(
+        "relay",
+        "something else than records",
+        "rules",
+        relayed(_with(inner, body=join_of(agreement, "berta"))),
+        "malformed",
+    )
     yield vector("relay", "no message", "rules", signed(sent(0, messages.Relay(message="hello"))), "malformed")
 
     def asks(*places: int) -> messages.Round:
@@ -192,13 +228,37 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
     yield vector("round", "a record that is not in the sample", "rules", signed(sent(2, asks(3))), "content")
     yield vector("round", "a record twice", "rules", signed(sent(2, asks(1, 1))), "content")
     short = pairing.model_copy(update={"labels": blob().model_copy(update={"length": 8})})
-    yield vector("truth", "labels of another size", "rules", signed(sent(1, messages.Truth(reason="rounds", pairings=(short,)))), "content")
-    stranger = pairing.model_copy(update={"peer": "zoe"})
-    yield vector("truth", "about another owner", "rules", signed(sent(1, messages.Truth(reason="rounds", pairings=(stranger,)))), "content")
-    yield vector("truth", "about nobody", "rules", signed(sent(1, messages.Truth(reason="rounds", pairings=()))), "content")
-    yield vector("sample", "a second one", "rules", signed(sent(0, messages.Sample(positions=(0, 2, 4), others={"berta": 3}))), "replayed")
     yield vector(
-        "sample", "other rows than agreed", "rules", signed(sent(0, messages.Sample(positions=(0, 2, 3), others={"berta": 3}))), "content"
+        "truth",
+        "labels of another size",
+        "rules",
+        signed(sent(1, messages.Truth(reason="rounds", pairings=(short,)))),
+        "content",
+    )
+    stranger = pairing.model_copy(update={"peer": "zoe"})
+    yield vector(
+        "truth",
+        "about another owner",
+        "rules",
+        signed(sent(1, messages.Truth(reason="rounds", pairings=(stranger,)))),
+        "content",
+    )
+    yield vector(
+        "truth", "about nobody", "rules", signed(sent(1, messages.Truth(reason="rounds", pairings=()))), "content"
+    )
+    yield vector(
+        "sample",
+        "a second one",
+        "rules",
+        signed(sent(0, messages.Sample(positions=(0, 2, 4), others={"berta": 3}))),
+        "replayed",
+    )
+    yield vector(
+        "sample",
+        "other rows than agreed",
+        "rules",
+        signed(sent(0, messages.Sample(positions=(0, 2, 3), others={"berta": 3}))),
+        "content",
     )
     answers = messages.Answers(peer="berta", questions=1, records=1, blob=blob())
     yield vector("answers", "from the coordinator", "rules", signed(sent(1, answers)), "sender")

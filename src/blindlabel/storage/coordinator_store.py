@@ -1,12 +1,13 @@
-"""What a coordinator keeps: its studies, the messages that came and that leave, who may fetch which body, what has been moved. No rules
-here.
+"""What a coordinator keeps: its studies, the messages that came and that leave, who may fetch which body, what has been
+moved. No rules here.
 
-State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the same studies, and the
-one that comes second reads the new state and tries again. Every transaction that changes a study locks the study's row before anything
-else, so no two wait for each other. Bodies are files beside the database, in a folder for each study, or outside (`outside`).
+State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the
+same studies, and the one that comes second reads the new state and tries again. Every transaction that changes a study
+locks the study's row before anything else, so no two wait for each other. Bodies are files beside the database, in a
+folder for each study, or outside (`outside`).
 
-A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree, so a process that
-was started with another folder is refused before it takes in anything.
+A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree,
+so a process that was started with another folder is refused before it takes in anything.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class StudyRow:
 
 
 LONGEST_LEASE = 600.0
-"""Seconds for which anybody takes on a study's work at most; a claim beyond that was made before the clock was set back."""
+"""Seconds for which anybody takes on a study's work at most; a claim beyond that was made before the clock was set
+back.
+"""
 
 
 class CoordinatorStore:
@@ -86,19 +89,26 @@ class CoordinatorStore:
             known = self.setting(_IDENTITY)
         if not file.exists() or file.read_text("ascii") != known:
             raise InputError(
-                f"The database belongs to a coordinator whose folder is not {self.home}. All its processes need the same folder, "
-                "with its keys and bodies (on several machines: a shared one); a restored backup needs folder and database together."
+                f"The database belongs to a coordinator whose folder is not {self.home}. All its processes need the"
+                " same folder, with its keys and bodies (on several machines: a shared one); a restored backup needs"
+                " folder and database together."
             )
 
     def setting(self, name: str) -> str | None:
         """A fact about the coordinator; None where it is not known."""
         with self.database.read() as connection:
-            return connection.execute(sa.select(tables.setting.c.value).where(tables.setting.c.name == name)).scalar_one_or_none()
+            return connection.execute(
+                sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
+            ).scalar_one_or_none()
 
     def _set(self, name: str, value: str, *, keep: bool = False) -> None:
         """Set a fact; `keep` leaves one that is there."""
         insert = self._insert(tables.setting).values(name=name, value=value)
-        changed = insert.on_conflict_do_nothing() if keep else insert.on_conflict_do_update(index_elements=["name"], set_={"value": value})
+        changed = (
+            insert.on_conflict_do_nothing()
+            if keep
+            else insert.on_conflict_do_update(index_elements=["name"], set_={"value": value})
+        )
         with self.database.write() as connection:
             connection.execute(changed)
 
@@ -111,7 +121,9 @@ class CoordinatorStore:
         return None if self._outside is None else self._outside.url
 
     def keep_bodies_at(self, url: str) -> None:
-        """Keep bodies that arrive from now on at a URL of fsspec. Processes that run already have to be started again."""
+        """Keep bodies that arrive from now on at a URL of fsspec. Processes that run already have to be started
+        again.
+        """
         self._outside = Outside(url)
         self._set(_BODIES, url)
 
@@ -120,12 +132,25 @@ class CoordinatorStore:
         folder = self.home / "bodies" / study
         return Bodies(folder) if self._outside is None else BodiesOutside(folder, self._outside, study)
 
-    def create(self, name: str, agreement: str, state: State, before_commit: Callable[[], object] = lambda: None) -> bool:
+    def create(
+        self, name: str, agreement: str, state: State, before_commit: Callable[[], object] = lambda: None
+    ) -> bool:
         """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
-        row = {"study": state.study, "name": name, "agreement": agreement, "state": state.model_dump_json(), "version": 1}
+        row = {
+            "study": state.study,
+            "name": name,
+            "agreement": agreement,
+            "state": state.model_dump_json(),
+            "version": 1,
+        }
         more = {"created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
         with self.database.write() as connection:
-            insert = self._insert(tables.study).values(**row, **more).on_conflict_do_nothing().returning(tables.study.c.study)
+            insert = (
+                self._insert(tables.study)
+                .values(**row, **more)
+                .on_conflict_do_nothing()
+                .returning(tables.study.c.study)
+            )
             if connection.execute(insert).one_or_none() is None:
                 return False
             before_commit()
@@ -135,16 +160,18 @@ class CoordinatorStore:
         """All studies, oldest first."""
         with self.database.read() as connection:
             rows = connection.execute(
-                sa.select(tables.study.c.study, tables.study.c.name, tables.study.c.ended, tables.study.c.created).order_by(
-                    tables.study.c.created
-                )
+                sa.select(
+                    tables.study.c.study, tables.study.c.name, tables.study.c.ended, tables.study.c.created
+                ).order_by(tables.study.c.created)
             )
             return [StudyRow(*row) for row in rows]
 
     def agreement(self, study: str) -> str | None:
         """The text of a study's agreement; None where there is no such study."""
         with self.database.read() as connection:
-            return connection.execute(sa.select(tables.study.c.agreement).where(tables.study.c.study == study)).scalar_one_or_none()
+            return connection.execute(
+                sa.select(tables.study.c.agreement).where(tables.study.c.study == study)
+            ).scalar_one_or_none()
 
     def load(self, study: str) -> Loaded | None:
         """A study's state; None where there is no such study."""
@@ -164,7 +191,9 @@ class CoordinatorStore:
         fetchable: Iterable[tuple[str, Blob]] = (),
         moved: Iterable[Moved] = (),
     ) -> bool:
-        """Save the new state with everything that goes with it; False (and nothing saved) where another process was faster."""
+        """Save the new state with everything that goes with it; False (and nothing saved) where another process was
+        faster.
+        """
         now = time.time()
         with self.database.write() as connection:
             changed = connection.execute(
@@ -176,12 +205,19 @@ class CoordinatorStore:
                 return False
             for owner, facts in state.owners.items():
                 if facts.join and not loaded.state.owners[owner].join:
-                    connection.execute(tables.token.insert().values(study=state.study, owner=owner, token_hash=facts.join.token_hash))
+                    connection.execute(
+                        tables.token.insert().values(study=state.study, owner=owner, token_hash=facts.join.token_hash)
+                    )
             if incoming is not None:
                 self._keep_incoming(connection, incoming, now)
             for signed in outgoing:
                 message = signed.message
-                row = {"study": message.study, "receiver": message.receiver, "sequence": message.sequence, "kind": message.kind}
+                row = {
+                    "study": message.study,
+                    "receiver": message.receiver,
+                    "sequence": message.sequence,
+                    "kind": message.kind,
+                }
                 connection.execute(tables.outgoing.insert().values(**row, wire=signed.wire, made=now))
             for owner, blob in fetchable:
                 row = {"study": state.study, "owner": owner, "hash": blob.hash, "length": blob.length}
@@ -191,7 +227,13 @@ class CoordinatorStore:
 
     def _keep_incoming(self, connection: sa.Connection, signed: Signed, now: float) -> None:
         message = signed.message
-        row = {"study": message.study, "digest": signed.digest, "sender": message.sender, "kind": message.kind, "round": message.round}
+        row = {
+            "study": message.study,
+            "digest": signed.digest,
+            "sender": message.sender,
+            "kind": message.kind,
+            "round": message.round,
+        }
         connection.execute(tables.incoming.insert().values(**row, wire=signed.wire, received=now))
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
@@ -200,7 +242,9 @@ class CoordinatorStore:
             tables.outgoing.c.study == study, tables.outgoing.c.receiver == receiver, tables.outgoing.c.sequence > after
         )
         with self.database.read() as connection:
-            return [bytes(row.wire) for row in connection.execute(query.order_by(tables.outgoing.c.sequence).limit(most))]
+            return [
+                bytes(row.wire) for row in connection.execute(query.order_by(tables.outgoing.c.sequence).limit(most))
+            ]
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
         """The body of this name where the owner may fetch it."""
@@ -213,13 +257,18 @@ class CoordinatorStore:
 
     def owner_of_token(self, study: str, token_hash: str) -> str | None:
         """Whose token this is."""
-        query = sa.select(tables.token.c.owner).where(tables.token.c.study == study, tables.token.c.token_hash == token_hash)
+        query = sa.select(tables.token.c.owner).where(
+            tables.token.c.study == study, tables.token.c.token_hash == token_hash
+        )
         with self.database.read() as connection:
             return connection.execute(query).scalar_one_or_none()
 
     def count(self, study: str, moved: Iterable[Moved]) -> None:
         """Count what has been moved, by owner and kind of message."""
-        with suppress(sa.exc.IntegrityError), self.database.write() as connection:  # the study may have been deleted a moment ago
+        with (
+            suppress(sa.exc.IntegrityError),
+            self.database.write() as connection,
+        ):  # the study may have been deleted a moment ago
             self._count(connection, study, moved)
 
     def _count(self, connection: sa.Connection, study: str, moved: Iterable[Moved]) -> None:
@@ -232,9 +281,9 @@ class CoordinatorStore:
 
     def traffic(self, study: str) -> list[tuple[str, str, int, int]]:
         """What has been moved: owner, kind, times, bytes."""
-        query = sa.select(tables.traffic.c.owner, tables.traffic.c.kind, tables.traffic.c.times, tables.traffic.c.bytes).where(
-            tables.traffic.c.study == study
-        )
+        query = sa.select(
+            tables.traffic.c.owner, tables.traffic.c.kind, tables.traffic.c.times, tables.traffic.c.bytes
+        ).where(tables.traffic.c.study == study)
         with self.database.read() as connection:
             return [
                 (row.owner, row.kind, row.times, row.bytes)
@@ -250,23 +299,33 @@ class CoordinatorStore:
         )
         with self.database.read() as connection:
             rows = [(row.kind, row.made) for row in connection.execute(sent)]
-        last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample", "relay")}
+        last = {
+            kind: max((made for other, made in rows if other == kind), default=None)
+            for kind in ("keys", "sample", "relay")
+        }
         names = {"keys": "joining and keys", "sample": "verification and sample", "relay": "encryption and exchange"}
         found = [(names[kind], at) for kind, at in last.items() if at is not None]
         settled = sorted({made for kind, made in rows if kind in ("round", "truth")})[1:]
         return found + [(f"round {number}", at) for number, at in enumerate(settled, start=1)]
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
-        """Take on a study's work for some time, or for longer, so that no other process does the same. It lapses by itself when the process
-        dies, on this machine at once. By the database's clock, whatever the clocks of the machines say."""
+        """Take on a study's work for some time, or for longer, so that no other process does the same. It lapses by
+        itself when the process dies, on this machine at once. By the database's clock, whatever the clocks of the
+        machines say."""
         now, known = self.database.now(), tables.study.c
         with self.database.write() as connection:
             holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
-            lapsed = sa.or_(known.worker_until < now, known.worker_until > now + LONGEST_LEASE)  # the clock was set back
+            lapsed = sa.or_(
+                known.worker_until < now, known.worker_until > now + LONGEST_LEASE
+            )  # the clock was set back
             free = [known.worker == worker, lapsed]
             if holder is not None and _is_dead(holder, worker):
                 free.append(known.worker == holder)
-            taken = tables.study.update().where(known.study == study, sa.or_(*free)).values(worker=worker, worker_until=now + seconds)
+            taken = (
+                tables.study.update()
+                .where(known.study == study, sa.or_(*free))
+                .values(worker=worker, worker_until=now + seconds)
+            )
             return connection.execute(taken).rowcount == 1
 
     def release(self, study: str, worker: str) -> None:
@@ -278,8 +337,8 @@ class CoordinatorStore:
     def remove_bodies(self, study: str, spent: Callable[[State], Collection[Blob]]) -> None:
         """Remove the bodies that a study does not need any more, by its newest state.
 
-        The state's version goes up with that, so a process that looked for one of these bodies a moment ago, because a message names it
-        again, fails to save and looks again.
+        The state's version goes up with that, so a process that looked for one of these bodies a moment ago, because a
+        message names it again, fails to save and looks again.
         """
         loaded = self.load(study)
         if loaded is None or not spent(loaded.state):
@@ -292,17 +351,21 @@ class CoordinatorStore:
                     self.bodies(study).remove(blob)
 
     def delete(self, study: str) -> None:
-        """Remove a study: rows (those of other tables go with the study's), then bodies, then what is left in the database's files."""
+        """Remove a study: rows (those of other tables go with the study's), then bodies, then what is left in the
+        database's files.
+        """
         with self.database.write() as connection:
             connection.execute(tables.study.delete().where(tables.study.c.study == study))
         self.bodies(study).remove_all()
         self.database.scrub()
 
     def remove_orphans(self) -> None:
-        """Remove bodies of studies that are gone (a process that was at work on one may have stored a body after it was deleted), and what
-        was begun in the others and abandoned.
+        """Remove bodies of studies that are gone (a process that was at work on one may have stored a body after it was
+        deleted), and what was begun in the others and abandoned.
         """
-        there = [path.name for path in (self.home / "bodies").glob("*")]  # before the studies, so that no new study is taken for a gone one
+        there = [
+            path.name for path in (self.home / "bodies").glob("*")
+        ]  # before the studies, so that no new study is taken for a gone one
         known = {row.study for row in self.studies()}
         for study in there:
             if study not in known:

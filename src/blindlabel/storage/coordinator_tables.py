@@ -1,4 +1,6 @@
-"""The tables of a coordinator; see `coordinator_store` for what they are for. A change needs a revision in `migrations/coordinator`."""
+"""The tables of a coordinator; see `coordinator_store` for what they are for. A change needs a revision in
+`migrations/coordinator`.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Opening a database: SQLite as a file by default, PostgreSQL by its address. No tables here.
 
-SQLite is set up so that a commit outlasts a power cut, deleted content is overwritten, and several processes of one machine can share the
-file: writing transactions take the write lock when they begin, so none fails in the middle because another came first. In PostgreSQL
-writing transactions are READ COMMITTED and lock the row that guards what they change first; reading ones see one state (REPEATABLE READ).
-Both bring the tables up to date when they are opened.
+SQLite is set up so that a commit outlasts a power cut, deleted content is overwritten, and several processes of one
+machine can share the file: writing transactions take the write lock when they begin, so none fails in the middle
+because another came first. In PostgreSQL writing transactions are READ COMMITTED and lock the row that guards what they
+change first; reading ones see one state (REPEATABLE READ). Both bring the tables up to date when they are opened.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from blindlabel.storage import journal
 from blindlabel.storage.upgrading import History, upgrade
 
 _CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
-"""For PostgreSQL, of one process: at most 15, so that six processes fit into the 100 that a server allows unless told otherwise."""
+"""For PostgreSQL, of one process: at most 15, so that six processes fit into the 100 that a server allows unless told
+otherwise.
+"""
 
 
 _BUSY = 30.0
@@ -40,7 +42,9 @@ class Database:
             address.touch(mode=0o600, exist_ok=True)
             address = f"sqlite:///{address}"
         self.engine = _engine(address)
-        weakref.finalize(self, self.engine.dispose)  # a database that nobody holds any more gives back its connections by itself
+        weakref.finalize(
+            self, self.engine.dispose
+        )  # a database that nobody holds any more gives back its connections by itself
         self.clock: Callable[[], float] | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
@@ -80,7 +84,9 @@ class Database:
             raise OutsideError("The database is busy: no connection became free in time.") from error
 
     def now(self) -> sa.ColumnElement[float]:
-        """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where one is set."""
+        """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where
+        one is set.
+        """
         if self.clock is not None:
             return sa.literal(self.clock(), sa.Float)
         if self.is_sqlite:
@@ -88,7 +94,9 @@ class Database:
         return sa.literal_column("extract(epoch from clock_timestamp())::float8", sa.Float)
 
     def scrub(self) -> None:
-        """Leave no deleted content in the files of the database. PostgreSQL does that by itself with time (autovacuum)."""
+        """Leave no deleted content in the files of the database. PostgreSQL does that by itself with time
+        (autovacuum).
+        """
         if self.is_sqlite:
             with self.failing_with_a_sentence(), self.engine.connect() as connection:
                 raw = connection.connection.driver_connection
@@ -112,10 +120,17 @@ def _engine(address: str) -> sa.Engine:
         if url.get_backend_name() == "postgresql":
             return sa.create_engine(url, **_CONNECTIONS)
     except ModuleNotFoundError as error:
-        raise InputError("PostgreSQL needs a package that is not installed: `pip install 'blindlabel[postgres]'`.") from error
+        raise InputError(
+            "PostgreSQL needs a package that is not installed: `pip install 'blindlabel[postgres]'`."
+        ) from error
     except (sa.exc.ArgumentError, ValueError) as error:
-        raise InputError("The address of the database cannot be read; it looks like postgresql://user:password@host/name.") from error
-    raise InputError(f"The database can be SQLite or PostgreSQL (postgresql://user:password@host/name), not {url.get_backend_name()}.")
+        raise InputError(
+            "The address of the database cannot be read; it looks like postgresql://user:password@host/name."
+        ) from error
+    raise InputError(
+        "The database can be SQLite or PostgreSQL (postgresql://user:password@host/name), not"
+        f" {url.get_backend_name()}."
+    )
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
@@ -129,7 +144,9 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _use_wal(cursor: Any) -> None:
-    """Switch to the write-ahead log. While another process opens or closes the file, SQLite refuses that at once, whatever the timeout."""
+    """Switch to the write-ahead log. While another process opens or closes the file, SQLite refuses that at once,
+    whatever the timeout.
+    """
     until = time.monotonic() + _BUSY
     while True:
         try:

@@ -1,9 +1,9 @@
 """Large bodies as files, named by their hash. A body is complete under its name or not there at all.
 
-Bodies are written to a temporary name, synced and renamed, so a crash or a full disk leaves no half body under a good name. What arrives
-piece by piece grows in `<hash>.part` and can be continued after any interruption, by any process; it gets its name only when length and
-hash are right. Whoever adds to a part holds its file lock, so two senders of one body cannot mix their pieces. Folders are for their user
-alone (0700), files too (0600).
+Bodies are written to a temporary name, synced and renamed, so a crash or a full disk leaves no half body under a good
+name. What arrives piece by piece grows in `<hash>.part` and can be continued after any interruption, by any process; it
+gets its name only when length and hash are right. Whoever adds to a part holds its file lock, so two senders of one
+body cannot mix their pieces. Folders are for their user alone (0700), files too (0600).
 """
 
 from __future__ import annotations
@@ -141,7 +141,9 @@ class Bodies:
         try:
             return self.path(blob).open("rb")
         except FileNotFoundError as error:
-            raise OutsideError(f"A stored body is missing: {self.path(blob)}. Was a backup restored without its files?") from error
+            raise OutsideError(
+                f"A stored body is missing: {self.path(blob)}. Was a backup restored without its files?"
+            ) from error
 
     def remove(self, blob: Blob) -> None:
         """Forget a body."""
@@ -152,7 +154,9 @@ class Bodies:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def remove_abandoned(self) -> None:
-        """Remove what nobody has added to for so long that nobody will: parts of bodies, and files of a process that was killed."""
+        """Remove what nobody has added to for so long that nobody will: parts of bodies, and files of a process that
+        was killed.
+        """
         before = time.time() - ABANDONED
         for path in (*self.folder.glob("*.part"), *self.folder.glob(".new-*")):
             with suppress(OSError), path.open("rb") as file:
@@ -179,7 +183,9 @@ class Bodies:
         if not self._in_part(blob) and self.has(blob):
             return _continued(offset, blob.length)
         with failing_with_a_sentence(self.folder), _locked(self._part(blob)) as file:
-            if not self._in_part(blob) and self.has(blob):  # another process completed it a moment ago, and this part is a new one
+            if not self._in_part(blob) and self.has(
+                blob
+            ):  # another process completed it a moment ago, and this part is a new one
                 self._part(blob).unlink()
                 return _continued(offset, blob.length)
             here = _continued(offset, self._in_part(blob))
@@ -222,7 +228,9 @@ def _continued(offset: int, here: int) -> int:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[BinaryIO]:
-    """The file, opened to add to it, with its lock held. Where the file was renamed or removed meanwhile, the one that is there now."""
+    """The file, opened to add to it, with its lock held. Where the file was renamed or removed meanwhile, the one that
+    is there now.
+    """
     while True:
         with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,7 +1,8 @@
-"""Journal points: the moments just before and just after something becomes durable. A process that dies does so between two of them.
+"""Journal points: the moments just before and just after something becomes durable. A process that dies does so between
+two of them.
 
-Storage code calls `reached` there. Nothing listens in a real study; simulations listen, so as to stop a party at every one of these points
-(`listening`). Listeners belong to the thread that set them.
+Storage code calls `reached` there. Nothing listens in a real study; simulations listen, so as to stop a party at every
+one of these points (`listening`). Listeners belong to the thread that set them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""A place for bodies outside the coordinator's folder, named by a URL of fsspec: an object store, another file system. No rules here.
+"""A place for bodies outside the coordinator's folder, named by a URL of fsspec: an object store, another file system.
+No rules here.
 
-Only what owners sent goes there, and that is encrypted or sealed. What the coordinator made itself (public keys, answers it has read,
-labels) stays in its folder, because the bits of answers and labels stand there in clear. Bodies that are still arriving grow in the folder
-too: object stores cannot add to an object. They are put outside once length and hash are right.
+Only what owners sent goes there, and that is encrypted or sealed. What the coordinator made itself (public keys,
+answers it has read, labels) stays in its folder, because the bits of answers and labels stand there in clear. Bodies
+that are still arriving grow in the folder too: object stores cannot add to an object. They are put outside once length
+and hash are right.
 
-What is assumed of the place: when a put has returned, every process sees the object, whole (object stores of today promise that); a put
-that was interrupted leaves nothing, or something of another size, which counts as not there and is put again. Credentials are fsspec's
-business (environment, its configuration files); they do not belong into the URL.
+What is assumed of the place: when a put has returned, every process sees the object, whole (object stores of today
+promise that); a put that was interrupted leaves nothing, or something of another size, which counts as not there and is
+put again. Credentials are fsspec's business (environment, its configuration files); they do not belong into the URL.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ class Outside:
 
     def __init__(self, url: str) -> None:
         if re.search(r"://[^/@]*:[^/@]*@", url):
-            raise InputError("The URL holds a password, and it is stored in the database. Give credentials in the environment instead.")
+            raise InputError(
+                "The URL holds a password, and it is stored in the database. Give credentials in the environment"
+                " instead."
+            )
         try:
             import fsspec  # noqa: PLC0415 (an optional package)
         except ModuleNotFoundError as error:
@@ -81,7 +86,9 @@ class Outside:
 
 
 class BodiesOutside(Bodies):
-    """The bodies of one study, of which those that arrived are outside and those that were made here are in the folder."""
+    """The bodies of one study, of which those that arrived are outside and those that were made here are in the
+    folder.
+    """
 
     def __init__(self, folder: Path, outside: Outside, study: str) -> None:
         super().__init__(folder)
@@ -117,7 +124,9 @@ class BodiesOutside(Bodies):
 
 @contextmanager
 def _failing_with_a_sentence(url: str) -> Iterator[None]:
-    """Every backend of fsspec fails in its own way; what is told is where, and the kind of failure, since texts may hold credentials."""
+    """Every backend of fsspec fails in its own way; what is told is where, and the kind of failure, since texts may
+    hold credentials.
+    """
     try:
         yield
     except OutsideError:

@@ -1,5 +1,5 @@
-"""Files with secret keys: readable by their user alone (0600), optionally under a passphrase (Argon2id and XSalsa20-Poly1305 of
-libsodium)."""
+"""Files with secret keys: readable by their user alone (0600), optionally under a passphrase (Argon2id and
+XSalsa20-Poly1305 of libsodium)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
     except FileNotFoundError as error:
         raise InputError(f"The file with secret keys is missing: {path}.") from error
     if mode & 0o077:
-        raise InputError(f"Others on this machine can read the secret keys in {path}. Run `chmod 600 {path}` and consider them known.")
+        raise InputError(
+            f"Others on this machine can read the secret keys in {path}. Run `chmod 600 {path}` and consider them"
+            " known."
+        )
     if content.startswith(_PLAIN):
         return content[len(_PLAIN) :]
     if not content.startswith(_SEALED):
@@ -62,8 +65,8 @@ def remove_secret(path: Path) -> None:
 
 
 class SecretsInMemory:
-    """Secrets that were read before, so that a passphrase is stretched once. One is given out only while its file is there unchanged:
-    another process may have deleted the study, or made it anew."""
+    """Secrets that were read before, so that a passphrase is stretched once. One is given out only while its file is
+    there unchanged: another process may have deleted the study, or made it anew."""
 
     def __init__(self, passphrase: str | None, most: int) -> None:
         self._passphrase = passphrase

@@ -1,8 +1,10 @@
-"""Bringing a database's tables to what this version of the program needs, from nothing or from any earlier version. No tables here.
+"""Bringing a database's tables to what this version of the program needs, from nothing or from any earlier version. No
+tables here.
 
-Coordinators and owners' workspaces live for weeks, so both survive an upgrade of the program in the middle of a study. The whole upgrade is
-one transaction under a lock (SQLite's write lock, an advisory lock in PostgreSQL): of several processes that start at once one upgrades,
-the others wait and find it done; a failure leaves the database as it was. There is no way back but a backup.
+Coordinators and owners' workspaces live for weeks, so both survive an upgrade of the program in the middle of a study.
+The whole upgrade is one transaction under a lock (SQLite's write lock, an advisory lock in PostgreSQL): of several
+processes that start at once one upgrades, the others wait and find it done; a failure leaves the database as it was.
+There is no way back but a backup.
 """
 
 from __future__ import annotations
@@ -21,13 +23,17 @@ if TYPE_CHECKING:
 
 History = Literal["coordinator", "workspace"]
 NEWEST: dict[History, str] = {"coordinator": "0002", "workspace": "0001"}
-"""The last revision of each history, so that opening a database that is up to date costs one query and no import of Alembic."""
+"""The last revision of each history, so that opening a database that is up to date costs one query and no import of
+Alembic.
+"""
 _VERSION_TABLE = "alembic_version"
 _LOCK = 0x626C696E646C6162
 """The advisory lock's number: `blindlab` in ASCII."""
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Alembic keeps the upgrade that runs in variables of its modules, so the threads of a process take turns, whatever the database."""
+"""Alembic keeps the upgrade that runs in variables of its modules, so the threads of a process take turns, whatever the
+database.
+"""
 
 
 class Upgradable(Protocol):
@@ -71,7 +77,9 @@ def revisions(history: History) -> list[str]:
 def _revision(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table(_VERSION_TABLE):
         return None
-    return connection.execute(sa.select(sa.column("version_num")).select_from(sa.table(_VERSION_TABLE))).scalar_one_or_none()
+    return connection.execute(
+        sa.select(sa.column("version_num")).select_from(sa.table(_VERSION_TABLE))
+    ).scalar_one_or_none()
 
 
 def _run(connection: sa.Connection, history: History, found: str | None, wanted: str) -> None:
@@ -80,8 +88,8 @@ def _run(connection: sa.Connection, history: History, found: str | None, wanted:
     known = revisions(history)
     if found is not None and found not in known:
         raise InputError(
-            f"The database has been upgraded by a newer version of blindlabel (its tables are at revision {found}, this version "
-            f"knows {known[-1]}). Use that version, or restore a backup from before."
+            f"The database has been upgraded by a newer version of blindlabel (its tables are at revision {found}, this"
+            f" version knows {known[-1]}). Use that version, or restore a backup from before."
         )
     config = _config(history)
     config.attributes["connection"] = connection

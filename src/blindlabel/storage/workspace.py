@@ -1,23 +1,25 @@
-"""An owner's workspace: a folder with everything the owner's side of one study has to remember. The table itself stays where it is.
+"""An owner's workspace: a folder with everything the owner's side of one study has to remember. The table itself stays
+where it is.
 
-For the web app and the commands alike. Safe for several processes at once (the web app beside `owner run`): every call is one short
-transaction, and nothing is cached between calls but what never changes: the agreement, and what a version of the state says.
+For the web app and the commands alike. Safe for several processes at once (the web app beside `owner run`): every call
+is one short transaction, and nothing is cached between calls but what never changes: the agreement, and what a version
+of the state says.
 
-    workspace = Workspace.open(Path("workspace"))
-    workspace.agreement, workspace.name, workspace.table_name
+    workspace = Workspace.open(Path("workspace")) workspace.agreement, workspace.name, workspace.table_name
     workspace.state()                         the protocol's view (`protocol.owner.State`): peers, rounds, truth
-    workspace.version()                       grows whenever that state changes
-    workspace.records()                       own sampled records, by place in the sample: position, id, row as in the table, prepared
-    Record workspace.tasks()                         the current round: one Task a record to ask: state open | draft | saved, draft,
-                                              saved question, with how many records of others it disagreed, questions of earlier rounds
+    workspace.version()                       grows whenever that state changes workspace.records()
+    own sampled records, by place in the sample: position, id, row as in the table, prepared Record workspace.tasks()
+    the current round: one Task a record to ask: state open | draft | saved, draft,
+                                              saved question, with how many records of others it disagreed, questions of
+                                              earlier rounds
     workspace.progress()                      counts of the round and of the study, for the head of a page
     workspace.check(text)                     read_question under this agreement (diagnostics for the editor)
-    workspace.save_draft(record, text)        keeps any text; autosave calls this
-    workspace.save_question(record, text)     keeps the text and, where it has no error, makes it the record's question; returns Checked
-    workspace.discard(record)                 forgets draft and question of this round
-    workspace.hand_in()                       all questions are there: fix them; `owner run` goes on from here
-    workspace.activity()                      what `owner run` is doing: phase, share done, what it waits for
-    workspace.labels()                        after the end: {other owner: labels matrix, own records as rows}; 0 open, else 2*round + label
+    workspace.save_draft(record, text)        keeps any text; autosave calls this workspace.save_question(record, text)
+    keeps the text and, where it has no error, makes it the record's question; returns Checked workspace.discard(record)
+    forgets draft and question of this round workspace.hand_in()                       all questions are there: fix
+    them; `owner run` goes on from here workspace.activity()                      what `owner run` is doing: phase,
+    share done, what it waits for workspace.labels()                        after the end: {other owner: labels matrix,
+    own records as rows}; 0 open, else 2*round + label
 
 `record` is always a place in the sample, 0 to n-1, in the current round. Errors are `InputError` with a sentence.
 """
@@ -126,7 +128,9 @@ class Workspace:
             raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
         workspace = cls(folder)
         with workspace.database.write() as connection:
-            connection.execute(tables.setting.insert(), [{"name": name, "value": value} for name, value in settings.items()])
+            connection.execute(
+                tables.setting.insert(), [{"name": name, "value": value} for name, value in settings.items()]
+            )
             connection.execute(tables.state.insert().values(id=1, state=state.model_dump_json(), version=1))
         return workspace
 
@@ -194,7 +198,9 @@ class Workspace:
             version: int = connection.execute(sa.select(tables.state.c.version)).scalar_one()
             return version
 
-    def change(self, event: Callable[[owner.State], owner.Step], sign: Callable[[Any], Signed] | None = None) -> owner.Step:
+    def change(
+        self, event: Callable[[owner.State], owner.Step], sign: Callable[[Any], Signed] | None = None
+    ) -> owner.Step:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
         while True:
             with self.database.read() as connection:
@@ -204,12 +210,20 @@ class Workspace:
                 return step
             with self.database.write() as connection:
                 row = tables.state.update().where(tables.state.c.version == version)
-                if connection.execute(row.values(state=step.state.model_dump_json(), version=version + 1)).rowcount != 1:
+                if (
+                    connection.execute(row.values(state=step.state.model_dump_json(), version=version + 1)).rowcount
+                    != 1
+                ):
                     continue  # another process came first: apply the event to the new state
                 for message in step.messages:
                     if sign is None:
                         raise ValueError("messages need a signature")
-                    values = {"sequence": message.sequence, "kind": message.kind, "wire": sign(message).wire, "sent": False}
+                    values = {
+                        "sequence": message.sequence,
+                        "kind": message.kind,
+                        "wire": sign(message).wire,
+                        "sent": False,
+                    }
                     connection.execute(tables.outbox.insert().values(**values))
             return step
 
@@ -217,13 +231,17 @@ class Workspace:
         """Messages that have not been handed over, in order: number and bytes."""
         query = sa.select(tables.outbox.c.sequence, tables.outbox.c.wire).where(tables.outbox.c.sent.is_(False))
         with self.database.read() as connection:
-            return [(row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))]
+            return [
+                (row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))
+            ]
 
     def sent(self) -> list[tuple[int, bytes]]:
         """Messages that have been handed over, in order."""
         query = sa.select(tables.outbox.c.sequence, tables.outbox.c.wire).where(tables.outbox.c.sent.is_(True))
         with self.database.read() as connection:
-            return [(row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))]
+            return [
+                (row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))
+            ]
 
     def mark_sent(self, sequence: int) -> None:
         """The coordinator has this message."""
@@ -235,7 +253,13 @@ class Workspace:
     def store_records(self, records: Iterable[OwnRecord]) -> None:
         """Keep the sampled records, once."""
         rows = [
-            {"record": r.record, "position": r.position, "id": r.id, "row": json.dumps(r.row), "prepared": json.dumps(_packed(r.prepared))}
+            {
+                "record": r.record,
+                "position": r.position,
+                "id": r.id,
+                "row": json.dumps(r.row),
+                "prepared": json.dumps(_packed(r.prepared)),
+            }
             for r in records
         ]
         with self.database.write() as connection:
@@ -246,14 +270,19 @@ class Workspace:
         """Own sampled records in the order of the sample; empty before the sample is drawn."""
         with self.database.read() as connection:
             rows = connection.execute(sa.select(tables.record).order_by(tables.record.c.record)).all()
-        return [OwnRecord(row.record, row.position, row.id, json.loads(row.row), _unpacked(json.loads(row.prepared))) for row in rows]
+        return [
+            OwnRecord(row.record, row.position, row.id, json.loads(row.row), _unpacked(json.loads(row.prepared)))
+            for row in rows
+        ]
 
     # Questions
 
     def check(self, text: str) -> Checked:
         """Read a question under this study's agreement."""
         terms, limits = self.agreement.terms(), self.agreement.language_limits()
-        checked = read_question(text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower")
+        checked = read_question(
+            text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower"
+        )
         if checked.formula is None:
             return checked
         refused = engine_named(self.agreement.encoding.engine).refuse(terms, checked.formula)
@@ -297,7 +326,9 @@ class Workspace:
         """Forget draft and question of this record in the current round."""
         with self.database.write() as connection:
             number = self._writable_round(connection, [record])
-            connection.execute(tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record))
+            connection.execute(
+                tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record)
+            )
 
     def _write(self, record: int, **values: str) -> None:
         with self.database.write() as connection:
@@ -306,7 +337,9 @@ class Workspace:
     def _writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
         """The current round, where these records can be asked in it and it has not been handed in."""
         version = connection.execute(sa.select(tables.state.c.version)).scalar_one()
-        if self._writable is None or self._writable.version != version:  # reading a large state takes long, and a version never changes
+        if (
+            self._writable is None or self._writable.version != version
+        ):  # reading a large state takes long, and a version never changes
             self._writable = _Writable.of(*_load(connection))
         writable = self._writable
         if writable.problem:
@@ -318,7 +351,9 @@ class Workspace:
 
     def hand_in(self) -> None:
         """Fix the questions of the current round; every record must have one."""
-        with self.database.write() as connection:  # one transaction, so that no question changes between the check and the fixing
+        with (
+            self.database.write() as connection
+        ):  # one transaction, so that no question changes between the check and the fixing
             state, version = _load(connection)
             if state.rounds and state.rounds[-1].handed_in:
                 return
@@ -330,7 +365,8 @@ class Workspace:
             missing = [asked.record for asked in state.rounds[-1].ask if asked.record not in there]
             if missing:
                 raise InputError(
-                    f"{len(missing)} records of round {state.round} have no saved question yet, record {missing[0]} the first."
+                    f"{len(missing)} records of round {state.round} have no saved question yet, record {missing[0]} the"
+                    " first."
                 )
             connection.execute(tables.state.update().values(state=after.model_dump_json(), version=version + 1))
 
@@ -359,7 +395,9 @@ class Workspace:
             row = connection.execute(sa.select(tables.activity)).one_or_none()
             began = row.began if row is not None and row.phase == phase and row.share <= share else now
             connection.execute(tables.activity.delete())
-            connection.execute(tables.activity.insert().values(phase=phase, share=share, sentence=sentence, began=began, updated=now))
+            connection.execute(
+                tables.activity.insert().values(phase=phase, share=share, sentence=sentence, began=began, updated=now)
+            )
 
     def activity(self) -> Activity | None:
         """What `owner run` is doing; None when it never ran."""
@@ -370,7 +408,9 @@ class Workspace:
     # The result
 
     def labels(self) -> dict[str, labelling.Labels]:
-        """After the end: for each other owner the labels, with this owner's sampled records as rows and the other's as columns."""
+        """After the end: for each other owner the labels, with this owner's sampled records as rows and the other's as
+        columns.
+        """
         state = self.state()
         if state.truth is None:
             raise InputError("The study is not over yet.")
@@ -403,7 +443,9 @@ class _Writable:
     def of(cls, state: owner.State, version: int) -> _Writable:
         problem = ""
         if not state.rounds or state.truth is not None:
-            problem = "There is no round to write questions for: " + ("the study is over." if state.truth else "none has begun.")
+            problem = "There is no round to write questions for: " + (
+                "the study is over." if state.truth else "none has begun."
+            )
         elif state.rounds[-1].handed_in:
             problem = f"Round {state.round} has been handed in; its questions are fixed."
         asked = frozenset(one.record for one in state.rounds[-1].ask) if state.rounds else frozenset()
@@ -421,7 +463,9 @@ def _unpacked(value: list[Any]) -> Record:
 def _upsert(connection: sa.Connection, round: int, record: int, values: dict[str, str]) -> None:
     table = tables.question
     values = {**values, "updated": time.time()}  # type: ignore[dict-item]
-    changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**values))
+    changed = connection.execute(
+        table.update().where(table.c.round == round, table.c.record == record).values(**values)
+    )
     if changed.rowcount == 0:
         connection.execute(table.insert().values(round=round, record=record, **values))
 
@@ -431,7 +475,15 @@ def _task(record: int, round: int, disagreed: int, written: dict[tuple[int, int]
     question = row.question if row is not None else None
     draft = (row.draft if row is not None else None) or ""
     state: TaskState = (
-        "open" if row is None or not (draft or question) else "saved" if question is not None and draft == question else "draft"
+        "open"
+        if row is None or not (draft or question)
+        else "saved"
+        if question is not None and draft == question
+        else "draft"
     )
-    earlier = [(number, written[(number, record)].question) for number in range(1, round) if (number, record) in written]
-    return Task(record, round, state, draft, question, disagreed, tuple((number, text) for number, text in earlier if text))
+    earlier = [
+        (number, written[(number, record)].question) for number in range(1, round) if (number, record) in written
+    ]
+    return Task(
+        record, round, state, draft, question, disagreed, tuple((number, text) for number, text in earlier if text)
+    )

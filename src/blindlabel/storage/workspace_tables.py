@@ -1,4 +1,6 @@
-"""The tables of an owner's workspace; see `workspace` for what they are for. A change here needs a revision in `migrations/workspace`."""
+"""The tables of an owner's workspace; see `workspace` for what they are for. A change here needs a revision in
+`migrations/workspace`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
-setting = sa.Table("setting", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False))
+setting = sa.Table(
+    "setting", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
+)
 
 state = sa.Table(
     "state",

@@ -1,4 +1,5 @@
-"""An owner's way to the coordinator over HTTP. Repeats what failed for reasons that pass; continues bodies where they were cut off.
+"""An owner's way to the coordinator over HTTP. Repeats what failed for reasons that pass; continues bodies where they
+were cut off.
 
 A refusal of the coordinator comes back as the same typed error that the rules raised there.
 """
@@ -34,9 +35,13 @@ class _Passing(Exception):
 class HttpTransport:
     """Speaks with one coordinator about one study."""
 
-    def __init__(self, address: str, study: str, token: str, *, authority: Path | None = None, patience: float = 30.0) -> None:
+    def __init__(
+        self, address: str, study: str, token: str, *, authority: Path | None = None, patience: float = 30.0
+    ) -> None:
         if not address.startswith(("http://", "https://")):
-            raise InputError(f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine).")
+            raise InputError(
+                f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
+            )
         verify: ssl.SSLContext | bool = True
         if authority is not None:
             try:
@@ -47,7 +52,9 @@ class HttpTransport:
         self._patience = patience
         timeout = httpx.Timeout(60.0, connect=10.0)
         headers = {"Authorization": f"Bearer {token}"}
-        self._client = httpx.Client(base_url=address.rstrip("/"), headers=headers, timeout=timeout, verify=verify, trust_env=False)
+        self._client = httpx.Client(
+            base_url=address.rstrip("/"), headers=headers, timeout=timeout, verify=verify, trust_env=False
+        )
 
     def close(self) -> None:
         """Close the connections."""
@@ -74,7 +81,9 @@ class HttpTransport:
     def fetch(self, after: int, wait: float) -> list[bytes]:
         """The coordinator's messages with numbers above `after`."""
         params = {"after": after, "wait": wait}
-        found = self._patiently(lambda: self._request("GET", f"/v1/studies/{self._study}/messages", params=params).json())
+        found = self._patiently(
+            lambda: self._request("GET", f"/v1/studies/{self._study}/messages", params=params).json()
+        )
         return [text.encode() for text in found["messages"]]
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: Moved | None = None) -> None:
@@ -106,7 +115,9 @@ class HttpTransport:
     def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
         """Carry an assist call."""
         packed = pack_with_body(wire, body)
-        reply = self._patiently(lambda: self._request("POST", f"/v1/studies/{self._study}/assist", content=packed).content)
+        reply = self._patiently(
+            lambda: self._request("POST", f"/v1/studies/{self._study}/assist", content=packed).content
+        )
         return unpack_with_body(reply)
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
@@ -122,7 +133,9 @@ class HttpTransport:
                 return attempt()
             except (_Passing, httpx.TransportError) as error:
                 if time.monotonic() - began + pause > self._patience:
-                    raise Unreachable(f"The coordinator at {self._client.base_url} cannot be reached: {error}.") from error
+                    raise Unreachable(
+                        f"The coordinator at {self._client.base_url} cannot be reached: {error}."
+                    ) from error
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -137,7 +150,9 @@ def _check(response: httpx.Response) -> None:
         refusal = response.json()
         code, sentence = str(refusal["error"]), str(refusal["sentence"])
     except (ValueError, KeyError, TypeError):
-        raise OutsideError(f"The coordinator answers with status {response.status_code}; is the address right?") from None
+        raise OutsideError(
+            f"The coordinator answers with status {response.status_code}; is the address right?"
+        ) from None
     if code == "offset":
         raise _Passing("a part of a body arrived twice")
     if code == "damaged":

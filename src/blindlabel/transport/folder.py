@@ -1,15 +1,16 @@
-"""Messages as files in a folder that both sides see: a network share, or a stick that is carried back and forth. The same bytes as over
-HTTP.
+"""Messages as files in a folder that both sides see: a network share, or a stick that is carried back and forth. The
+same bytes as over HTTP.
 
     <folder>/<first 16 of the study's hash>/
         from-<owner>/<number>-<digest>.message   an owner's message; .assist for an assist call with its body
-        to-<owner>/<number>.message              the coordinator's; <number>-<digest>.assisted for the reply to an assist call
-        to-<owner>/refused-<file>-<hash>.txt     why the coordinator refused a file with this content: code, then a sentence
-        bodies/<hash>                            large bodies, whoever made them
+        to-<owner>/<number>.message              the coordinator's; <number>-<digest>.assisted for the reply to an
+        assist call to-<owner>/refused-<file>-<hash>.txt     why the coordinator refused a file with this content: code,
+        then a sentence bodies/<hash>                            large bodies, whoever made them
 
-Files appear whole (written under another name and renamed) and are never changed, so copying the folder at any moment is safe, and
-copying it twice does no harm. A file that was damaged on its way is refused by its content, so the next, good copy is taken in. Nothing is
-deleted here; `blindlabel owner delete` and `coordinator delete` say what is left to remove by hand.
+Files appear whole (written under another name and renamed) and are never changed, so copying the folder at any moment
+is safe, and copying it twice does no harm. A file that was damaged on its way is refused by its content, so the next,
+good copy is taken in. Nothing is deleted here; `blindlabel owner delete` and `coordinator delete` say what is left to
+remove by hand.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ class FolderTransport:
         return unpack_with_body(_read(reply, LARGEST_ASSIST))
 
     def _check_refusals(self, call: str = "") -> None:
-        """Raise what the coordinator refused: messages, and this assist call. Nothing that was only damaged on its way, or that the owner
-        may drop."""
+        """Raise what the coordinator refused: messages, and this assist call. Nothing that was only damaged on its way,
+        or that the owner may drop."""
         for path in sorted(self._place.to_owner(self._owner).glob("refused-*.txt")):
             name, _, content_hash = path.stem.removeprefix("refused-").rpartition("-")
             file = self._place.from_owner(self._owner) / name
@@ -131,7 +132,10 @@ class FolderServer:
         for row in self._coordinator.store.studies():
             try:
                 happened |= self._turn_of(row)
-            except (InputError, OutsideError) as error:  # one study's failure must not stop the others; it is tried again
+            except (
+                InputError,
+                OutsideError,
+            ) as error:  # one study's failure must not stop the others; it is tried again
                 log.error("study %s: %s", row.study[:12], error)
         return happened
 
@@ -224,7 +228,9 @@ class _Place:
             return
         with failing_with_a_sentence(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(f".new-{secrets.token_hex(8)}-{blob.hash}")  # two processes may put the same body at once
+            part = path.with_name(
+                f".new-{secrets.token_hex(8)}-{blob.hash}"
+            )  # two processes may put the same body at once
             with part.open("wb") as file:
                 file.writelines(bodies.read(blob))
             part.replace(path)
@@ -251,7 +257,9 @@ def _named_bodies(wire: bytes) -> list[Blob]:
 
 
 def _stem(message: Message) -> str:
-    """A file's name without its ending; the digest tells apart what an owner sent before and after it was restored from a backup."""
+    """A file's name without its ending; the digest tells apart what an owner sent before and after it was restored from
+    a backup.
+    """
     return f"{message.sequence:06d}-{message.digest[:8]}"
 
 

@@ -1,13 +1,15 @@
 """The coordinator over HTTP: an application that carries messages and bodies in and out. No rules of the protocol here.
 
-- `POST /v1/messages` takes one message; a join needs no token (it proves the invitation), everything else the token of its sender.
+- `POST /v1/messages` takes one message; a join needs no token (it proves the invitation), everything else the token of
+  its sender.
 - `GET /v1/studies/{study}/messages` gives the caller's messages after a number, waiting for one if asked to.
-- `PUT /v1/studies/{study}/bodies/{hash}` takes the next part of a body, `HEAD` says how much has arrived, `GET` gives a body or a range
-  of it.
+- `PUT /v1/studies/{study}/bodies/{hash}` takes the next part of a body, `HEAD` says how much has arrived, `GET` gives a
+  body or a range of it.
 - `POST /v1/studies/{study}/assist` serves one assist call. `GET /health` says that the database answers.
 
-Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit. Logs are lines of JSON
-with method, route, status, sizes and times; never a content, a token or an address with a secret.
+Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit.
+Logs are lines of JSON with method, route, status, sizes and times; never a content, a token or an address with a
+secret.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ from blindlabel.transport.rate import RateLimit, TooManyRequests
 log = logging.getLogger("blindlabel.server")
 
 _STATUS = {
-    "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409, "early": 425,
+    "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409,
+    "early": 425,
     "content": 422, "budget": 403, "refused": 400,
 }  # fmt: skip
 
@@ -50,7 +53,12 @@ BodyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="BLAKE2b of
 Length = Annotated[int, Query(ge=0, le=2**42, description="Length of the whole body.")]
 Offset = Annotated[int, Query(ge=0, le=2**42, description="Where the request begins in the body.")]
 Authorization = Annotated[str | None, Header(description="`Bearer` and the owner's token.")]
-_BINARY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, "required": True}}
+_BINARY = {
+    "requestBody": {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "required": True,
+    }
+}
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,9 @@ def create_app(coordinator: Coordinator, limits: ServerLimits | None = None) -> 
     app.add_exception_handler(OutsideError, _refuse)
     app.add_exception_handler(InputError, _refuse)
     app.add_middleware(_Logged)
-    refusals: dict[int | str, dict[str, Any]] = {code: {"model": Refusal} for code in (400, 403, 404, 409, 413, 422, 425, 429, 503, 507)}
+    refusals: dict[int | str, dict[str, Any]] = {
+        code: {"model": Refusal} for code in (400, 403, 404, 409, 413, 422, 425, 429, 503, 507)
+    }
     _add_message_routes(app, server, refusals)
     _add_body_routes(app, server, refusals)
 
@@ -229,7 +239,9 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
         received = await run_in_threadpool(bodies.received, blob)
-        complete = await run_in_threadpool(bodies.has, blob)  # all bytes may be there and not checked yet, where a process died over it
+        complete = await run_in_threadpool(
+            bodies.has, blob
+        )  # all bytes may be there and not checked yet, where a process died over it
         return Arrived(received=received, complete=complete)
 
     @app.put("/v1/studies/{study}/bodies/{hash}", responses=refusals, openapi_extra=_BINARY)
@@ -305,11 +317,17 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
     elif isinstance(error, TooManyRequests):
         status, code, headers = 429, "rate", {"Retry-After": "1"}
     elif isinstance(error, (TooLarge, BodyDamaged, WrongOffset)):
-        status, code = {TooLarge: (413, "large"), BodyDamaged: (422, "damaged"), WrongOffset: (409, "offset")}[type(error)]
+        status, code = {TooLarge: (413, "large"), BodyDamaged: (422, "damaged"), WrongOffset: (409, "offset")}[
+            type(error)
+        ]
     else:
         status, code = (507, "disk") if isinstance(error, DiskFull) else (503, "outside")
         log.error(json.dumps({"event": "failed", "kind": type(error).__name__}))
-    sentence = "The coordinator cannot use its own files now. Its operator has to look." if isinstance(error, InputError) else str(error)
+    sentence = (
+        "The coordinator cannot use its own files now. Its operator has to look."
+        if isinstance(error, InputError)
+        else str(error)
+    )
     return JSONResponse({"error": code, "sentence": sentence}, status, headers)
 
 
@@ -334,7 +352,11 @@ class _Logged:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", []), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+                message["headers"] = [
+                    *message.get("headers", []),
+                    (b"cache-control", b"no-store"),
+                    (b"x-content-type-options", b"nosniff"),
+                ]
             sizes["out"] += len(message.get("body", b""))
             await send(message)
 
@@ -342,7 +364,12 @@ class _Logged:
             await self.app(scope, counted_receive, counted_send)
         finally:
             known = scope.get("state", {})
-            line = {"event": "request", "method": scope["method"], "route": getattr(scope.get("route"), "path", ""), "status": status}
+            line = {
+                "event": "request",
+                "method": scope["method"],
+                "route": getattr(scope.get("route"), "path", ""),
+                "status": status,
+            }
             line |= {"ms": round(1000 * (time.perf_counter() - began), 1), **sizes}
             log.info(json.dumps(line | {"study": known.get("study", ""), "owner": known.get("owner", "")}))
 
@@ -373,7 +400,9 @@ async def _work_for_ever(server: _Server) -> None:
 
 
 def _work_once(coordinator: Coordinator) -> tuple[bool, bool]:
-    """Every study's work once; whether anything was done, and whether anything failed. A study that fails does not hold up the others."""
+    """Every study's work once; whether anything was done, and whether anything failed. A study that fails does not hold
+    up the others.
+    """
     done = failed = False
     for row in coordinator.store.studies():
         if not row.ended:

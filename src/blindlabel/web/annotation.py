@@ -1,4 +1,6 @@
-"""The annotation window: one own record, the editor, what is wrong with the question, what it would match, and the actions."""
+"""The annotation window: one own record, the editor, what is wrong with the question, what it would match, and the
+actions.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ class Annotation:
     ) -> None:
         self._app = app
         self._desk = app.desk
-        self._on_leave, self._on_shown, self._on_changed, self._on_list_key = on_leave, on_shown, on_changed, on_list_key
+        self._on_leave, self._on_shown, self._on_changed, self._on_list_key = (
+            on_leave,
+            on_shown,
+            on_changed,
+            on_list_key,
+        )
         self._record: int | None = None
         self._round = 0
         self._last = Written("", "", 0)
@@ -59,15 +66,24 @@ class Annotation:
                 self._words = RecordWords(self._insert_word)
                 with ui.element("div").classes("other"):
                     text("strong", "$r")
-                    text("span", "The other side's record. You do not see it; your question is asked of every one of them.")
+                    text(
+                        "span",
+                        "The other side's record. You do not see it; your question is asked of every one of them.",
+                    )
                 with ui.element("div").classes("previous") as self._previous:
                     text("h3", "Your question of the round before")
                     self._previous_text = text("pre", "")
                     self._previous_text.props("tabindex=0")
-                    ui.button("Start from it", color=None, on_click=self._start_from_previous).props("no-caps outline").classes("button")
+                    ui.button("Start from it", color=None, on_click=self._start_from_previous).props(
+                        "no-caps outline"
+                    ).classes("button")
             with ui.element("div").classes("pane question"):
                 self.editor = QuestionEditor(self._app.workspace, self._typed, self._acted)
-                with ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as self._findings:
+                with (
+                    ui.element("div")
+                    .classes("findings")
+                    .props("role=status aria-live=polite aria-label=Findings") as self._findings
+                ):
                     pass
                 with ui.element("div").classes("what-if").props("role=status aria-live=polite"):
                     self._matches = text("span", "", "matches")
@@ -79,7 +95,9 @@ class Annotation:
     def _build_buttons(self) -> None:
         with ui.element("div").classes("actions").props('role=group aria-label="Actions"'):
             self._changing = [
-                key_button("Save and next", "Ctrl+Enter", lambda: self.editor.run_method("act", "save-next"), kind="main"),
+                key_button(
+                    "Save and next", "Ctrl+Enter", lambda: self.editor.run_method("act", "save-next"), kind="main"
+                ),
                 key_button("Save", "Ctrl+S", lambda: self.editor.run_method("act", "save")),
                 key_button("Suggest", "Alt+G", lambda: self.editor.run_method("act", "suggest")),
                 key_button("Discard", "", lambda: self.editor.run_method("act", "discard")),
@@ -138,7 +156,9 @@ class Annotation:
 
     def _show_reason(self, task: Task) -> None:
         records = "1 record" if task.disagreed == 1 else f"{task.disagreed} records"
-        self._back_reason.text = f"Back in round {task.round}: it disagreed with {records} of the other side." if task.disagreed else ""
+        self._back_reason.text = (
+            f"Back in round {task.round}: it disagreed with {records} of the other side." if task.disagreed else ""
+        )
         self._back_reason.set_visibility(bool(task.disagreed))
         self._previous.set_visibility(bool(task.previous))
         self._previous_text.text = task.previous[-1][1].rstrip("\n") if task.previous else ""
@@ -252,7 +272,11 @@ class Annotation:
         assert self._record is not None
         following = self._desk.neighbour(self._record, step)
         if following is None:
-            ui.notify("This is the last record." if step > 0 else "This is the first record.", position="bottom-right", timeout=1200)
+            ui.notify(
+                "This is the last record." if step > 0 else "This is the first record.",
+                position="bottom-right",
+                timeout=1200,
+            )
         else:
             self.open(following)
 
@@ -261,7 +285,12 @@ class Annotation:
             self.editor.insert(condition_for(word, self._app.workspace))
 
     def _start_from_previous(self) -> None:
-        if self._record is not None and self._desk.writable and (task := self._desk.task(self._record)) and task.previous:
+        if (
+            self._record is not None
+            and self._desk.writable
+            and (task := self._desk.task(self._record))
+            and task.previous
+        ):
             self.editor.replace(task.previous[-1][1])
 
     # What is shown about the text

@@ -1,5 +1,5 @@
-"""Many records at once: suggest for all open ones, apply a pattern, take questions in from files. Everything is reviewed before it is
-saved, and can be undone after."""
+"""Many records at once: suggest for all open ones, apply a pattern, take questions in from files. Everything is
+reviewed before it is saved, and can be undone after."""
 
 from __future__ import annotations
 
@@ -36,14 +36,30 @@ class Review:
                 {"name": "brief", "label": "Content", "field": "brief", "align": "left"},
                 {"name": "question", "label": "Question", "field": "question", "align": "left"},
             ]
-            table = ui.table(columns=columns, rows=[], row_key="record", selection="multiple", pagination=25, on_select=self._selected)
+            table = ui.table(
+                columns=columns,
+                rows=[],
+                row_key="record",
+                selection="multiple",
+                pagination=25,
+                on_select=self._selected,
+            )
             self._table = table.props("flat dense square").classes("review")
             table.add_slot("body-cell-question", _QUESTION_CELL)
-            table.add_slot("body-cell-brief", '<q-td :props="props" class="brief"><span>{{ props.value }}</span></q-td>')
+            table.add_slot(
+                "body-cell-brief", '<q-td :props="props" class="brief"><span>{{ props.value }}</span></q-td>'
+            )
             table.add_slot("header-selection", '<q-checkbox v-model="props.selected" dense aria-label="All records" />')
-            table.add_slot("body-selection", """<q-checkbox v-model="props.selected" dense :aria-label="'Record ' + props.row.id" />""")
+            table.add_slot(
+                "body-selection",
+                """<q-checkbox v-model="props.selected" dense :aria-label="'Record ' + props.row.id" />""",
+            )
             with ui.element("div").classes("actions"):
-                self._accept = ui.button("Accept", color=None, on_click=self._save).props("no-caps unelevated").classes("button main")
+                self._accept = (
+                    ui.button("Accept", color=None, on_click=self._save)
+                    .props("no-caps unelevated")
+                    .classes("button main")
+                )
                 ui.button("Cancel", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
 
     def show(self, texts: dict[int, str], note: str) -> None:
@@ -121,10 +137,14 @@ class ApplyPattern(Review):
             first = f"{{{attributes[0]} 1}}"
             text(
                 "p",
-                f"A pattern is a question in which {{{attributes[0]}}} stands for the record's own value, {first} for its first word, "
-                "and {words} for all its words.",
+                f"A pattern is a question in which {{{attributes[0]}}} stands for the record's own value, {first} for"
+                " its first word, and {words} for all its words.",
             )
-            self._field = ui.textarea(label="Pattern", value=f"ret is_in({first}, lower($r))").props("outlined autogrow").classes("code")
+            self._field = (
+                ui.textarea(label="Pattern", value=f"ret is_in({first}, lower($r))")
+                .props("outlined autogrow")
+                .classes("code")
+            )
             with ui.row():
                 self._all = ui.checkbox("Also records that have a question or draft already")
                 ui.button("Preview", color=None, on_click=self._preview).props("no-caps outline").classes("button")
@@ -142,7 +162,9 @@ class ApplyPattern(Review):
         except InputError as error:
             self.show({}, str(error))
             return
-        filled = await run.io_bound(lambda: [patterns.fill(pattern, record, desk.record(record).prepared, desk.check) for record in chosen])
+        filled = await run.io_bound(
+            lambda: [patterns.fill(pattern, record, desk.record(record).prepared, desk.check) for record in chosen]
+        )
         good = {one.record: one.question for one in filled or [] if not one.problem}
         bad = [one for one in filled or [] if one.problem]
         note = f"It fits {len(good):,} of {len(chosen):,} records."
@@ -158,7 +180,9 @@ class ImportQuestions:
         self._app, self._on_saved = app, on_saved
         with ui.dialog().props('aria-label="Import questions"') as self.dialog, ui.card().classes("sheet"):
             text("h2", "Import questions")
-            text("p", "Files named by record id, such as 1234.question, or a ZIP archive of them as it is exported here.")
+            text(
+                "p", "Files named by record id, such as 1234.question, or a ZIP archive of them as it is exported here."
+            )
             FilePicker("Choose files", ".question,.zip", self._chosen)
             self._note = text("p", "", "quiet")
             self._note.props("role=status")
@@ -177,8 +201,14 @@ class ImportQuestions:
         except InputError as error:
             self._note.text = str(error)
             return
-        unknown = f" {len(done.unknown)} files belong to no record of this round, {done.unknown[0]} the first." if done.unknown else ""
-        self._note.text = f"{done.saved} questions saved, {done.drafts} kept as drafts because they have errors.{unknown}"
+        unknown = (
+            f" {len(done.unknown)} files belong to no record of this round, {done.unknown[0]} the first."
+            if done.unknown
+            else ""
+        )
+        self._note.text = (
+            f"{done.saved} questions saved, {done.drafts} kept as drafts because they have errors.{unknown}"
+        )
         self._on_saved()
         changed = [task for task in before if desk.task(task.record) != task]
         if changed:

@@ -1,4 +1,6 @@
-"""The two browser components of ours, as Python sees them: the question editor and the record whose words can be clicked."""
+"""The two browser components of ours, as Python sees them: the question editor and the record whose words can be
+clicked.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +36,23 @@ class Written:
 class QuestionEditor(Element, component="browser/question_editor.js", esm={"blindlabel-question": "browser/question"}):
     """The editor. It sends texts as they are typed and actions (keys) with the text at that moment."""
 
-    def __init__(self, workspace: Workspace, on_change: Callable[[Written], Any], on_action: Callable[[Written], Any]) -> None:
+    def __init__(
+        self, workspace: Workspace, on_change: Callable[[Written], Any], on_action: Callable[[Written], Any]
+    ) -> None:
         super().__init__()
         allowed = [one for one in FUNCTIONS.values() if one.name in offered_functions(workspace)]
         self._props["functions"] = [_offered(one) for one in allowed]
         self._props["keywords"] = ["ret", "true", "false"]
-        self._props["attributes"] = [{"label": name, "access": attribute_access(name)} for name in workspace.agreement.attributes]
+        self._props["attributes"] = [
+            {"label": name, "access": attribute_access(name)} for name in workspace.agreement.attributes
+        ]
         self._props["label"] = "Question about the other record"
         self.on("change", lambda event: on_change(_written(event)))
         self.on("action", lambda event: on_action(_written(event)))
 
-    def load(self, key: str, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool) -> None:
+    def load(
+        self, key: str, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
+    ) -> None:
         """Begin with a text and what was found in it, without the history of the one before."""
         self.run_method("load", key, text, list(words), fixed, [one.to_json() for one in diagnostics])
 
@@ -84,7 +92,9 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
 def offered_functions(workspace: Workspace) -> set[str]:
     """The functions that questions of this study can use."""
     encoding = workspace.agreement.encoding
-    forms = {"lower", "upper", "choose"} | ({"common_words"} if encoding.counting and "has_word" in encoding.functions else set())
+    forms = {"lower", "upper", "choose"} | (
+        {"common_words"} if encoding.counting and "has_word" in encoding.functions else set()
+    )
     return set(encoding.functions) | forms
 
 
@@ -111,7 +121,9 @@ def _offered(function: Function) -> dict[str, object]:
 
 
 def _written(event: GenericEventArguments) -> Written:
-    return Written(str(event.args["key"]), str(event.args["text"]), int(event.args["version"]), str(event.args.get("name", "")))
+    return Written(
+        str(event.args["key"]), str(event.args["text"]), int(event.args["version"]), str(event.args.get("name", ""))
+    )
 
 
 class RecordWords(Element, component="browser/record_words.js"):
@@ -126,7 +138,8 @@ class RecordWords(Element, component="browser/record_words.js"):
     def show(self, own: OwnRecord, steps: Sequence[str], *, fixed: bool) -> None:
         """Show a record as it stands in the table."""
         self._props["attributes"] = [
-            {"name": name, "parts": [_part(token, steps) for token in _tokens(value)]} for name, value in own.row.items()
+            {"name": name, "parts": [_part(token, steps) for token in _tokens(value)]}
+            for name, value in own.row.items()
         ]
         self._props["fixed"] = fixed
         self.update()
@@ -139,7 +152,9 @@ class FilePicker(Element, component="browser/file_picker.js"):
         super().__init__()
         self._props["label"] = label
         self._props["accept"] = accept
-        self.on("chosen", lambda event: on_chosen([str(one) for one in event.args["tickets"]], str(event.args["problem"])))
+        self.on(
+            "chosen", lambda event: on_chosen([str(one) for one in event.args["tickets"]], str(event.args["problem"]))
+        )
 
 
 def _tokens(value: str) -> list[str]:

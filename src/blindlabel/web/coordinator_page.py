@@ -1,9 +1,10 @@
-"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone: there is none
-here.
+"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone:
+there is none here.
 
-Plain pages made on the server, with a strict content policy: no inline script, nothing from elsewhere, no frame. Signing in takes the code
-that lies in the coordinator's folder (`blindlabel coordinator code` prints it); a session is a random cookie, HttpOnly and SameSite=Strict,
-forgotten when the server stops. Everything behind it only reads; the two posts (sign in, sign out) must come from the page itself.
+Plain pages made on the server, with a strict content policy: no inline script, nothing from elsewhere, no frame.
+Signing in takes the code that lies in the coordinator's folder (`blindlabel coordinator code` prints it); a session is
+a random cookie, HttpOnly and SameSite=Strict, forgotten when the server stops. Everything behind it only reads; the two
+posts (sign in, sign out) must come from the page itself.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ from blindlabel.web.plots import agreement_plot, plot_in_words
 
 _HERE = Path(__file__).parent
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",  # with none at all, browsers send no origin with our own forms
@@ -87,7 +90,9 @@ class _Pages:
 
     def __init__(self) -> None:
         loader = jinja2.FileSystemLoader(_HERE / "templates")
-        self._environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+        self._environment = jinja2.Environment(
+            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+        )
 
     def show(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self._environment.get_template(name).render(**values), status, _HEADERS)
@@ -131,7 +136,9 @@ def _add_signing_in(app: FastAPI, sessions: _Sessions, pages: _Pages) -> None:
         if session is None:
             return pages.show("sign_in.html", 403, problem="This is not the code.")
         answer = RedirectResponse("/studies", 303, _HEADERS)
-        answer.set_cookie(COOKIE, session, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")
+        answer.set_cookie(
+            COOKIE, session, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/"
+        )
         return answer
 
     @app.post("/sign-out", include_in_schema=False)
@@ -146,7 +153,10 @@ def _add_signing_in(app: FastAPI, sessions: _Sessions, pages: _Pages) -> None:
 def _own_post(request: Request) -> None:
     """Refuse a post that another site caused."""
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
-    if request.headers.get("origin", own) != own or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if request.headers.get("origin", own) != own or request.headers.get("sec-fetch-site", "same-origin") not in (
+        "same-origin",
+        "none",
+    ):
         raise HTTPException(403, "Another site cannot use this page.", _HEADERS)
 
 
@@ -160,7 +170,9 @@ def _add_studies(app: FastAPI, coordinator: Coordinator, sessions: _Sessions, pa
     @app.get("/studies", include_in_schema=False)
     async def studies(request: Request) -> Response:
         known(request, "")
-        rows = await run_in_threadpool(lambda: [standing(coordinator, row.study) for row in coordinator.store.studies()])
+        rows = await run_in_threadpool(
+            lambda: [standing(coordinator, row.study) for row in coordinator.store.studies()]
+        )
         return pages.show("studies.html", studies=rows)
 
     @app.get("/studies/{study}", include_in_schema=False)
@@ -220,4 +232,6 @@ def _moved(traffic: list[dict[str, Any]]) -> list[tuple[str, str]]:
     totals: dict[str, int] = {}
     for row in traffic:
         totals[row["owner"]] = totals.get(row["owner"], 0) + int(row["bytes"])
-    return [(owner, f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB") for owner, size in totals.items()]
+    return [
+        (owner, f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB") for owner, size in totals.items()
+    ]

@@ -1,7 +1,8 @@
-"""What an owner's page works with: the sampled records and the questions of the round, kept in memory over the workspace.
+"""What an owner's page works with: the sampled records and the questions of the round, kept in memory over the
+workspace.
 
-One desk serves all tabs of one app. It reads the workspace again only when its state has changed there (`owner run` took in a round), so
-that opening, checking and saving stay quick with thousands of records. Knows nothing of browsers.
+One desk serves all tabs of one app. It reads the workspace again only when its state has changed there (`owner run`
+took in a round), so that opening, checking and saving stay quick with thousands of records. Knows nothing of browsers.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ class Row:
 
     def to_json(self) -> dict[str, object]:
         """As the browser gets it."""
-        return {"record": self.record, "state": self.state, "id": self.id, "brief": self.brief, "disagreed": self.disagreed}
+        return {
+            "record": self.record,
+            "state": self.state,
+            "id": self.id,
+            "brief": self.brief,
+            "disagreed": self.disagreed,
+        }
 
 
 class Desk:
@@ -108,7 +115,9 @@ class Desk:
         """An own record by its place in the sample."""
         return self._records[record]
 
-    def rows(self, search: str = "", shown: Filter = "all", sort: Sort = "record", descending: bool = False) -> list[Row]:
+    def rows(
+        self, search: str = "", shown: Filter = "all", sort: Sort = "record", descending: bool = False
+    ) -> list[Row]:
         """The tasks of the round as lines of the table."""
         words = search.casefold().split()
         found = [
@@ -133,7 +142,9 @@ class Desk:
         return [task for task in self._tasks.values() if task.state != "saved"]
 
     def next_unwritten(self, after: int | None) -> int | None:
-        """The next record without a saved question behind this one, from the start again at the end; None where all have one."""
+        """The next record without a saved question behind this one, from the start again at the end; None where all
+        have one.
+        """
         waiting = [task.record for task in self.unwritten() if task.record != after]
         return next((record for record in waiting if after is None or record > after), waiting[0] if waiting else None)
 

@@ -1,10 +1,13 @@
 """The door of the owner's app: an ASGI application around it that lets in this machine's own browser and nobody else.
 
-1. The `Host` must be one of the app's own addresses: a page that rebinds its name to 127.0.0.1 comes with its own name and is refused.
-2. A request that names an `Origin`, or whose `Sec-Fetch-Site` says that another site caused it, must come from the app's own address;
-   the one exception is following a link to a page, which carries no rights until rule 3 is met. Websockets need their `Origin`.
-3. Every request needs the session cookie. The start link carries a token which is exchanged for that cookie once the browser opens it;
-   the cookie is HttpOnly and SameSite=Strict, and named after the instance, since all ports of 127.0.0.1 share their cookies.
+1. The `Host` must be one of the app's own addresses: a page that rebinds its name to 127.0.0.1 comes with its own name
+   and is refused.
+2. A request that names an `Origin`, or whose `Sec-Fetch-Site` says that another site caused it, must come from the
+   app's own address; the one exception is following a link to a page, which carries no rights until rule 3 is met.
+   Websockets need their `Origin`.
+3. Every request needs the session cookie. The start link carries a token which is exchanged for that cookie once the
+   browser opens it; the cookie is HttpOnly and SameSite=Strict, and named after the instance, since all ports of
+   127.0.0.1 share their cookies.
 
 What the app answers gets headers that forbid framing, sniffing, referrers, other sites' content and storing pages.
 """
@@ -28,10 +31,12 @@ _HEADERS = {
     "cross-origin-embedder-policy": "require-corp",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-# The framework compiles its templates in the browser, hence the two 'unsafe'; nothing can be loaded from or sent to anywhere else.
+# The framework compiles its templates in the browser, hence the two 'unsafe'; nothing can be loaded from or sent to
+# anywhere else.
 _POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self' data:; connect-src 'self' {sockets}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src"
+    " 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; form-action 'self'; frame-ancestors 'none';"
+    " base-uri 'none'; object-src 'none'"
 )
 
 
@@ -64,7 +69,12 @@ class Guard:
                 await receive()
                 await send({"type": "websocket.close", "code": 1008})
             else:
-                await _answer(send, 403, "Open the link that `blindlabel owner annotate` printed; it lets this browser in.", self._headers)
+                await _answer(
+                    send,
+                    403,
+                    "Open the link that `blindlabel owner annotate` printed; it lets this browser in.",
+                    self._headers,
+                )
         else:
             await self.app(scope, receive, self._with_headers(scope, send))
 
@@ -78,7 +88,9 @@ class Guard:
             return "Another site cannot use this app."
         caused_by = (_all(scope, "sec-fetch-site") or ["none"])[-1]
         followed_link = scope.get("method") == "GET" and _all(scope, "sec-fetch-mode") == ["navigate"]
-        if caused_by not in ("none", "same-origin") and not (followed_link and _all(scope, "sec-fetch-dest") == ["document"]):
+        if caused_by not in ("none", "same-origin") and not (
+            followed_link and _all(scope, "sec-fetch-dest") == ["document"]
+        ):
             return "Another site cannot use this app."
         return None
 
@@ -100,7 +112,9 @@ class Guard:
     async def _exchange(self, send: Send) -> None:
         """Give the browser its cookie and take the token out of its address bar."""
         cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, "", self._headers | {"location": "/", "set-cookie": cookie, "cache-control": "no-store"})
+        await _answer(
+            send, 303, "", self._headers | {"location": "/", "set-cookie": cookie, "cache-control": "no-store"}
+        )
 
     def _with_headers(self, scope: Scope, send: Send) -> Send:
         stored = scope["path"].startswith("/_nicegui/") or scope["path"].startswith("/static/")
@@ -108,7 +122,11 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 extra = self._headers if stored else self._headers | {"cache-control": "no-store"}
-                kept = [(name, value) for name, value in message.get("headers", []) if name.decode("latin-1").lower() not in extra]
+                kept = [
+                    (name, value)
+                    for name, value in message.get("headers", [])
+                    if name.decode("latin-1").lower() not in extra
+                ]
                 message = {**message, "headers": kept + _encoded(extra)}
             await send(message)
 

@@ -1,4 +1,6 @@
-"""The owner's page as one tab sees it: the head with progress and help, the list, the annotation window, and how the study stands."""
+"""The owner's page as one tab sees it: the head with progress and help, the list, the annotation window, and how the
+study stands.
+"""
 
 from __future__ import annotations
 
@@ -63,13 +65,19 @@ class OwnerPage:
                 ):
                     ui.button(label, color=None, on_click=opener).props("no-caps flat dense").classes("button")
             with ui.element("div").classes("round-actions"):
-                self._bulk = ui.button("Many at once", color=None).props("no-caps outline dense icon-right=expand_more").classes("button")
+                self._bulk = (
+                    ui.button("Many at once", color=None)
+                    .props("no-caps outline dense icon-right=expand_more")
+                    .classes("button")
+                )
                 with self._bulk, ui.menu().props("auto-close"):
                     ui.menu_item("Suggest for all open records…", self._suggest_all.open)
                     ui.menu_item("Apply a pattern…", self._pattern.open)
                     ui.menu_item("Import questions…", self._import.dialog.open)
                     ui.menu_item("Export questions", self._export_questions)
-                self._hand_in = ui.button("Hand in the round", color=None, on_click=self._ask_hand_in).props("no-caps unelevated dense")
+                self._hand_in = ui.button("Hand in the round", color=None, on_click=self._ask_hand_in).props(
+                    "no-caps unelevated dense"
+                )
                 self._hand_in.classes("button main")
 
     def _build_dialogs(self) -> None:
@@ -83,10 +91,18 @@ class OwnerPage:
         self._import = bulk.ImportQuestions(self._app, self.refresh)
         with ui.dialog().props('aria-label="Hand in the round"') as self._confirm, ui.card().classes("sheet"):
             text("h2", "Hand in the round?")
-            text("p", "The questions of this round are then fixed and will be asked. Records that disagree come back in the next round.")
+            text(
+                "p",
+                "The questions of this round are then fixed and will be asked. Records that disagree come back in the"
+                " next round.",
+            )
             with ui.element("div").classes("actions"):
-                ui.button("Hand in", color=None, on_click=self._do_hand_in).props("no-caps unelevated autofocus").classes("button main")
-                ui.button("Not yet", color=None, on_click=self._confirm.close).props("no-caps outline").classes("button")
+                ui.button("Hand in", color=None, on_click=self._do_hand_in).props(
+                    "no-caps unelevated autofocus"
+                ).classes("button main")
+                ui.button("Not yet", color=None, on_click=self._confirm.close).props("no-caps outline").classes(
+                    "button"
+                )
 
     # What changes
 

@@ -1,7 +1,8 @@
 """Patterns: one question for many records, with each record's own words filled in.
 
-`{surname}` stands for the record's own value of an attribute, as a text in quotes; `{surname 1}` for its first word, `{surname 2}` for
-the second; `{words}` for all words of the record. A record that lacks what a placeholder asks for is left out, with a sentence.
+`{surname}` stands for the record's own value of an attribute, as a text in quotes; `{surname 1}` for its first word,
+`{surname 2}` for the second; `{words}` for all words of the record. A record that lacks what a placeholder asks for is
+left out, with a sentence.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def fill(pattern: str, record: int, prepared: Record, check: Callable[[str], Che
     if missing:
         return Filled(record, text, f"The record has nothing for {missing[0]}.")
     checked = check(text)
-    return Filled(record, text, "" if checked.ok else next(one.message for one in checked.diagnostics if one.severity == "error"))
+    return Filled(
+        record, text, "" if checked.ok else next(one.message for one in checked.diagnostics if one.severity == "error")
+    )
 
 
 def _parts(placeholder: str, attributes: Iterable[str]) -> tuple[str, int | None]:

@@ -1,4 +1,6 @@
-"""Agreement over the rounds as a picture (SVG), for the owner's app and the coordinator's page alike. It fits light and dark."""
+"""Agreement over the rounds as a picture (SVG), for the owner's app and the coordinator's page alike. It fits light and
+dark.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,28 @@ _WIDTH, _ROW, _LEFT, _RIGHT = 640, 44, 84, 150
 _STYLE = """
 text{font:13px system-ui,sans-serif;fill:#1d2733}.quiet{fill:#55606c}
 .match{fill:#0b6e6e}.none{fill:#7ba7c9}.open{fill:#d8a657}
-@media (prefers-color-scheme:dark){text{fill:#e3e8ee}.quiet{fill:#a9b4c0}.match{fill:#4fc3b8}.none{fill:#44698a}.open{fill:#c9913a}}
+@media (prefers-color-scheme:dark){text{fill:#e3e8ee}.quiet{fill:#a9b4c0}
+.match{fill:#4fc3b8}.none{fill:#44698a}.open{fill:#c9913a}}
 """
 
 
 def agreement_plot(rounds: Sequence[Tally]) -> str:
-    """One bar a round: pairs agreed as match, agreed as no match, and still disagreed. Bars are scaled so that few matches stay visible."""
+    """One bar a round: pairs agreed as match, agreed as no match, and still disagreed. Bars are scaled so that few
+    matches stay visible.
+    """
     height = 40 + _ROW * max(1, len(rounds))
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" role="img">']
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
+        ' role="img">'
+    ]
     parts.append(f"<title>{escape(plot_in_words(rounds))}</title><style>{_STYLE}</style>")
-    for place, (kind, name) in enumerate((("match", "agreed: match"), ("none", "agreed: no match"), ("open", "disagreed"))):
+    for place, (kind, name) in enumerate(
+        (("match", "agreed: match"), ("none", "agreed: no match"), ("open", "disagreed"))
+    ):
         x = _LEFT + 160 * place
-        parts.append(f'<rect class="{kind}" x="{x}" y="8" width="12" height="12" rx="2"/><text x="{x + 18}" y="19">{name}</text>')
+        parts.append(
+            f'<rect class="{kind}" x="{x}" y="8" width="12" height="12" rx="2"/><text x="{x + 18}" y="19">{name}</text>'
+        )
     if not rounds:
         parts.append(f'<text class="quiet" x="{_LEFT}" y="56">No round has been settled yet.</text>')
     for number, tally in enumerate(rounds, start=1):

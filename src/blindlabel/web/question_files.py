@@ -1,4 +1,5 @@
-"""Questions of a round as files, out and in: a ZIP archive of `<id>.question` files, which `owner run --questions` reads as well.
+"""Questions of a round as files, out and in: a ZIP archive of `<id>.question` files, which `owner run --questions`
+reads as well.
 
 A record whose id cannot be a file's name goes by its position, as there. Ids go before positions when files are read.
 """
@@ -20,7 +21,9 @@ _LARGEST = 64 * 2**20
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did: questions that could be used, drafts that need work, and files that belong to no record of this round."""
+    """What an import did: questions that could be used, drafts that need work, and files that belong to no record of
+    this round.
+    """
 
     saved: int
     drafts: int
@@ -40,9 +43,16 @@ def archive(desk: Desk) -> bytes:
 
 
 def _file_name(own: OwnRecord, ids: set[str]) -> str:
-    safe = 0 < len(own.id) <= 120 and own.id.isprintable() and not set(own.id) & set('/\\:*?"<>|') and not own.id.startswith(".")
+    safe = (
+        0 < len(own.id) <= 120
+        and own.id.isprintable()
+        and not set(own.id) & set('/\\:*?"<>|')
+        and not own.id.startswith(".")
+    )
     if not safe and str(own.position) in ids:
-        raise InputError(f"The question of the record at position {own.position} has no name as a file: its id cannot be one.")
+        raise InputError(
+            f"The question of the record at position {own.position} has no name as a file: its id cannot be one."
+        )
     return f"{own.id if safe else own.position}{_SUFFIX}"
 
 

@@ -1,4 +1,6 @@
-"""The list of the round's records: search, filter, sort and page, all done in Python so that thousands of records stay quick."""
+"""The list of the round's records: search, filter, sort and page, all done in Python so that thousands of records stay
+quick.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +44,18 @@ class RecordList:
     def _build_tools(self, on_next: Callable[[], Any]) -> None:
         with ui.element("div").classes("tools"):
             self._next = key_button("Next open record", "N", on_next, kind="main")
-            field = ui.input(placeholder="Search", on_change=self._searched).props("dense outlined clearable debounce=150")
+            field = ui.input(placeholder="Search", on_change=self._searched).props(
+                "dense outlined clearable debounce=150"
+            )
             field.classes("search").props('aria-label="Search records" input-class=search-field')
             with field.add_slot("append"):
                 text("kbd", "/")
             choices = {"all": "All", "open": "Open", "draft": "Drafts", "saved": "Saved"}
-            self._choice = ui.toggle(choices, value="all", on_change=self._filtered).props("no-caps unelevated dense").classes("filter")
+            self._choice = (
+                ui.toggle(choices, value="all", on_change=self._filtered)
+                .props("no-caps unelevated dense")
+                .classes("filter")
+            )
             self._count = text("span", "", "count")
             self._count.props("role=status")
 
@@ -60,8 +68,15 @@ class RecordList:
             {"name": "round", "label": "Round", "field": "round", "align": "right"},
         ]
         table = ui.table(columns=columns, rows=[], row_key="record", pagination=self._shape)
-        self._table = table.props("flat dense square binary-state-sort :rows-per-page-options=[25,50,100,500]").classes("records")
-        for name, template in (("state", _STATE_CELL), ("id", _ID_CELL), ("brief", _BRIEF_CELL), ("disagreed", _DISAGREED_CELL)):
+        self._table = table.props("flat dense square binary-state-sort :rows-per-page-options=[25,50,100,500]").classes(
+            "records"
+        )
+        for name, template in (
+            ("state", _STATE_CELL),
+            ("id", _ID_CELL),
+            ("brief", _BRIEF_CELL),
+            ("disagreed", _DISAGREED_CELL),
+        ):
             table.add_slot(f"body-cell-{name}", template)
         table.on("open", lambda event: self._on_open(int(event.args)))
         table.on("row-click", lambda event: self._on_open(int(event.args[1]["record"])), [[], ["record"], None])
@@ -111,6 +126,8 @@ class RecordList:
         self._table._props["rows"] = rows
         self._table.update()
         self._count.text = (
-            f"{len(found):,} of {progress.asked:,} records" if len(found) != progress.asked else f"{progress.asked:,} records"
+            f"{len(found):,} of {progress.asked:,} records"
+            if len(found) != progress.asked
+            else f"{progress.asked:,} records"
         )
         self._next.set_enabled(self._desk.writable and progress.saved < progress.asked)

@@ -1,4 +1,6 @@
-"""What is one click away from everywhere: the criteria of the agreement, the language, the keys, and the guide of the first visit."""
+"""What is one click away from everywhere: the criteria of the agreement, the language, the keys, and the guide of the
+first visit.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +13,37 @@ from blindlabel.storage.workspace import Workspace
 from blindlabel.web.components import offered_functions, text
 
 _STEPS = (
-    ("Look at your record only", "You see a record of your own table. The records of the other side stay encrypted; nobody sees both."),
+    (
+        "Look at your record only",
+        "You see a record of your own table. The records of the other side stay encrypted; nobody sees both.",
+    ),
     (
         "Write what the other record must say",
-        "$r stands for any record of the other side. Write what must be in it if it is about the same thing: click words of your record, "
-        "or type. A question ends with ret and an answer of yes or no.",
+        (
+            "$r stands for any record of the other side. Write what must be in it if it is about the same thing: click"
+            " words of your record, or type. A question ends with ret and an answer of yes or no."
+        ),
     ),
     (
         "Not too strict, not too loose",
-        "The other side may spell differently or leave things out. Below the editor you see how many of your own records the question "
-        "matches: 1, the record itself, is usually right.",
+        (
+            "The other side may spell differently or leave things out. Below the editor you see how many of your own"
+            " records the question matches: 1, the record itself, is usually right."
+        ),
     ),
     (
         "Save and go on",
-        "Ctrl+Enter saves and opens the next record. What you type is kept at once, even when it is not finished. When every record has a "
-        "question, hand the round in.",
+        (
+            "Ctrl+Enter saves and opens the next record. What you type is kept at once, even when it is not finished."
+            " When every record has a question, hand the round in."
+        ),
     ),
     (
         "Records come back",
-        "Where the answers of the two sides differ, both records come back in the next round, with your question of before. Change it "
-        "or keep it.",
+        (
+            "Where the answers of the two sides differ, both records come back in the next round, with your question of"
+            " before. Change it or keep it."
+        ),
     ),
 )
 _SYNTAX = (
@@ -44,7 +57,10 @@ _SYNTAX = (
 )
 _EXAMPLES = (
     ('ret is_in("canon", lower($r)) & is_in("24-70", $r)', "both must be there"),
-    ('ret similar("jonson", lower($r.surname), 1) & between($r.year, 1979, 1981)', "a name with a typing error, a year give or take one"),
+    (
+        'ret similar("jonson", lower($r.surname), 1) & between($r.year, 1979, 1981)',
+        "a name with a typing error, a year give or take one",
+    ),
     (
         'ret 3*is_in("x350", lower($r)) + is_in("sony", lower($r)) + is_in("turntable", lower($r)) >= 3',
         "the model number suffices, or the others together with it",
@@ -149,7 +165,11 @@ def guide_dialog(on_done: Callable[[], None]) -> ui.dialog:
         body = text("p", "")
         with ui.element("div").classes("actions"):
             back = ui.button("Back", color=None, on_click=lambda: go(-1)).props("no-caps outline").classes("button")
-            forward = ui.button("Next", color=None, on_click=lambda: go(1)).props("no-caps unelevated autofocus").classes("button main")
+            forward = (
+                ui.button("Next", color=None, on_click=lambda: go(1))
+                .props("no-caps unelevated autofocus")
+                .classes("button main")
+            )
             ui.button("Skip the guide", color=None, on_click=dialog.close).props("no-caps flat").classes("button")
     dialog.on("hide", on_done)
 

@@ -1,7 +1,8 @@
-"""A study on this machine to click through: generated tables, a coordinator, owners that have joined and compared their words.
+"""A study on this machine to click through: generated tables, a coordinator, owners that have joined and compared their
+words.
 
-For `demo --web`, the screenshots, the bench and the browser tests. All parties are here, so it proves nothing about privacy; the parties
-themselves are the real ones. Messages go through a folder.
+For `demo --web`, the screenshots, the bench and the browser tests. All parties are here, so it proves nothing about
+privacy; the parties themselves are the real ones. Messages go through a folder.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.web.suggesting import Background
 
 CRITERIA = (
-    "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of date; "
-    "a different date of birth means another person unless it is plainly a typing error."
+    "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of"
+    " date; a different date of birth means another person unless it is plainly a typing error."
 )
 STEPS = ("nfkc", "collapse_space", "lower")
 
@@ -68,7 +69,8 @@ class Rehearsal:
         self.coordinator = Coordinator(folder / "coordinator")
         invitations = self.coordinator.create(to_text(agreement), wanted.address)
         self.workspaces = [
-            join(folder / invitation.owner, invitation, TableOptions(table)) for invitation, table in zip(invitations, tables)
+            join(folder / invitation.owner, invitation, TableOptions(table))
+            for invitation, table in zip(invitations, tables)
         ]
         self.shared = folder / "messages"
         self.shared.mkdir()
@@ -99,10 +101,15 @@ class Rehearsal:
 
 def _lengths(tables: Sequence[Path], attributes: Sequence[str]) -> dict[str, int]:
     """The longest record and value, rounded up, as people would settle them before a study."""
-    rows = [prepare(table.row(place), attributes, STEPS) for table in map(read_table, tables) for place in range(len(table))]
+    rows = [
+        prepare(table.row(place), attributes, STEPS) for table in map(read_table, tables) for place in range(len(table))
+    ]
     record = max(len(row.whole) for row in rows)
     value = max(len(text) for row in rows for text in row.attributes.values())
-    return {"record_length": 8 * (record // 8 + 1), "attribute_length": min(8 * (value // 8 + 1), 8 * (record // 8 + 1))}
+    return {
+        "record_length": 8 * (record // 8 + 1),
+        "attribute_length": min(8 * (value // 8 + 1), 8 * (record // 8 + 1)),
+    }
 
 
 def _attributes(table: Path) -> list[str]:
@@ -111,7 +118,9 @@ def _attributes(table: Path) -> list[str]:
 
 
 def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:
-    """A study in its first round, half of each owner's questions suggested and saved. Owners will reach the coordinator at the address."""
+    """A study in its first round, half of each owner's questions suggested and saved. Owners will reach the coordinator
+    at the address.
+    """
     wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=address)
     made = Rehearsal(folder, wanted)
     made.begin()

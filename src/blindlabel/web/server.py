@@ -32,7 +32,8 @@ from blindlabel.web.uploads import Uploads
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
-"""Seconds that a tab without connection is waited for, so that a machine that slept does not lose what its tab shows."""
+"""Seconds that a tab without connection is waited for, so that a machine that slept does not lose what its tab shows.
+"""
 UNDO_SECONDS = 12.0
 _PORT = "web_port"
 _STATIC = Path(__file__).parent / "browser"
@@ -95,7 +96,14 @@ def create_app(app: OwnerApp) -> FastAPI:
 
     @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
     def page(record: int | None = None) -> None:
-        ui.colors(primary="#0b5f66", secondary="#34495e", accent="#0b5f66", positive="#1b6e3c", negative="#a8281e", warning="#8a5a00")
+        ui.colors(
+            primary="#0b5f66",
+            secondary="#34495e",
+            accent="#0b5f66",
+            positive="#1b6e3c",
+            negative="#a8281e",
+            warning="#8a5a00",
+        )
         ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
         OwnerPage(app, record)
 
@@ -122,7 +130,9 @@ _FAVICON = (
 
 
 def serve(workspace: Workspace, *, port: int | None = None, on_ready: Callable[[str], None]) -> None:
-    """Serve the app until stopped. Without a port, the one of last time where it is free, so that an open tab finds it again."""
+    """Serve the app until stopped. Without a port, the one of last time where it is free, so that an open tab finds it
+    again.
+    """
     listening = _listen(workspace, port)
     chosen: int = listening.getsockname()[1]
     workspace.remember(_PORT, str(chosen))
@@ -131,7 +141,9 @@ def serve(workspace: Workspace, *, port: int | None = None, on_ready: Callable[[
     threading.Thread(target=app.background.warm_up, daemon=True).start()
     instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
     guard = Guard(create_app(app), port=chosen, token=token, session=session, instance=instance)
-    config = uvicorn.Config(guard, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2)
+    config = uvicorn.Config(
+        guard, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+    )
     server = uvicorn.Server(config)
 
     def ready() -> None:

@@ -1,5 +1,5 @@
-"""How the study stands, as the owner sees it: what is waited for, what is being done with how much time left, how the rounds went, and at
-the end the ground truth with its exports."""
+"""How the study stands, as the owner sees it: what is waited for, what is being done with how much time left, how the
+rounds went, and at the end the ground truth with its exports."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class Standing:
         desk = self._app.desk
         activity = self._app.workspace.activity()
         progress = desk.progress()
-        shown = (desk.edition, None if activity is None else (activity.phase, activity.sentence, activity.share, progress.handed_in))
+        shown = (
+            desk.edition,
+            None if activity is None else (activity.phase, activity.sentence, activity.share, progress.handed_in),
+        )
         if shown == self._shown:
             return
         self._shown = shown
@@ -66,12 +69,16 @@ class Standing:
         for sentence in [_WORK[todo[0].kind]] if todo else rules.awaits(agreement, desk.state):
             text("p", sentence)
         if (todo or self._app.workspace.unsent()) and not busy:
-            text("p", "`blindlabel owner run` does that. Start it beside this app, or open the app with --run.", "quiet")
+            text(
+                "p", "`blindlabel owner run` does that. Start it beside this app, or open the app with --run.", "quiet"
+            )
         if activity is not None and busy:
             with ui.element("div").classes("doing"):
                 text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
                 label = f"aria-label={_quoted(activity.sentence)}"
-                ui.linear_progress(activity.share, show_value=False, color=None).props(f"instant-feedback rounded {label}")
+                ui.linear_progress(activity.share, show_value=False, color=None).props(
+                    f"instant-feedback rounded {label}"
+                )
 
     def _build_end(self) -> None:
         truth, labels = self._app.desk.state.truth, self._app.truths()

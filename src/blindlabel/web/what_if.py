@@ -1,7 +1,7 @@
 """What a question says about the owner's own records: how many it matches, and whether its own record is among them.
 
-An oracle sees from that at once whether a question is too loose or too strict. Only the own table is looked at. Predicates are evaluated
-column by column and remembered, since while a person types most of a question stays as it was.
+An oracle sees from that at once whether a question is too loose or too strict. Only the own table is looked at.
+Predicates are evaluated column by column and remembered, since while a person types most of a question stays as it was.
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from blindlabel.engines.interface import EngineError
 from blindlabel.engines.packed.explaining import explain
 from blindlabel.errors import InputError
 from blindlabel.language import Record
-from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, evaluate, in_order
+from blindlabel.language.formula import (
+    Atom,
+    Conjunction,
+    Constant,
+    Count,
+    Disjunction,
+    Formula,
+    Negation,
+    evaluate,
+    in_order,
+)
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import View
 from blindlabel.parties.suggesting import prepared_rows
@@ -107,8 +117,8 @@ def _parts(node: Formula) -> tuple[Formula, ...]:
 
 
 def prepared_table(workspace: Workspace) -> tuple[list[Record], bool]:
-    """The owner's table as questions see it, and whether it is only a part: where the table cannot be read any more, the sampled records
-    have to do."""
+    """The owner's table as questions see it, and whether it is only a part: where the table cannot be read any more,
+    the sampled records have to do."""
     try:
         return prepared_rows(workspace), False
     except InputError:
@@ -116,8 +126,8 @@ def prepared_table(workspace: Workspace) -> tuple[list[Record], bool]:
 
 
 def cost_sentence(formula: Formula, workspace: Workspace | None = None) -> str:
-    """What a question costs to evaluate, in words. On the packed engine all questions of a round run together in a time that the agreement
-    fixes, so that nobody learns from it what was asked; that time is said as well."""
+    """What a question costs to evaluate, in words. On the packed engine all questions of a round run together in a time
+    that the agreement fixes, so that nobody learns from it what was asked; that time is said as well."""
     atoms = counts = negations = 0
     for node in in_order(formula):
         atoms += isinstance(node, Atom)
@@ -128,7 +138,9 @@ def cost_sentence(formula: Formula, workspace: Workspace | None = None) -> str:
     found = f"{asked} with {' and '.join(extra)}" if extra else asked
     round_seconds = None if workspace is None else _round_seconds(workspace, formula)
     return (
-        found if round_seconds is None else f"{found}; asking all questions of a round takes about {_duration(round_seconds)} on one core"
+        found
+        if round_seconds is None
+        else f"{found}; asking all questions of a round takes about {_duration(round_seconds)} on one core"
     )
 
 

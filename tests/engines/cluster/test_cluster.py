@@ -1,4 +1,6 @@
-"""The packed engine on a real Dask scheduler with real worker processes: the same answers, also when a worker is killed in the middle."""
+"""The packed engine on a real Dask scheduler with real worker processes: the same answers, also when a worker is killed
+in the middle.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,15 @@ from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol.agreement_text import to_text
 from support.packed_rounds import ENGINE, in_clear
-from support.study_parties import clear_labels, confirm_all, joined, over_http, served, small_agreement, write_person_tables
+from support.study_parties import (
+    clear_labels,
+    confirm_all,
+    joined,
+    over_http,
+    served,
+    small_agreement,
+    write_person_tables,
+)
 
 distributed = pytest.importorskip("distributed")
 
@@ -100,11 +110,15 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
     told: list[str] = []
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
     engine = ClusterEngine(address, journal=tmp_path / "journal")
-    answers = list(engine.evaluate(TERMS, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase)))
+    answers = list(
+        engine.evaluate(TERMS, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase))
+    )
     assert (ENGINE.decrypt(TERMS, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
     assert told[-1] == "evaluate: 4 of 4 tiles"
     assert any("left" in phase for phase in told)
-    assert assist.calls > ENGINE.assist_calls(TERMS, len(asked), len(RECORDS))  # the killed worker's tile was begun again
+    assert assist.calls > ENGINE.assist_calls(
+        TERMS, len(asked), len(RECORDS)
+    )  # the killed worker's tile was begun again
     # What the journal has is not made again: no cluster is needed for it, nor the assist.
     alone = PackedEngine(journal=tmp_path / "journal")
     elsewhere = alone.evaluate(TERMS, keys.public, parcels, asked, Assist(TERMS, keys, fails=True))
@@ -113,7 +127,9 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
 
 def test_a_failing_assist_ends_the_evaluation_with_its_own_error(address: str, keys: Keys) -> None:
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
-    evaluation = ClusterEngine(address).evaluate(TERMS, keys.public, parcels, questions(TERMS, 2), Assist(TERMS, keys, fails=True))
+    evaluation = ClusterEngine(address).evaluate(
+        TERMS, keys.public, parcels, questions(TERMS, 2), Assist(TERMS, keys, fails=True)
+    )
     with pytest.raises(OutsideError, match="cannot be reached"):
         list(evaluation)
 
@@ -138,7 +154,11 @@ def test_wrong_addresses_and_absent_clusters_are_sentences(keys: Keys, monkeypat
     monkeypatch.setattr(connecting, "_PATIENCE", 0.2)
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
     with pytest.raises(OutsideError, match="No Dask scheduler answers"):
-        list(ClusterEngine("tcp://127.0.0.1:1").evaluate(TERMS, keys.public, parcels, questions(TERMS, 1), Assist(TERMS, keys)))
+        list(
+            ClusterEngine("tcp://127.0.0.1:1").evaluate(
+                TERMS, keys.public, parcels, questions(TERMS, 1), Assist(TERMS, keys)
+            )
+        )
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EngineUnavailable, match="pip install"):
         ClusterEngine("local:2")
@@ -151,7 +171,9 @@ def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Pat
     with served(coordinator) as at:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), at), write_person_tables(tmp_path, rows=3))
         places = [Computing(cluster=address), Computing()]
-        owners = [Owner(workspace, over_http(at)(workspace), computing=place) for workspace, place in zip(workspaces, places)]
+        owners = [
+            Owner(workspace, over_http(at)(workspace), computing=place) for workspace, place in zip(workspaces, places)
+        ]
         until = time.monotonic() + 300
         over = [False]
         while not all(over):

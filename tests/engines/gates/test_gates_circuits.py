@@ -1,4 +1,6 @@
-"""The gates engine's circuits on clear bits: same answers as the plain meaning, and gates counted. Runs without OpenFHE."""
+"""The gates engine's circuits on clear bits: same answers as the plain meaning, and gates counted. Runs without
+OpenFHE.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def answer(question: Formula, record: Record, terms: Terms = TERMS) -> bool:
 
 
 def one_text(text: str, length: int | None = None) -> tuple[Record, Terms]:
-    terms = Terms((), record_length=len(text) if length is None else length, encode_attributes=False, functions=tuple(PREDICATES))
+    terms = Terms(
+        (), record_length=len(text) if length is None else length, encode_attributes=False, functions=tuple(PREDICATES)
+    )
     return Record({}, text), terms
 
 
@@ -47,7 +51,11 @@ def test_circuits_answer_as_the_plain_meaning_does(question: Formula, record: Re
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.text(alphabet="ab", min_size=14, max_size=17), st.text(alphabet="ab ", min_size=0, max_size=21), st.sampled_from([1, 2]))
+@given(
+    st.text(alphabet="ab", min_size=14, max_size=17),
+    st.text(alphabet="ab ", min_size=0, max_size=21),
+    st.sampled_from([1, 2]),
+)
 @example("a" * 16, "a" * 17, 1)
 @example("a" * 15, "a" * 17, 2)
 @example("a" * 15, "b " + "a" * 16, 1)
@@ -72,7 +80,11 @@ def test_every_short_needle_in_every_short_text_is_found_as_it_should_be(functio
 def test_every_ascii_character_is_told_apart(code: int) -> None:
     record, terms = one_text(chr(code), 2)
     for question in (
-        *(Atom("is_in", (chr(other),), View(None, seen)) for other in range(128) for seen in ("exact", "lower", "upper")),
+        *(
+            Atom("is_in", (chr(other),), View(None, seen))
+            for other in range(128)
+            for seen in ("exact", "lower", "upper")
+        ),
         Atom("is_empty", (), View()),
         Atom("has_word", (chr(code),), View()),
     ):
@@ -94,7 +106,9 @@ def test_adders_sum_weights(weights: tuple[int, ...]) -> None:
     outputs = predicates.total(netlist, weights, [netlist.input(i) for i in range(len(weights))])
     for bits in itertools.product((False, True), repeat=len(weights)):
         values = run(netlist, outputs, dict(enumerate(bits)), ClearGates())
-        assert sum(value << place for place, value in enumerate(values)) == sum(w for w, bit in zip(weights, bits) if bit)
+        assert sum(value << place for place, value in enumerate(values)) == sum(
+            w for w, bit in zip(weights, bits) if bit
+        )
 
 
 @settings(max_examples=200, deadline=None)
@@ -111,13 +125,20 @@ def test_a_netlist_folds_and_shares_without_changing_values(data: st.DataObject)
     values = dict(zip(literals, run(netlist, literals, bits, ClearGates())))
     clear = ClearGates()
     for a, b in itertools.product(literals, repeat=2):
-        for gate, meaning in ((netlist.and_, clear.and_), (netlist.xor, clear.xor), (netlist.or_, clear.or_), (netlist.xnor, clear.xnor)):
+        for gate, meaning in (
+            (netlist.and_, clear.and_),
+            (netlist.xor, clear.xor),
+            (netlist.or_, clear.or_),
+            (netlist.xnor, clear.xnor),
+        ):
             literal = gate(a, b)
             assert run(netlist, [literal], bits, ClearGates()) == [meaning(values[a], values[b])]
     assert before <= len(netlist.nodes)
     for node in netlist.nodes[1:]:
         if node.kind != "input":
-            assert node.a >> 1 != node.b >> 1 and node.a > 1 and node.b > 1, "OpenFHE refuses a gate on one ciphertext twice"
+            assert node.a >> 1 != node.b >> 1 and node.a > 1 and node.b > 1, (
+                "OpenFHE refuses a gate on one ciphertext twice"
+            )
 
 
 def test_padding_is_never_matched_and_length_does_not_change_the_circuit() -> None:
@@ -175,7 +196,9 @@ def test_phonetic_codes_of_a_text_fit_their_field(text: str) -> None:
 
 
 def test_between_holds_at_its_bounds() -> None:
-    for text, low, high in itertools.product(("1999", "-2.5", "x", "99999999999"), (-3, 0, 1999, 2**40), (-2, 1999, 2**41)):
+    for text, low, high in itertools.product(
+        ("1999", "-2.5", "x", "99999999999"), (-3, 0, 1999, 2**40), (-2, 1999, 2**41)
+    ):
         record, terms = one_text(text, 11)
         question = Atom("between", (Fraction(low), Fraction(high)), View())
         assert answer(question, record, terms) == evaluate(question, record)

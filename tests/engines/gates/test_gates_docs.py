@@ -23,13 +23,17 @@ def numbers(cells: str) -> list[int]:
     return [int(number.replace(",", "")) for number in re.findall(r"(?<=\| )[\d,]+(?= \|)", cells)]
 
 
-@pytest.mark.parametrize("line", re.findall(r"^\| `(\w+\(.*\))` (\|.*)$", PAGE, re.MULTILINE), ids=lambda line: str(line[0]))
+@pytest.mark.parametrize(
+    "line", re.findall(r"^\| `(\w+\(.*\))` (\|.*)$", PAGE, re.MULTILINE), ids=lambda line: str(line[0])
+)
 def test_counts_of_predicates(line: tuple[str, str]) -> None:
     question, cells = line
     formula = read_question(f"ret {question}").formula
     assert formula is not None
     lengths = (8, 46, 148)
-    terms = [Terms((), record_length=length, encode_attributes=False, functions=tuple(PREDICATES)) for length in lengths]
+    terms = [
+        Terms((), record_length=length, encode_attributes=False, functions=tuple(PREDICATES)) for length in lengths
+    ]
     circuits = [compiled(one, [formula]) for one in terms]
     assert numbers(cells) == [circuit.gates for circuit in circuits] + [circuit.two_input_gates for circuit in circuits]
 
@@ -45,9 +49,13 @@ def test_counts_of_the_published_circuit() -> None:
     assert numbers(line[1]) == [is_in_gates(6, length) for length in (8, 46, 148)]
 
 
-@pytest.mark.parametrize(("title", "needles", "lengths"), [("1 (average)", 1, (46,)), ("5", 5, LENGTHS), ("50", 50, (46, 53))])
+@pytest.mark.parametrize(
+    ("title", "needles", "lengths"), [("1 (average)", 1, (46,)), ("5", 5, LENGTHS), ("50", 50, (46, 53))]
+)
 def test_counts_of_sharing(title: str, needles: int, lengths: tuple[int, ...]) -> None:
-    """Many needles are counted anew for the short records only: it takes a while, and `bench gates` prints it for all."""
+    """Many needles are counted anew for the short records only: it takes a while, and `bench gates` prints it for
+    all.
+    """
     line = re.search(rf"^\| {re.escape(title)} (\|.*)$", PAGE, re.MULTILINE)
     assert line is not None
     shown = numbers(line[1])

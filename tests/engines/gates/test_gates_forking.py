@@ -1,4 +1,6 @@
-"""Forked processes of the gates engine: results in order, and no endless waiting for a process that was killed. Runs without OpenFHE."""
+"""Forked processes of the gates engine: results in order, and no endless waiting for a process that was killed. Runs
+without OpenFHE.
+"""
 
 from __future__ import annotations
 

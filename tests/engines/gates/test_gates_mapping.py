@@ -1,4 +1,6 @@
-"""Gates of up to three inputs: the values of the two-input netlist and of the plain meaning, by fewer gates. Runs without OpenFHE."""
+"""Gates of up to three inputs: the values of the two-input netlist and of the plain meaning, by fewer gates. Runs
+without OpenFHE.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def test_random_netlists_keep_their_values(data: st.DataObject) -> None:
     outputs = [Literal(data.draw(st.sampled_from(literals)) ^ data.draw(st.integers(0, 1))) for _ in range(3)]
     result = held_to_the_netlist(netlist, outputs, 6)
     xors = sum(netlist.nodes[number].kind == "xor" for number in netlist.needed(outputs))
-    assert len(result.gates) <= netlist.gate_count(outputs) + 2 * xors, "only XOR may take more gates: it has none of its own"
+    assert len(result.gates) <= netlist.gate_count(outputs) + 2 * xors, (
+        "only XOR may take more gates: it has none of its own"
+    )
 
 
 @pytest.mark.parametrize("literals", range(1, 12))
@@ -122,7 +126,9 @@ def test_progress_counts_every_gate() -> None:
     assert heard == [1, 2, 3]
 
 
-@pytest.mark.parametrize(("function", "gain"), [("is_in", 2.0), ("ends_with", 2.0), ("has_word", 1.6), ("sounds_like", 1.6)])
+@pytest.mark.parametrize(
+    ("function", "gain"), [("is_in", 2.0), ("ends_with", 2.0), ("has_word", 1.6), ("sounds_like", 1.6)]
+)
 def test_fewer_gates_for_a_needle_of_six(function: str, gain: float) -> None:
     terms = Terms((), record_length=46, encode_attributes=False, functions=(function,))
     circuit = compiled(terms, [Atom(function, ("camera",), View())])

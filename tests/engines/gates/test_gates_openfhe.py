@@ -1,4 +1,6 @@
-"""The gates engine on real ciphertexts. Runs where OpenFHE imports (scripts/run-gates-tests.sh); elsewhere only the other files run."""
+"""The gates engine on real ciphertexts. Runs where OpenFHE imports (scripts/run-gates-tests.sh); elsewhere only the
+other files run.
+"""
 
 from __future__ import annotations
 
@@ -60,14 +62,18 @@ def encrypted(library: Context, text: str) -> list[list[Ciphertext]]:
 def asked(keys: Keys, questions: list[Formula], records: list[Record], workers: int = 1) -> list[list[bool]]:
     sent = list(ENGINE.encrypt(TERMS, keys.public, records))
     answers = ENGINE.evaluate(TERMS, keys.public, sent, questions, lambda _: b"", workers=workers)
-    return [[bool(one) for one in row] for row in ENGINE.decrypt(TERMS, keys.secret, answers, len(questions), len(records))]
+    return [
+        [bool(one) for one in row] for row in ENGINE.decrypt(TERMS, keys.secret, answers, len(questions), len(records))
+    ]
 
 
-# -- gates ------------------------------------------------------------------------------------------------------------------------------
+# -- gates
 
 
 @pytest.mark.parametrize(("needle", "text"), [("b", "ab"), ("a", "bc")])
-def test_the_published_is_in_works_on_ciphertexts_serial_and_parallel(two_input: tuple[TwoInputGates, Any], needle: str, text: str) -> None:
+def test_the_published_is_in_works_on_ciphertexts_serial_and_parallel(
+    two_input: tuple[TwoInputGates, Any], needle: str, text: str
+) -> None:
     gates, key = two_input
     a, b = encrypted(gates, needle), encrypted(gates, text)
     found = [published.is_in(gates, a, b), forking.is_in_parallel(gates, a, b, workers=2)]
@@ -88,7 +94,9 @@ def test_the_whole_truth_table_of_every_gate(library: ThresholdGates, secret: An
 
 
 def noise(library: ThresholdGates, secret: Any, ciphertext: Ciphertext, bit: bool) -> float:
-    """How far the ciphertext is from the bit it holds, to two parts of the modulus: decrypted as one of 1024 values instead of six."""
+    """How far the ciphertext is from the bit it holds, to two parts of the modulus: decrypted as one of 1024 values
+    instead of six.
+    """
     phase = 2 * int(library.context.Decrypt(secret, ciphertext, MODULUS // 2)) + 1
     return (phase - bit * MODULUS / 6 + MODULUS / 2) % MODULUS - MODULUS / 2
 
@@ -107,7 +115,9 @@ def test_negation_turns_both_bits_keeps_the_noise_and_works_through_gates(librar
     assert [library.decrypt(secret, library.not_(library.constant(bit))) for bit in (True, False)] == [False, True]
 
 
-def test_random_chains_of_gates_and_negations_stay_right_and_far_from_the_margin(library: ThresholdGates, secret: Any) -> None:
+def test_random_chains_of_gates_and_negations_stay_right_and_far_from_the_margin(
+    library: ThresholdGates, secret: Any
+) -> None:
     chance = random.Random(7)
     pool = [(library.encrypt(bit), bit) for bit in (True, False) * 5]
     noises = []
@@ -121,12 +131,13 @@ def test_random_chains_of_gates_and_negations_stay_right_and_far_from_the_margin
         assert library.decrypt(secret, value) == expected
         noises.append(noise(library, secret, value, expected))
         pool[chance.randrange(len(pool))] = (value, expected)
-    # A gate is wrong where the noise of three inputs exceeds half a sixth of the modulus: nearly ten standard deviations, as measured.
+    # A gate is wrong where the noise of three inputs exceeds half a sixth of the modulus: nearly ten standard
+    # deviations, as measured.
     assert statistics.pstdev(noises) * math.sqrt(3) * 8 < MODULUS / 12
     assert abs(statistics.mean(noises)) < 4
 
 
-# -- the engine -------------------------------------------------------------------------------------------------------------------------
+# -- the engine
 
 _words = st.text(alphabet="abA1 ", min_size=1, max_size=3)
 _small_views = st.builds(View, st.none(), st.sampled_from(["exact", "lower", "upper"]))
@@ -139,7 +150,12 @@ _atoms: st.SearchStrategy[Formula] = st.one_of(
     ),
     st.builds(lambda view: Atom("is_empty", (), view), _small_views),
     st.builds(lambda word, view: Atom("similar", (word, 1), view), _words, _small_views),
-    st.builds(lambda low, size, view: Atom("between", (low, low + size), view), st.integers(0, 20), st.integers(0, 20), _small_views),
+    st.builds(
+        lambda low, size, view: Atom("between", (low, low + size), view),
+        st.integers(0, 20),
+        st.integers(0, 20),
+        _small_views,
+    ),
 )
 _formulas: st.SearchStrategy[Formula] = st.one_of(
     _atoms,

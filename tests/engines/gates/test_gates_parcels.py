@@ -1,4 +1,6 @@
-"""The byte formats of the gates engine: nothing is lost, and what is wrong with foreign bytes is a ParcelError. Runs without OpenFHE."""
+"""The byte formats of the gates engine: nothing is lost, and what is wrong with foreign bytes is a ParcelError. Runs
+without OpenFHE.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ KEY = b"k" * 16
 
 def some_values(count: int, parameters: ParameterSet = THREE_INPUT) -> Values:
     numbers = parameters.values
-    return (np.frombuffer(os.urandom(2 * numbers * count), dtype="<u2").reshape(count, numbers) % 2048).astype(np.uint16)
+    return (np.frombuffer(os.urandom(2 * numbers * count), dtype="<u2").reshape(count, numbers) % 2048).astype(
+        np.uint16
+    )
 
 
 @pytest.mark.parametrize(("parameters", "size"), [(THREE_INPUT, 816), (TWO_INPUT, 764)])
@@ -105,7 +109,9 @@ def test_a_public_key_must_have_the_id_it_names() -> None:
     body = b"body"
     with pytest.raises(ParcelError, match="key id"):
         parcels.opened(Kind.PUBLIC, TERMS, parcels.sealed(Kind.PUBLIC, TERMS, KEY, body))
-    assert parcels.opened(Kind.PUBLIC, TERMS, parcels.sealed(Kind.PUBLIC, TERMS, parcels.key_id_of(body), body))[1] == body
+    assert (
+        parcels.opened(Kind.PUBLIC, TERMS, parcels.sealed(Kind.PUBLIC, TERMS, parcels.key_id_of(body), body))[1] == body
+    )
 
 
 @pytest.mark.parametrize("extra", [0, 1, 2, 3])

@@ -1,4 +1,6 @@
-"""The gates engine from the main environment: what travels over the pipe, how a Python is found, and a tiny study through the worker."""
+"""The gates engine from the main environment: what travels over the pipe, how a Python is found, and a tiny study
+through the worker.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ def test_a_tiny_study_runs_through_the_worker() -> None:
     parcels = list(engine.encrypt(terms, keys.public, owned))
     heard: list[float] = []
     answers = list(
-        engine.evaluate(terms, keys.public, parcels, asked, lambda _: b"", workers=2, progress=lambda _, share: heard.append(share))
+        engine.evaluate(
+            terms, keys.public, parcels, asked, lambda _: b"", workers=2, progress=lambda _, share: heard.append(share)
+        )
     )
     found = engine.decrypt(terms, keys.secret, answers, len(asked), len(owned))
     assert found.tolist() == [[evaluate(question, record) for record in owned] for question in asked]

@@ -47,7 +47,8 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
     answers = []
     while len(found) < questions:
         maker = QuestionMaker(
-            random, rows, terms.attributes, terms.limits.needle_length, [f for f in terms.functions if f != "common_words"],
+            random, rows, terms.attributes, terms.limits.needle_length,
+            [f for f in terms.functions if f != "common_words"],
             terms.limits.similar_distance, forms=assisted, negation=terms.negation, counting=terms.counting,
         )  # fmt: skip
         try:
@@ -64,7 +65,12 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_with_the_assist(seed: int) -> None:
     terms = Terms(
-        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=6, total_weight=20), inner_weight=20
+        ATTRIBUTES,
+        record_length=46,
+        attribute_length=12,
+        records=9,
+        limits=Limits(needle_length=6, total_weight=20),
+        inner_weight=20,
     )
     records, questions, expected = random_round(terms, seed, 9, 24)
     assert (Round(terms).run(records, questions) == expected).all()
@@ -86,11 +92,13 @@ def test_random_questions_without_the_assist(seed: int) -> None:
 
 def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     terms = Terms(
-        ("name",), record_length=24, records=8, case="both", encode_attributes=False, functions=("similar", "between", "has_word"),
+        ("name",), record_length=24, records=8, case="both", encode_attributes=False, functions=("similar",
+        "between", "has_word"),
         limits=Limits(similar_distance=1), inner_gates=1,
     )  # fmt: skip
     records = [
-        Record.of({"name": text}) for text in ("jonson 1999", "johnson 12.50", "Jonsen -3", "ionson", "", "2001 a space", "x", "jjonson 7")
+        Record.of({"name": text})
+        for text in ("jonson 1999", "johnson 12.50", "Jonsen -3", "ionson", "", "2001 a space", "x", "jjonson 7")
     ]
     questions = formulas(
         'ret similar("jonson", $r, 1)',
@@ -106,12 +114,15 @@ def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
 
 def test_wide_alternatives_without_the_assist() -> None:
     terms = Terms(
-        ("year",), record_length=12, records=64, case="lower", encode_attributes=False, functions=("between", "has_word"),
+        ("year",), record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",
+        "has_word"),
         counting=False, negation=False,
     )  # fmt: skip
     records = [Record.of({"year": text}) for text in ("1999", "2001 b", "a", "-4.25")]
     questions = formulas(
-        "ret between($r, 1998, 2001)", 'ret between($r, -777.77, 1999.13) & has_word("1999", $r)', "ret between($r, -4.3, 777.7)"
+        "ret between($r, 1998, 2001)",
+        'ret between($r, -777.77, 1999.13) & has_word("1999", $r)',
+        "ret between($r, -4.3, 777.7)",
     )
     one = Round(terms)
     assert (one.run(records, questions) == in_clear(records, questions)).all()
@@ -202,7 +213,8 @@ def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
 @pytest.mark.parametrize(
     "terms",
     [
-        replace(SMALL, probes=5000), replace(SMALL, records=0), replace(SMALL, functions=()), replace(SMALL, agreement_hash=b"x"),
+        replace(SMALL, probes=5000), replace(SMALL, records=0), replace(SMALL, functions=()), replace(SMALL,
+        agreement_hash=b"x"),
         replace(SMALL, case="upper"), replace(SMALL, limits=Limits(total_weight=400)),
         replace(SMALL, counting=False, negation=False, functions=("similar",)),
     ],
@@ -215,10 +227,17 @@ def test_terms_that_cannot_be_served_are_refused_with_a_sentence(terms: Terms) -
 def test_progress_is_told_and_ends_at_one() -> None:
     told: list[tuple[str, float]] = []
     one = Round(SMALL)
-    parcels = list(ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], progress=lambda *step: told.append(step)))
+    parcels = list(
+        ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], progress=lambda *step: told.append(step))
+    )
     list(
         ENGINE.evaluate(
-            SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), one.assist, progress=lambda *step: told.append(step)
+            SMALL,
+            one.keys.public,
+            parcels,
+            formulas('ret is_in("x", $r)'),
+            one.assist,
+            progress=lambda *step: told.append(step),
         )
     )
     for phase in ("encrypt", "prepare", "evaluate"):

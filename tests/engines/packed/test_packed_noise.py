@@ -21,7 +21,13 @@ from blindlabel.language import Limits, Record, read_question
 from support.packed_rounds import keys_of
 
 TERMS = Terms(
-    ("a",), record_length=60, records=30, case="lower", encode_attributes=False, functions=("is_in",), limits=Limits(needle_length=8)
+    ("a",),
+    record_length=60,
+    records=30,
+    case="lower",
+    encode_attributes=False,
+    functions=("is_in",),
+    limits=Limits(needle_length=8),
 )
 ALONE = replace(TERMS, counting=False, negation=False)
 
@@ -31,7 +37,9 @@ def _opened(terms: Terms) -> tuple[Public, Secret, list[Cipher]]:
     public, secret = open_public(terms, keys.public), open_secret(terms, keys.secret)
     random = Random(3)
     records = [Record({}, "".join(random.choice("abcdefgh ") for _ in range(60))) for _ in range(terms.records)]
-    batch = next(iter(read_batches(public, encrypt_batch(public, features_of(public.setting.tables, records), 0, len(records)))))
+    batch = next(
+        iter(read_batches(public, encrypt_batch(public, features_of(public.setting.tables, records), 0, len(records))))
+    )
     ring = public.setting.ring
     return public, secret, [ring.to_ntt(ring.load_cipher(item)) for item in batch.items]
 
@@ -49,7 +57,11 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
     probe = Probe(setting.tables.tables[2], "abc")
 
     def column(index: int) -> Cipher | None:
-        return linear.inner_product(setting.ring, setting.layout, setting.tables, chunks, probe)[0] if index % 16 == 0 else None
+        return (
+            linear.inner_product(setting.ring, setting.layout, setting.tables, chunks, probe)[0]
+            if index % 16 == 0
+            else None
+        )
 
     packed = linear.pack(setting.ring, setting.layout, setting.layout.stride, column, public.galois)
     estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["digits"]

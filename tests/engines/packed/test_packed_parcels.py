@@ -41,7 +41,9 @@ Use = Callable[[Round, bytes], object]
 USES: dict[str, Use] = {
     "records": lambda one, content: list(ENGINE.evaluate(TERMS, one.keys.public, [content], _questions(), one.assist)),
     "request": lambda one, content: ENGINE.assist(TERMS, one.keys.secret, content),
-    "reply": lambda one, content: list(ENGINE.evaluate(TERMS, one.keys.public, one.parcels, _questions(), lambda _: content)),
+    "reply": lambda one, content: list(
+        ENGINE.evaluate(TERMS, one.keys.public, one.parcels, _questions(), lambda _: content)
+    ),
     "answers": lambda one, content: ENGINE.decrypt(TERMS, one.keys.secret, [content], 1, 8),
     "public": lambda one, content: list(ENGINE.encrypt(TERMS, content, RECORDS)),
     "secret": lambda one, content: ENGINE.decrypt(TERMS, content, one.answers, 1, 8),
@@ -81,7 +83,9 @@ def test_flipped_bits_are_found_before_seal_sees_them(played: Round, use: str) -
     for place in [*range(0, 160, 13), *(random.randrange(len(good)) for _ in range(12))]:
         broken = bytearray(good)
         broken[place] ^= 1 << random.randrange(8)
-        if bytes(broken) == good or place == 7:  # the one byte of the header that is not used is covered by the checksum too
+        if (
+            bytes(broken) == good or place == 7
+        ):  # the one byte of the header that is not used is covered by the checksum too
             continue
         with pytest.raises(ParcelError):
             USES[use](played, bytes(broken))
@@ -136,8 +140,9 @@ def test_parcels_of_another_study_with_the_same_terms(played: Round) -> None:
 
 @pytest.mark.parametrize("use", USES)
 def test_damage_behind_a_right_checksum_never_crashes(played: Round, use: str) -> None:
-    # Whoever can forge the checksum still meets SEAL's own checks. What comes through is a well-formed ciphertext of something else, as
-    # any peer could send; it must not crash, and a key or ciphertext that does not parse is a typed error.
+    # Whoever can forge the checksum still meets SEAL's own checks. What comes through is a well-formed ciphertext of
+    # something else, as any peer could send; it must not crash, and a key or ciphertext that does not parse is a typed
+    # error.
     good = _good(played, use)
     random = Random(2)
     refused = 0
@@ -163,7 +168,9 @@ def test_damage_behind_a_right_checksum_never_crashes(played: Round, use: str) -
 def test_a_ciphertext_at_the_wrong_place_of_the_chain_is_refused(played: Round) -> None:
     fresh = parcels.read(played.parcels[0], (Kind.RECORDS,), None, most_items=1000, most_bytes=1 << 30).items[0]
     with pytest.raises(ParcelError, match="another form"):
-        ENGINE.assist(TERMS, played.keys.secret, _resealed(played.requests[0], lambda parcel: replace(parcel, items=(fresh,))))
+        ENGINE.assist(
+            TERMS, played.keys.secret, _resealed(played.requests[0], lambda parcel: replace(parcel, items=(fresh,)))
+        )
 
 
 def test_records_that_are_missing_repeated_or_out_of_order(played: Round) -> None:

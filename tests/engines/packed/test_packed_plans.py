@@ -1,4 +1,6 @@
-"""Questions compiled for the packed engine mean what the interpreter says, shown in clear: probes answered from the sets themselves."""
+"""Questions compiled for the packed engine mean what the interpreter says, shown in clear: probes answered from the
+sets themselves.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
         return
     room = gates.Room.of(terms)
     assert len(plan.probes) <= room.probes
-    assert all(len(level) <= room.inner_gates and all(gate.total <= room.inner_weight for gate in level) for level in plan.levels)
+    assert all(
+        len(level) <= room.inner_gates and all(gate.total <= room.inner_weight for gate in level)
+        for level in plan.levels
+    )
     assert plan.final.total <= room.final_weight
     for record in records:
         found = [_holds(probe, record) for probe in plan.probes]
@@ -93,7 +98,9 @@ def test_a_plan_of_clauses_means_what_the_question_means(seed: int) -> None:
     assert len(plan.clauses) <= 3
     assert all(len(clause) <= 32 for clause in plan.clauses)
     for record in records:
-        answer = all(any(all(_holds(probe, record) for probe in option) for option in clause) for clause in plan.clauses)
+        answer = all(
+            any(all(_holds(probe, record) for probe in option) for option in clause) for clause in plan.clauses
+        )
         assert answer == interpret(question, record)
 
 
@@ -129,7 +136,11 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
         ('ret is_in("a", $r)', Terms(("a",), encode_whole=False), "whole records"),
         ('ret is_in("a", $r.b)', Terms(("a",)), "no attribute 'b'"),
         ("ret " + " | ".join(f'is_in("{c}", $r)' for c in "abcdefg"), Terms(("a",), probes=6), "more probes"),
-        ("ret " + " | ".join(f'is_in("{c}", $r)' for c in "abc"), Terms(("a",), negation=False, counting=False), "alternatives"),
+        (
+            "ret " + " | ".join(f'is_in("{c}", $r)' for c in "abc"),
+            Terms(("a",), negation=False, counting=False),
+            "alternatives",
+        ),
     ],
 )
 def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, terms: Terms, word: str) -> None:
@@ -143,7 +154,10 @@ def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, 
 def test_any_function_of_six_needles_is_one_gate() -> None:
     names = "abcdef"
     needles = [f'is_in("{c}", $r)' for c in names]
-    source = f"ret ({needles[0]} & !{needles[1]} | {needles[2]}) & !({needles[3]} | {needles[4]} & !({needles[5]} | {needles[0]}))"
+    source = (
+        f"ret ({needles[0]} & !{needles[1]} | {needles[2]}) & !({needles[3]} | {needles[4]} & !({needles[5]} |"
+        f" {needles[0]}))"
+    )
     formula = read_question(source).formula
     assert formula is not None
     terms = Terms(("a",), inner_gates=0)

@@ -1,4 +1,6 @@
-"""What the coordinator, who holds the secret key, can see: uniform values, rounding noise, and sizes that say nothing."""
+"""What the coordinator, who holds the secret key, can see: uniform values, rounding noise, and sizes that say
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform(terms: Terms) 
         assert (labels == in_clear(RECORDS, MANY)).all()
         slots = _answer_slots(one)
         if terms.negation:
-            copies = slots.reshape(4, 32, 64)  # four probes of up to 64 questions share a ciphertext; the answer is in the first copy
+            copies = slots.reshape(
+                4, 32, 64
+            )  # four probes of up to 64 questions share a ciphertext; the answer is in the first copy
             table, rest = copies[0].T, np.concatenate([copies[1:].reshape(-1), copies[0, :, len(MANY) :].reshape(-1)])
         else:
             table = slots.reshape(-1, 32)
@@ -94,7 +98,10 @@ def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
         for request in one.requests:
             kind, cipher = _opened(one, request, Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
             if kind is Kind.DIGITS_REQUEST:
-                values, modulus = secret.setting.ring.read_polynomial(secret.holder.decrypt(cipher)), secret.setting.ring.modulus
+                values, modulus = (
+                    secret.setting.ring.read_polynomial(secret.holder.decrypt(cipher)),
+                    secret.setting.ring.modulus,
+                )
             else:
                 assert secret.bit_holder is not None
                 values, modulus = secret.setting.bit_ring.read_slots(secret.bit_holder.decrypt(cipher)), BIT_MODULUS
@@ -108,22 +115,30 @@ def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms
         one = Round(terms)
         one.run(RECORDS, questions)
         assert len(one.requests) == ENGINE.assist_calls(terms, len(questions), len(RECORDS))
-        # Ciphertexts are uniform and hardly compress; what is left of compression moves the size by a few bytes at random.
-        shapes.append([round(len(message) / 1024) for message in (*one.parcels, *one.requests, *one.replies, *one.answers)])
+        # Ciphertexts are uniform and hardly compress; what is left of compression moves the size by a few bytes at
+        # random.
+        shapes.append(
+            [round(len(message) / 1024) for message in (*one.parcels, *one.requests, *one.replies, *one.answers)]
+        )
     assert len(shapes[0]) == len(shapes[1])
     assert np.abs(np.array(shapes[0]) - np.array(shapes[1])).max() <= 1
     assert (len(shapes[0]) > 2) == terms.negation
 
 
-# -- the distinguisher: it owns the key and looks at the noise --------------------------------------------------------------------------
+# -- the distinguisher: it owns the key and looks at the noise
 
 
 def _noise_of(holder: seal.KeyHolder, cipher: seal.Cipher) -> float:
-    """Bits of the largest noise coefficient, to about a twentieth: the smallest factor k at which SEAL's whole-number budget drops."""
+    """Bits of the largest noise coefficient, to about a twentieth: the smallest factor k at which SEAL's whole-number
+    budget drops.
+    """
     ring = holder.ring
     budget = holder.noise_budget(cipher)
     for k in range(17, 33):
-        if holder.noise_budget(ring.multiply_plain(cipher, ring.polynomial(np.array([k], dtype=np.uint64)))) < budget - 4:
+        if (
+            holder.noise_budget(ring.multiply_plain(cipher, ring.polynomial(np.array([k], dtype=np.uint64))))
+            < budget - 4
+        ):
             return float(-budget - np.log2(k / 32))
     return float(-budget)
 
@@ -143,7 +158,9 @@ def _noises(terms: Terms, questions: list[Formula], runs: int) -> dict[Kind, lis
 
 
 def _unlike(terms: Terms) -> tuple[list[Formula], list[Formula]]:
-    """Question sets whose computation leaves different noise: constants alone, against products or sums of everything."""
+    """Question sets whose computation leaves different noise: constants alone, against products or sums of
+    everything.
+    """
     many = SHORT if terms is WIDE else MANY
     return asked(*["ret 1 == 1"] * len(many)), many
 
@@ -161,9 +178,13 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
 
 
 @pytest.mark.parametrize("terms", [ALONE, WIDE])
-def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(terms: Terms, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(
+    terms: Terms, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(seal.Encryptor, "sanitised", lambda _self, cipher: cipher)
-    monkeypatch.setattr(seal.Ring, "load_cipher", lambda ring, content, lowered=False: ring._load(sealapi.Ciphertext(), content))
+    monkeypatch.setattr(
+        seal.Ring, "load_cipher", lambda ring, content, lowered=False: ring._load(sealapi.Ciphertext(), content)
+    )
     one, other = (_noises(terms, questions, 1) for questions in _unlike(terms))
     assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 10
     # A fresh zero without switching down does not help either: the noise of the computation still stands out.

@@ -1,6 +1,7 @@
 """Real tables: 50 × 50 records of each benchmark set, questions of every shape, all labels as the interpreter says.
 
-The data is not part of the project: BLINDLABEL_DATA names its folder, or it lies in ../shared/data beside the repository.
+The data is not part of the project: BLINDLABEL_DATA names its folder, or it lies in ../shared/data beside the
+repository.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ SHAPES = (
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     packed = path.with_suffix(".csv.gz")
-    with gzip.open(packed, "rt", encoding="utf-8", newline="") if packed.exists() else path.open(encoding="utf-8", newline="") as file:
+    with (
+        gzip.open(packed, "rt", encoding="utf-8", newline="")
+        if packed.exists()
+        else path.open(encoding="utf-8", newline="")
+    ) as file:
         yield from csv.DictReader(file)
 
 
@@ -79,17 +84,25 @@ def _question(random: Random, record: Record, number: int, plain: tuple[str, ...
     for place in "abcdefg":
         word = random.choice(found)[:12]
         parts[place] = random.choice(
-            [f"is_in({_quoted(word)}, $r)", f"has_word({_quoted(word)}, $r)", f"is_in({_quoted(word[:3].upper())}, upper($r))"]
+            [
+                f"is_in({_quoted(word)}, $r)",
+                f"has_word({_quoted(word)}, $r)",
+                f"is_in({_quoted(word[:3].upper())}, upper($r))",
+            ]
         )
     parts["plain"] = random.choice(plain).format(needle=_quoted(record.whole[:4]), word=_quoted(random.choice(found)))
-    source = "$r = lower($r)\n" + SHAPES[number % len(SHAPES)].format(words=" ".join(random.sample(found, min(6, len(found)))), **parts)
+    source = "$r = lower($r)\n" + SHAPES[number % len(SHAPES)].format(
+        words=" ".join(random.sample(found, min(6, len(found)))), **parts
+    )
     formula = read_question(source).formula
     assert formula is not None
     return formula
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no benchmark data in {DATA}; set BLINDLABEL_DATA to its folder")
+@pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"there is no benchmark data in {DATA}; set BLINDLABEL_DATA to its folder"
+)
 @pytest.mark.parametrize("name", SETS)
 def test_labels_on_real_tables(name: str) -> None:
     random = Random(name)
@@ -107,21 +120,24 @@ def test_labels_on_real_tables(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no benchmark data in {DATA}; set BLINDLABEL_DATA to its folder")
+@pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"there is no benchmark data in {DATA}; set BLINDLABEL_DATA to its folder"
+)
 def test_labels_on_attributes_of_real_tables_without_the_assist() -> None:
     random = Random("febrl")
     own, other = _sample("febrl", random, lowered=False)
     names = ("given_name", "surname", "age")
     terms = Terms(
         names, record_length=LONGEST, attribute_length=24, encode_whole=False,
-        functions=("equals", "has_word", "sounds_like", "starts_with"), limits=Limits(needle_length=6), counting=False, negation=False,
+        functions=("equals", "has_word", "sounds_like", "starts_with"), limits=Limits(needle_length=6),
+        counting=False, negation=False,
     )  # fmt: skip
     questions = []
     for record in own:
         first, last, age = (record.attributes[key] for key in names)
         formula = read_question(
-            f"ret (equals({_quoted(first)}, lower($r.given_name)) | sounds_like({_quoted(first or 'x')}, $r.given_name)) & "
-            f"starts_with({_quoted(last[:2])}, lower($r.surname)) & equals({_quoted(age)}, $r.age)"
+            f"ret (equals({_quoted(first)}, lower($r.given_name)) | sounds_like({_quoted(first or 'x')},"
+            f" $r.given_name)) & starts_with({_quoted(last[:2])}, lower($r.surname)) & equals({_quoted(age)}, $r.age)"
         ).formula
         assert formula is not None
         questions.append(formula)

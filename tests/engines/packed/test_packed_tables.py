@@ -82,7 +82,8 @@ def test_very_large_families_are_divided_and_lose_nothing() -> None:
 
 
 def test_false_answers_are_as_rare_as_one_in_t() -> None:
-    # With t = 114,689 about 1.7 of 200,000 foreign elements are expected to be found; more than 12 has probability below 1e-6.
+    # With t = 114,689 about 1.7 of 200,000 foreign elements are expected to be found; more than 12 has probability
+    # below 1e-6.
     terms = Terms((), functions=("has_word",), record_length=60, case="lower")
     tables = tables_of(terms, SMALL)
     table = tables.tables[0]

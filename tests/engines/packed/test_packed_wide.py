@@ -1,4 +1,6 @@
-"""The layout for many records: exact matrix products, the same answers, noise within its estimate, and evaluations that can be resumed."""
+"""The layout for many records: exact matrix products, the same answers, noise within its estimate, and evaluations that
+can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,10 @@ ASKED = formulas(
 def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> None:
     prime = setting_of(TERMS).ring.primes[1]
     random = np.random.default_rng(inner)
-    left, right = random.integers(0, prime, (70, inner), dtype=np.uint64), random.integers(0, prime, (inner, 9), dtype=np.uint64)
+    left, right = (
+        random.integers(0, prime, (70, inner), dtype=np.uint64),
+        random.integers(0, prime, (inner, 9), dtype=np.uint64),
+    )
     left[0], left[1], left[2], right[:, 0] = prime - 1, prime // 2, prime // 2 + 1, prime - 1
     left[3], right[:, 1] = (1 << 26) - 1 + ((1 << 26) - 1 << 27), prime - 1
     made = modular.product(modular.left_digits(left, prime), modular.right_digits(right, prime), prime)
@@ -81,7 +86,9 @@ def test_noise_stays_within_the_estimate() -> None:
     setting, ring = public.setting, public.setting.ring
     random = Random(3)
     records = [Record.of({"name": "".join(random.choices("abcdefgh ", k=20))}) for _ in range(setting.layout.block)]
-    batch = next(iter(read_batches(public, encrypt_batch(public, features_of(setting.tables, records), 0, len(records)))))
+    batch = next(
+        iter(read_batches(public, encrypt_batch(public, features_of(setting.tables, records), 0, len(records))))
+    )
     plan = compile_question(TERMS, setting.tables, ASKED[0])
     forms = alone.wide_forms(public, wide.opened(ring, batch.items), [[plan] * setting.layout.stride])[0]
     product = ring.multiply(forms[0], forms[1], public.relinearisation)

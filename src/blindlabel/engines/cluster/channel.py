@@ -1,8 +1,9 @@
-"""How a task on the cluster has the owner's process call the assist, which only that process may do (it has the owner's keys and token).
+"""How a task on the cluster has the owner's process call the assist, which only that process may do (it has the owner's
+keys and token).
 
-Through the scheduler: one Dask queue carries the requests of all tasks, and every attempt at a tile has a queue of its own for the
-replies. So a reply can never reach another attempt, whose pads are others. A task is no more than its worker: when that dies, Dask runs the
-tile again, which is another attempt under another name.
+Through the scheduler: one Dask queue carries the requests of all tasks, and every attempt at a tile has a queue of its
+own for the replies. So a reply can never reach another attempt, whose pads are others. A task is no more than its
+worker: when that dies, Dask runs the tile again, which is another attempt under another name.
 """
 
 from __future__ import annotations

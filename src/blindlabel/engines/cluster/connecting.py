@@ -1,6 +1,8 @@
-"""From an address to a connected cluster: `local`, `local:3` (three processes on this machine), `tcp://host:port` or `tls://host:port`.
+"""From an address to a connected cluster: `local`, `local:3` (three processes on this machine), `tcp://host:port` or
+`tls://host:port`.
 
-Imports Dask only here and only when a cluster is asked for. Dask's own configuration says which certificates `tls://` uses.
+Imports Dask only here and only when a cluster is asked for. Dask's own configuration says which certificates `tls://`
+uses.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ def check_address(address: str) -> None:
     if found is not None and found[1] is not None and int(found[1]) < 1:
         raise InputError("A local cluster needs at least one process: write local or, for instance, local:2.")
     if found is None and not re.fullmatch(r"(tcp|tls)://\S+", address):
-        raise InputError(f"{address} is no address of a cluster: write local, local:2, tcp://host:port or tls://host:port.")
+        raise InputError(
+            f"{address} is no address of a cluster: write local, local:2, tcp://host:port or tls://host:port."
+        )
 
 
 def require_dask() -> Any:
@@ -39,7 +43,9 @@ def require_dask() -> Any:
     try:
         import distributed  # noqa: PLC0415 - optional, and slow to import
     except ImportError as problem:
-        raise EngineUnavailable("A cluster needs Dask, which is not installed: pip install 'blindlabel[cluster]'.") from problem
+        raise EngineUnavailable(
+            "A cluster needs Dask, which is not installed: pip install 'blindlabel[cluster]'."
+        ) from problem
     return distributed
 
 
@@ -62,7 +68,12 @@ def connected(address: str) -> Iterator[Client]:
     processes = int(local[1] or os.cpu_count() or 1)
     with (
         distributed.LocalCluster(
-            n_workers=processes, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50
+            n_workers=processes,
+            threads_per_worker=2,
+            processes=True,
+            dashboard_address=None,
+            host="127.0.0.1",
+            silence_logs=50,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
@@ -75,14 +86,21 @@ def _check(client: Client, address: str) -> None:
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError as problem:
-        raise OutsideError(f"The cluster at {address} has no worker. Start some with `dask worker {address}`.") from problem
+        raise OutsideError(
+            f"The cluster at {address} has no worker. Start some with `dask worker {address}`."
+        ) from problem
     try:
         found = client.run(version)
     except ModuleNotFoundError as problem:
-        raise OutsideError(f"The machines of the cluster at {address} lack a package: {problem}. Install blindlabel there.") from problem
+        raise OutsideError(
+            f"The machines of the cluster at {address} lack a package: {problem}. Install blindlabel there."
+        ) from problem
     other = sorted({theirs for theirs in found.values() if theirs != __version__})
     if other:
-        raise OutsideError(f"The cluster at {address} runs blindlabel {', '.join(other)}, and this is {__version__}. Make them the same.")
+        raise OutsideError(
+            f"The cluster at {address} runs blindlabel {', '.join(other)}, and this is {__version__}. Make them the"
+            " same."
+        )
 
 
 def version() -> str:

@@ -1,8 +1,9 @@
-"""The owner's process while the cluster works: ships keys and batches, hands out tiles, calls the assist for them, takes in answers.
+"""The owner's process while the cluster works: ships keys and batches, hands out tiles, calls the assist for them,
+takes in answers.
 
-One thread, this one, does all of that; Dask's threads only put events into its inbox. So the assist is called one request at a time, by
-the thread that asked for the evaluation. A worker that dies costs its tiles: Dask gives them to another, from their beginning. Data that
-died with the last worker that held it is shipped again.
+One thread, this one, does all of that; Dask's threads only put events into its inbox. So the assist is called one
+request at a time, by the thread that asked for the evaluation. A worker that dies costs its tiles: Dask gives them to
+another, from their beginning. Data that died with the last worker that held it is shipped again.
 """
 
 from __future__ import annotations
@@ -76,16 +77,20 @@ class Driver:
                 return
             self._inbox.put(request)
 
-    # -- one batch -------------------------------------------------------------------------------------------------------------------
+    # -- one batch
 
     def batch(self, batch: Batch, wanted: Iterable[Tile], window: int) -> Iterator[list[bytes]]:
-        """The answers of a batch's tiles as they come, tile by tile; at most `window` tiles are handed out at a time."""
+        """The answers of a batch's tiles as they come, tile by tile; at most `window` tiles are handed out at a
+        time.
+        """
         waiting = iter(wanted)
         handed: dict[Future, _Handed] = {}
         there = self._ship(batch)
 
         def hand_out(one: _Handed) -> None:
-            future = self._client.submit(tasks.evaluate_tile, self._study_there, there, one.tile, self._channel, pure=False)
+            future = self._client.submit(
+                tasks.evaluate_tile, self._study_there, there, one.tile, self._channel, pure=False
+            )
             handed[future] = one
             future.add_done_callback(self._inbox.put)
 
@@ -129,7 +134,7 @@ class Driver:
                     raise OutsideError(f"Nothing can be shipped to the cluster's workers: {problem}") from problem
         raise AssertionError("the last beginning returns or raises")
 
-    # -- events ----------------------------------------------------------------------------------------------------------------------
+    # -- events
 
     def _next(self) -> Any:
         """The next event; looks after the cluster while there is none."""
@@ -140,19 +145,26 @@ class Driver:
             except queue.Empty:
                 pass
             if self._client.status != "running":
-                raise OutsideError("The connection to the cluster's scheduler is lost. Start again: what is finished is kept.")
+                raise OutsideError(
+                    "The connection to the cluster's scheduler is lost. Start again: what is finished is kept."
+                )
             if self._client.nthreads():
                 alone_since = None
                 continue
             alone_since = alone_since or time.monotonic()
             if time.monotonic() - alone_since > _ALONE:
-                raise OutsideError("The cluster has had no worker for a minute. Start again when it has some: what is finished is kept.")
+                raise OutsideError(
+                    "The cluster has had no worker for a minute. Start again when it has some: what is finished is"
+                    " kept."
+                )
 
     def _wait_for_worker(self) -> None:
         try:
             self._client.wait_for_workers(1, timeout=_ALONE)
         except TimeoutError as problem:
-            raise OutsideError("The cluster has no worker. Start again when it has some: what is finished is kept.") from problem
+            raise OutsideError(
+                "The cluster has no worker. Start again when it has some: what is finished is kept."
+            ) from problem
 
     def _serve(self, request: Request) -> None:
         """Call the assist for a task. A failure is kept, and the task told to stop."""
@@ -181,8 +193,9 @@ class Driver:
         except (dask.CancelledError, dask.KilledWorker, dask.comm.CommClosedError, TimeoutError) as problem:
             if one.beginnings >= _BEGINNINGS:
                 raise OutsideError(
-                    f"The cluster loses its workers: a tile was begun {one.beginnings} times and never finished "
-                    f"({type(problem).__name__}). They may have too little memory. Start again: what is finished is kept."
+                    f"The cluster loses its workers: a tile was begun {one.beginnings} times and never finished"
+                    f" ({type(problem).__name__}). They may have too little memory. Start again: what is finished is"
+                    " kept."
                 ) from problem
             return None
         except MemoryError as problem:

@@ -1,7 +1,7 @@
 """The packed engine with its work on a cluster, behind the interface of all engines.
 
-Questions and encrypted records go to the cluster's machines, records in clear only where the owner says so. Keys, assist and decryption
-stay where they are: a cluster is an owner's, never the coordinator's.
+Questions and encrypted records go to the cluster's machines, records in clear only where the owner says so. Keys,
+assist and decryption stay where they are: a cluster is an owner's, never the coordinator's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _AHEAD = 3
 
 
 class ClusterEngine:
-    """Evaluates (and, where allowed, encrypts) on the Dask cluster at an address: local, local:2, tcp://host:port, tls://host:port."""
+    """Evaluates (and, where allowed, encrypts) on the Dask cluster at an address: local, local:2, tcp://host:port,
+    tls://host:port.
+    """
 
     name = "packed"
 
@@ -61,9 +63,17 @@ class ClusterEngine:
         return self._packed.decrypt(terms, secret, parcels, questions, records)
 
     def encrypt(
-        self, terms: Terms, public: bytes, records: Sequence[Record], *, workers: int = 1, progress: Progress | None = None
+        self,
+        terms: Terms,
+        public: bytes,
+        records: Sequence[Record],
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        """The records as parcels: made in this process, or on the cluster where its machines may see records in clear."""
+        """The records as parcels: made in this process, or on the cluster where its machines may see records in
+        clear.
+        """
         if not self.may_see_records:
             yield from self._packed.encrypt(terms, public, records, workers=workers, progress=progress)
             return
@@ -78,7 +88,8 @@ class ClusterEngine:
                 slices = [part_of[start : start + _SLICE] for start in range(0, len(part_of), _SLICE)]
                 made = [client.submit(tasks.features, terms, some, pure=False) for some in slices]
                 parts = [
-                    client.submit(tasks.encrypt_part, study, made, batch, part, len(records), pure=False) for part in range(layout.parcels)
+                    client.submit(tasks.encrypt_part, study, made, batch, part, len(records), pure=False)
+                    for part in range(layout.parcels)
                 ]
                 for part, future in enumerate(parts):
                     yield future.result()
@@ -97,13 +108,18 @@ class ClusterEngine:
         workers: int = 1,  # noqa: ARG002 - the cluster has as many as it has
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        """All questions over all records, tile by tile on the cluster; answers come in the order in which they are finished."""
+        """All questions over all records, tile by tile on the cluster; answers come in the order in which they are
+        finished.
+        """
         opened = open_public(terms, public)
         compile_all(opened.setting, questions)  # what is wrong with a question is said before anything is shipped
         journal = Journal(self.journal, terms, opened.study, questions) if self.journal is not None else None
         if not questions:
             return
-        with connected(self.address) as client, Driver(client, Study(secrets.token_hex(8), terms, public, questions), assist) as driver:
+        with (
+            connected(self.address) as client,
+            Driver(client, Study(secrets.token_hex(8), terms, public, questions), assist) as driver,
+        ):
             yield from _evaluate(client, driver, opened, parcels, questions, journal, _Clock(progress))
 
 

@@ -1,7 +1,9 @@
-"""What runs on the cluster's machines. Each process opens a study's keys and the batch at hand once and keeps them for the next tile.
+"""What runs on the cluster's machines. Each process opens a study's keys and the batch at hand once and keeps them for
+the next tile.
 
-SEAL holds Python's lock while it computes, and two tiles in memory at once would take twice the room, so a tile computes under a lock
-and gives it up while it waits for the assist; a second thread lets another tile use that time. Nothing here can decrypt.
+SEAL holds Python's lock while it computes, and two tiles in memory at once would take twice the room, so a tile
+computes under a lock and gives it up while it waits for the assist; a second thread lets another tile use that time.
+Nothing here can decrypt.
 """
 
 from __future__ import annotations
@@ -87,4 +89,6 @@ def features(terms: Terms, records: Sequence[Record]) -> Words:
 def encrypt_part(study: Study, made: Sequence[Words], batch: int, part: int, total: int) -> bytes:
     """One parcel of a batch."""
     with _computing:
-        return encrypting.encrypt_part(open_public(study.terms, study.public), np.concatenate(made, axis=0), batch, part, total)
+        return encrypting.encrypt_part(
+            open_public(study.terms, study.public), np.concatenate(made, axis=0), batch, part, total
+        )

@@ -1,7 +1,8 @@
 """The gates engine: the publication's way, bit by bit with OpenFHE's BinFHE, with better circuits and no assist.
 
-`GatesEngine` is the class that works here: `LocalGatesEngine` where OpenFHE imports, else `RemoteGatesEngine`, which runs it through a
-worker in an environment of its own. Asking for it where neither works raises EngineUnavailable with a sentence about what is needed.
+`GatesEngine` is the class that works here: `LocalGatesEngine` where OpenFHE imports, else `RemoteGatesEngine`, which
+runs it through a worker in an environment of its own. Asking for it where neither works raises EngineUnavailable with a
+sentence about what is needed.
 """
 
 from __future__ import annotations

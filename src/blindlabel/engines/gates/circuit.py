@@ -1,11 +1,12 @@
 """Circuits as data: an abstract set of gates, and a netlist that shares equal gates and folds constants.
 
-Pure: knows nothing of encryption, so the same circuits run on clear bits (counting gates, tested exhaustively, under any Python) and on
-OpenFHE. Circuits are functions over a `Gates`; three things implement it: `Netlist` writes gates down, `ClearGates` works on `bool`, and
-`blindlabel.engines.gates.library` works on ciphertexts. What the engine evaluates is made of a netlist by `mapping`.
+Pure: knows nothing of encryption, so the same circuits run on clear bits (counting gates, tested exhaustively, under
+any Python) and on OpenFHE. Circuits are functions over a `Gates`; three things implement it: `Netlist` writes gates
+down, `ClearGates` works on `bool`, and `blindlabel.engines.gates.library` works on ciphertexts. What the engine
+evaluates is made of a netlist by `mapping`.
 
-In a netlist a bit is a *literal*: twice the number of a node, plus one where it is negated. Negation is free on every backend, so there
-are only two kinds of gate, AND and XOR, and OR is an AND of negations. Node 0 is the constant false.
+In a netlist a bit is a *literal*: twice the number of a node, plus one where it is negated. Negation is free on every
+backend, so there are only two kinds of gate, AND and XOR, and OR is an AND of negations. Node 0 is the constant false.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ class Node:
 
 
 class Netlist:
-    """A growing list of gates in which equal gates are one and constants have disappeared. It implements `Gates[Literal]`."""
+    """A growing list of gates in which equal gates are one and constants have disappeared. It implements
+    `Gates[Literal]`.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = [Node("constant", 0, 0)]

@@ -99,7 +99,9 @@ class _Build:
                 elif isinstance(node, Disjunction):
                     value = any_of(self.netlist, parts)
                 else:
-                    value = predicates.within(self.netlist, predicates.total(self.netlist, node.weights, parts), node.low, node.high)
+                    value = predicates.within(
+                        self.netlist, predicates.total(self.netlist, node.weights, parts), node.low, node.high
+                    )
             values[id(node)] = value
         return values[id(formula)]
 
@@ -145,7 +147,9 @@ _CIRCUITS: dict[str, Callable[[_Build, Atom], Literal]] = {
     "equals": lambda build, atom: build.text(atom).equals(_needle(atom), atom.view.case),
     "has_word": lambda build, atom: build.text(atom).has_word(_needle(atom), atom.view.case),
     "is_empty": lambda build, atom: build.text(atom).is_empty(),
-    "similar": lambda build, atom: build.text(atom).similar(_needle(atom), _distance(atom.arguments[1]), atom.view.case),
+    "similar": lambda build, atom: build.text(atom).similar(
+        _needle(atom), _distance(atom.arguments[1]), atom.view.case
+    ),
     "sounds_like": _Build.sounds_like,
     "between": _Build.between,
 }

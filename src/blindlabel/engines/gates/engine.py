@@ -1,8 +1,10 @@
-"""The gates engine in this process: `Engine` over OpenFHE's BinFHE, one bootstrapped gate after the other, with no assist.
+"""The gates engine in this process: `Engine` over OpenFHE's BinFHE, one bootstrapped gate after the other, with no
+assist.
 
-What the coordinator gets for an answer is the circuit's output put through one more gate, AND with a fresh encryption of true. So also a
-constant answer is a proper ciphertext, and every answer has the noise of one bootstrapping of a fresh random mask, whatever circuit came
-before it. That is a measure, not a proof of circuit privacy (docs/gates-engine.md). How long evaluation takes depends on the questions.
+What the coordinator gets for an answer is the circuit's output put through one more gate, AND with a fresh encryption
+of true. So also a constant answer is a proper ciphertext, and every answer has the noise of one bootstrapping of a
+fresh random mask, whatever circuit came before it. That is a measure, not a proof of circuit privacy
+(docs/gates-engine.md). How long evaluation takes depends on the questions.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class LocalGatesEngine:
         public, secret = fresh.make_keys()
         key_id = parcels.key_id_of(public)
         _remember(key_id, fresh)
-        return Keys(parcels.sealed(Kind.PUBLIC, terms, key_id, public), parcels.sealed(Kind.SECRET, terms, key_id, secret))
+        return Keys(
+            parcels.sealed(Kind.PUBLIC, terms, key_id, public), parcels.sealed(Kind.SECRET, terms, key_id, secret)
+        )
 
     def encrypt(
         self,
@@ -111,7 +115,7 @@ def _decrypted(terms: Terms, secret: bytes, answers: Iterable[bytes], questions:
     return result
 
 
-# -- evaluating one record --------------------------------------------------------------------------------------------------------------
+# -- evaluating one record
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,7 @@ def _answered(work: _Work, task: _Task) -> bytes:
     return parcels.batch(Kind.ANSWERS, work.terms, work.key_id, record=task.number, values=library.values_of(masked))
 
 
-# -- keys -------------------------------------------------------------------------------------------------------------------------------
+# -- keys
 
 _loaded: dict[bytes, ThresholdGates] = {}
 """The last public key used in this process: 1.3 GB that take seconds to load."""

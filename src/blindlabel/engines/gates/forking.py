@@ -1,7 +1,7 @@
 """Work spread over forked processes that inherit what is too large to send: the loaded public key.
 
-Threads do not help, since OpenFHE holds Python's lock during a gate. Forked processes must not encrypt: they would all start from one state
-of OpenFHE's random numbers. Gates use none.
+Threads do not help, since OpenFHE holds Python's lock during a gate. Forked processes must not encrypt: they would all
+start from one state of OpenFHE's random numbers. Gates use none.
 """
 
 from __future__ import annotations
@@ -30,8 +30,12 @@ def _one(task: Any) -> Any:
     return function(shared, task)
 
 
-def in_forks(function: Callable[[Any, _Task], _Result], shared: Any, tasks: Iterable[_Task], workers: int) -> Iterator[_Result]:
-    """function(shared, task) for every task, in order. Tasks and results travel, `shared` is inherited; one worker means no fork."""
+def in_forks(
+    function: Callable[[Any, _Task], _Result], shared: Any, tasks: Iterable[_Task], workers: int
+) -> Iterator[_Result]:
+    """function(shared, task) for every task, in order. Tasks and results travel, `shared` is inherited; one worker
+    means no fork.
+    """
     if workers <= 1:
         for task in tasks:
             yield function(shared, task)
@@ -47,7 +51,9 @@ def in_forks(function: Callable[[Any, _Task], _Result], shared: Any, tasks: Iter
 
 
 def _results(arriving: Any, forks: Sequence[BaseProcess]) -> Iterator[Any]:
-    """The results as they come. A pool replaces a process that was killed and waits for its result for ever; here that is an error."""
+    """The results as they come. A pool replaces a process that was killed and waits for its result for ever; here that
+    is an error.
+    """
     while True:
         try:
             yield arriving.next(timeout=_LOOK_AFTER)
@@ -55,10 +61,12 @@ def _results(arriving: Any, forks: Sequence[BaseProcess]) -> Iterator[Any]:
             return
         except multiprocessing.TimeoutError:
             if not all(process.is_alive() for process in forks):
-                raise WorkerLost("A process of the gates engine was killed, or there is too little memory for so many workers.") from None
+                raise WorkerLost(
+                    "A process of the gates engine was killed, or there is too little memory for so many workers."
+                ) from None
 
 
-# -- the publication's parallel is_in ---------------------------------------------------------------------------------------------------
+# -- the publication's parallel is_in
 
 _Bytes = Sequence[Sequence[Ciphertext]]
 

@@ -1,9 +1,11 @@
-"""Which bits of a record are encrypted, in which order, and how a record becomes them. Public, and fixed by the agreement alone.
+"""Which bits of a record are encrypted, in which order, and how a record becomes them. Public, and fixed by the
+agreement alone.
 
-Every text that questions may look at is a field of its own, padded to its public length: the whole record, and each attribute. Where the
-agreement allows `sounds_like` or `between`, a field each follows with what the owner computes in clear before encrypting: the phonetic
-codes of the text's words (as a text of words), and its first number (as an unsigned integer and a bit that says there is one). So neither
-needs phonetics or parsing in a circuit, and the answers are those of the plain meaning.
+Every text that questions may look at is a field of its own, padded to its public length: the whole record, and each
+attribute. Where the agreement allows `sounds_like` or `between`, a field each follows with what the owner computes in
+clear before encrypting: the phonetic codes of the text's words (as a text of words), and its first number (as an
+unsigned integer and a bit that says there is one). So neither needs phonetics or parsing in a circuit, and the answers
+are those of the plain meaning.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ NUMBER_BITS = (2 * NUMBER_OFFSET - 1).bit_length() + 1
 """The number and, last, whether there is one."""
 
 CODE_GROWTH = 2
-"""A phonetic code has at most twice as many characters as its word: Metaphone writes X as KS, and nothing else longer than it was."""
+"""A phonetic code has at most twice as many characters as its word: Metaphone writes X as KS, and nothing else longer
+than it was.
+"""
 
 _PADDING = [False] * (CHARACTER_BITS - 1) + [True]
 
@@ -88,8 +92,8 @@ def _field_bits(field: Field, record: Record) -> list[bool]:
     if not text.isascii():
         strange = next(character for character in text if not character.isascii())
         raise RecordError(
-            f"{name} holds the character U+{ord(strange):04X}, and the gates engine encrypts ASCII only; let the agreement's text "
-            "preparation have the step ascii, or use the packed engine."
+            f"{name} holds the character U+{ord(strange):04X}, and the gates engine encrypts ASCII only; let the"
+            " agreement's text preparation have the step ascii, or use the packed engine."
         )
     if field.kind == "number":
         number = words.first_number(text)

@@ -1,13 +1,15 @@
 """All calls into OpenFHE. Nothing else in the project imports it, and importing this module does not either.
 
-BinFHE with GINX bootstrapping, public-key encryption in the small dimension (ciphertexts of the large one do not decrypt reliably under the
-context's public key). OpenFHE switches a public-key encryption to the small dimension with the key-switching key, so encrypting needs the
-same key of about 1 GB that the gates need, and there is one public key for both. OpenFHE's BinFHE classes are written and read as files
-only, so everything passes through a private temporary folder, in memory where the machine has one.
+BinFHE with GINX bootstrapping, public-key encryption in the small dimension (ciphertexts of the large one do not
+decrypt reliably under the context's public key). OpenFHE switches a public-key encryption to the small dimension with
+the key-switching key, so encrypting needs the same key of about 1 GB that the gates need, and there is one public key
+for both. OpenFHE's BinFHE classes are written and read as files only, so everything passes through a private temporary
+folder, in memory where the machine has one.
 
-Two kinds of gates, each with its parameter set: `TwoInputGates` (STD128) for the publication's circuits, `ThresholdGates` (STD128_3) for
-the engine's own. At the plaintext modulus of the second OpenFHE's `EvalNOT` and `EvalConstant` are silently wrong, since they always reckon
-with 4; so what is linear is done here, on the ciphertext's numbers.
+Two kinds of gates, each with its parameter set: `TwoInputGates` (STD128) for the publication's circuits,
+`ThresholdGates` (STD128_3) for the engine's own. At the plaintext modulus of the second OpenFHE's `EvalNOT` and
+`EvalConstant` are silently wrong, since they always reckon with 4; so what is linear is done here, on the ciphertext's
+numbers.
 """
 
 from __future__ import annotations
@@ -44,9 +46,10 @@ def openfhe() -> Any:
         module.BinFHEContext  # noqa: B018
     except (ImportError, AttributeError) as error:
         raise EngineUnavailable(
-            "The gates engine needs the library openfhe, which imports under Python 3.10 on 64-bit Linux with glibc 2.35 or newer "
-            "(Ubuntu 22.04, Debian 12), or under Python 3.12 with a C++ library as new as Ubuntu 24.04's; "
-            f"this is Python {platform.python_version()} on {sys.platform} ({error}). `make gates` makes an environment for it."
+            "The gates engine needs the library openfhe, which imports under Python 3.10 on 64-bit Linux with glibc"
+            " 2.35 or newer (Ubuntu 22.04, Debian 12), or under Python 3.12 with a C++ library as new as Ubuntu"
+            f" 24.04's; this is Python {platform.python_version()} on {sys.platform} ({error}). `make gates` makes an"
+            " environment for it."
         ) from error
     return module
 
@@ -62,7 +65,9 @@ def _folder(size: int = 0) -> Iterator[Path]:
 
 
 class Context:
-    """A parameter set with its keys, and the way between ciphertexts and plain numbers. Its gates are those of the classes below."""
+    """A parameter set with its keys, and the way between ciphertexts and plain numbers. Its gates are those of the
+    classes below.
+    """
 
     def __init__(self, parameters: ParameterSet) -> None:
         self.parameters = parameters
@@ -71,7 +76,7 @@ class Context:
         self.context.GenerateBinFHEContext(getattr(self.module, parameters.name), self.module.GINX)
         self._head, self._tail = self._layout()
 
-    # -- keys ---------------------------------------------------------------------------------------------------------------------------
+    # -- keys
 
     def make_keys(self) -> tuple[bytes, bytes]:
         """New keys: the public one (squeezed), and the secret one. The context keeps the public one."""
@@ -94,14 +99,18 @@ class Context:
             return self._read(folder / "secret", self.module.DeserializeLWEPrivateKey)
 
     def encrypt(self, bit: bool) -> Ciphertext:
-        """One bit. Never call this in two processes forked from one: they would share the state of OpenFHE's random numbers."""
-        return self.context.Encrypt(self.context.GetPublicKey(), int(bit), self.module.SMALL_DIM, self.parameters.plaintext_modulus)
+        """One bit. Never call this in two processes forked from one: they would share the state of OpenFHE's random
+        numbers.
+        """
+        return self.context.Encrypt(
+            self.context.GetPublicKey(), int(bit), self.module.SMALL_DIM, self.parameters.plaintext_modulus
+        )
 
     def decrypt(self, key: Any, ciphertext: Ciphertext) -> bool:
         """The bit."""
         return int(self.context.Decrypt(key, ciphertext, self.parameters.plaintext_modulus)) == 1
 
-    # -- ciphertexts as numbers ---------------------------------------------------------------------------------------------------------
+    # -- ciphertexts as numbers
 
     def values_of(self, ciphertexts: Sequence[Ciphertext]) -> Values:
         """One row a ciphertext."""
@@ -140,22 +149,26 @@ class Context:
         return len(self._written(ciphertext))
 
     def _layout(self) -> tuple[bytes, bytes]:
-        """What OpenFHE writes before and behind a ciphertext's vector, learnt from a constant whose numbers are known."""
+        """What OpenFHE writes before and behind a ciphertext's vector, learnt from a constant whose numbers are
+        known.
+        """
         raw = self._written(self.context.EvalConstant(True))
         dimension = self.parameters.dimension
         vector = struct.pack("<Q", dimension) + bytes(8 * dimension)
         start = raw.find(vector)
         tail = raw[start + len(vector) :]
-        expected = struct.pack("<QQQ", MODULUS, MODULUS // 4, 4)  # whatever the set, OpenFHE's constants have the plaintext modulus 4
+        expected = struct.pack(
+            "<QQQ", MODULUS, MODULUS // 4, 4
+        )  # whatever the set, OpenFHE's constants have the plaintext modulus 4
         sizes = (int(self.context.Getn()), int(self.context.Getq()))
         if start < 0 or not tail.endswith(expected) or sizes != (dimension, MODULUS):
             raise EngineUnavailable(
-                f"This version of openfhe ({getattr(self.module, '__version__', 'unknown')}) has other parameters or another ciphertext "
-                "layout than blindlabel knows; install the version in constraints-gates.txt."
+                f"This version of openfhe ({getattr(self.module, '__version__', 'unknown')}) has other parameters or"
+                " another ciphertext layout than blindlabel knows; install the version in constraints-gates.txt."
             )
         return raw[: start + 8], tail[:-16]
 
-    # -- files --------------------------------------------------------------------------------------------------------------------------
+    # -- files
 
     def _write(self, path: Path, thing: Any) -> None:
         if not self.module.SerializeToFile(str(path), thing, self.module.BINARY):
@@ -204,9 +217,10 @@ class TwoInputGates(Context):
 class ThresholdGates(Context):
     """Implements `Thresholds[Ciphertext]`: AND, OR and majority of up to three inputs, by OpenFHE's AND3 and OR3.
 
-    A bit is 0 or a sixth of the modulus. AND3 adds three ciphertexts and is true for sums from 2.5 to 5.5 sixths, OR3 for sums from 0.5 to
-    3.5; so the sums 0 to 3 are told apart with a margin of half a sixth. A sum that is one higher turns AND3 into "at least two of three",
-    with the very same margin: that is the majority. (OpenFHE's own MAJORITY has the thresholds of the plaintext modulus 4.)
+    A bit is 0 or a sixth of the modulus. AND3 adds three ciphertexts and is true for sums from 2.5 to 5.5 sixths, OR3
+    for sums from 0.5 to 3.5; so the sums 0 to 3 are told apart with a margin of half a sixth. A sum that is one higher
+    turns AND3 into "at least two of three", with the very same margin: that is the majority. (OpenFHE's own MAJORITY
+    has the thresholds of the plaintext modulus 4.)
     """
 
     def __init__(self) -> None:
@@ -220,7 +234,9 @@ class ThresholdGates(Context):
         return self.ciphertexts_of(row)[0]
 
     def not_(self, a: Ciphertext) -> Ciphertext:
-        """One minus the bit: every number negated, and a sixth of the modulus added to the body. The noise stays as large as it was."""
+        """One minus the bit: every number negated, and a sixth of the modulus added to the body. The noise stays as
+        large as it was.
+        """
         return self._one_more(a, turned=True)
 
     def at_least(self, count: int, bits: Sequence[Ciphertext]) -> Ciphertext:

@@ -1,15 +1,20 @@
-"""From a netlist of two-input gates to one of gates with up to three inputs, which need fewer bootstrappings for the same answers.
+"""From a netlist of two-input gates to one of gates with up to three inputs, which need fewer bootstrappings for the
+same answers.
 
-Pure, as `circuit` is. A gate here is a *threshold*: true where at least so many of its two or three inputs are. That is AND, OR and, of
-three inputs, majority, and nothing else: on ciphertexts each is one bootstrapping of the inputs' sum, all with the same margin
-(`blindlabel.engines.gates.library`). Negation is free, so what is mapped is a graph of wide ANDs and of majorities between literals:
+Pure, as `circuit` is. A gate here is a *threshold*: true where at least so many of its two or three inputs are. That is
+AND, OR and, of three inputs, majority, and nothing else: on ciphertexts each is one bootstrapping of the inputs' sum,
+all with the same margin (`blindlabel.engines.gates.library`). Negation is free, so what is mapped is a graph of wide
+ANDs and of majorities between literals:
 
-1. XOR has no gate of its own: one of two inputs makes three gates. A full adder is recognised: three majorities instead of five gates.
-2. ANDs are taken apart and put together again of what they have in common (`sharing`), first the characters' comparisons, then all others.
-3. ANDs are merged into the ANDs that use them wherever that costs no gate: always where there is one user, and a shared AND where its users
-   have room. An AND of k literals takes k // 2 gates, so every even one has room for one literal more.
-4. Each AND is cut into gates, equal gates being one. Where most inputs are negated it becomes an OR whose own output is negated, since
-   negating a ciphertext, though free of bootstrapping, is not free of work.
+1. XOR has no gate of its own: one of two inputs makes three gates. A full adder is recognised: three majorities instead
+   of five gates.
+2. ANDs are taken apart and put together again of what they have in common (`sharing`), first the characters'
+   comparisons, then all others.
+3. ANDs are merged into the ANDs that use them wherever that costs no gate: always where there is one user, and a shared
+   AND where its users have room. An AND of k literals takes k // 2 gates, so every even one has room for one literal
+   more.
+4. Each AND is cut into gates, equal gates being one. Where most inputs are negated it becomes an OR whose own output is
+   negated, since negating a ciphertext, though free of bootstrapping, is not free of work.
 
 Not here: which questions become which netlist (`compiling`), and what two-input gates cost (`circuit`).
 """
@@ -71,14 +76,18 @@ class Gate:
 
 @dataclass(frozen=True)
 class Mapped:
-    """A netlist of such gates. Node 0 is the constant false, then come the inputs, then the gates, each behind what it needs."""
+    """A netlist of such gates. Node 0 is the constant false, then come the inputs, then the gates, each behind what it
+    needs.
+    """
 
     inputs: tuple[int, ...]
     """The numbers of the inputs that the outputs look at."""
     gates: tuple[Gate, ...]
     outputs: tuple[Literal, ...]
 
-    def run(self, inputs: Mapping[int, Bit], gates: Thresholds[Bit], done: Callable[[int], None] | None = None) -> list[Bit]:
+    def run(
+        self, inputs: Mapping[int, Bit], gates: Thresholds[Bit], done: Callable[[int], None] | None = None
+    ) -> list[Bit]:
         """The outputs' values. `done` is told how many gates have been evaluated, after each."""
         values: dict[int, Bit] = {0: gates.constant(False)}
         values.update((1 + place, inputs[number]) for place, number in enumerate(self.inputs))
@@ -115,7 +124,9 @@ def _mapped(netlist: Netlist, outputs: Sequence[Literal], sharing: bool) -> Mapp
     ends = _widened(netlist, outputs, graph)
     if sharing:
         characters = _share(graph, ends, lambda part: graph.nodes[part >> 1].kind == INPUT)
-        _share(graph, ends, lambda part: bool(part & 1) or part >> 1 in characters or graph.nodes[part >> 1].kind != AND)
+        _share(
+            graph, ends, lambda part: bool(part & 1) or part >> 1 in characters or graph.nodes[part >> 1].kind != AND
+        )
     _merge(graph, ends)
     return _Cutting(graph).cut(ends)
 
@@ -125,7 +136,7 @@ def _gates_for(literals: int) -> int:
     return literals // 2
 
 
-# -- one: wide ANDs and majorities ------------------------------------------------------------------------------------------------------
+# -- one: wide ANDs and majorities
 
 
 @dataclass(frozen=True)
@@ -231,7 +242,9 @@ def _nodes_of(literals: tuple[int, int, int]) -> frozenset[int]:
 def _summands(
     netlist: Netlist, number: int, signs: Mapping[frozenset[int], tuple[int, int, int]], uses: Mapping[int, int]
 ) -> tuple[int, int, int] | None:
-    """The three literals whose XOR a node is: a full adder's, with the signs of its carry, or else of an XOR that nothing else uses."""
+    """The three literals whose XOR a node is: a full adder's, with the signs of its carry, or else of an XOR that
+    nothing else uses.
+    """
     node = netlist.nodes[number]
     found = None
     for inner, other in ((node.a, node.b), (node.b, node.a)):
@@ -256,19 +269,25 @@ def _carry(netlist: Netlist, number: int) -> tuple[int, int, int] | None:
             for half, third in ((either.a, either.b), (either.b, either.a)):
                 difference = netlist.nodes[half >> 1]
                 sides = sorted((both.a & ~1, both.b & ~1))
-                if difference.kind == "xor" and [difference.a, difference.b] == sides and (both.a ^ both.b ^ half) & 1 == 0:
+                if (
+                    difference.kind == "xor"
+                    and [difference.a, difference.b] == sides
+                    and (both.a ^ both.b ^ half) & 1 == 0
+                ):
                     return both.a, both.b, third
     return None
 
 
-# -- two: sharing -----------------------------------------------------------------------------------------------------------------------
+# -- two: sharing
 
 LARGEST_SHARED = 8
 """Literals of an AND that is compared with others; a larger one is compared by the ANDs it is made of."""
 
 
 def _share(graph: _Graph, outputs: Sequence[Literal], is_leaf: Callable[[int], bool]) -> set[int]:
-    """Make the ANDs of leaves of what they have in common, forgetting how they were built before. Returns these ANDs."""
+    """Make the ANDs of leaves of what they have in common, forgetting how they were built before. Returns these
+    ANDs.
+    """
     leaves: dict[int, frozenset[int]] = {}  # by the literal of an AND, those it comes to; a negated AND comes to none
     ends = {output >> 1 for output in outputs}
     for number in graph.needed(outputs):
@@ -288,14 +307,16 @@ def _share(graph: _Graph, outputs: Sequence[Literal], is_leaf: Callable[[int], b
     return set(wanted)
 
 
-# -- three: merging ---------------------------------------------------------------------------------------------------------------------
+# -- three: merging
 
 
 def _merge(graph: _Graph, outputs: Sequence[Literal]) -> None:
     """Dissolve ANDs into their users wherever that costs no gate."""
     parts: dict[int, set[int]] = {}
     users: dict[int, set[int]] = {}
-    fixed = {output >> 1 for output in outputs}  # what must stay a node: outputs, and what is used negated or by a majority
+    fixed = {
+        output >> 1 for output in outputs
+    }  # what must stay a node: outputs, and what is used negated or by a majority
     order = graph.needed(outputs)
     for number in order:
         node = graph.nodes[number]
@@ -330,7 +351,7 @@ def _merge(graph: _Graph, outputs: Sequence[Literal]) -> None:
         graph.nodes[number] = _Wide(AND, tuple(sorted(literals)))
 
 
-# -- four: cutting into gates ----------------------------------------------------------------------------------------------------------
+# -- four: cutting into gates
 
 
 class _Cutting:
@@ -346,7 +367,9 @@ class _Cutting:
 
     def cut(self, outputs: Sequence[Literal]) -> Mapped:
         needed = self._graph.needed(outputs)
-        inputs = {self._graph.nodes[number].parts[0]: number for number in needed if self._graph.nodes[number].kind == INPUT}
+        inputs = {
+            self._graph.nodes[number].parts[0]: number for number in needed if self._graph.nodes[number].kind == INPUT
+        }
         self._inputs = sorted(inputs)
         self._at |= {inputs[of]: Literal(2 + 2 * place) for place, of in enumerate(self._inputs)}
         for number in needed:

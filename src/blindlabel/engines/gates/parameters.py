@@ -1,8 +1,9 @@
-"""The two parameter sets of OpenFHE that are used, and what they fix: the length of a ciphertext and the scale of a bit.
+"""The two parameter sets of OpenFHE that are used, and what they fix: the length of a ciphertext and the scale of a
+bit.
 
-A bit is 0 or one p-th of the modulus, p being the plaintext modulus, and a gate is a function of a sum of bits: with p = 4 of two, with
-p = 6 of three. Both sets give 128 bits of security; the second has a larger dimension and finer keys, so that the noise of a sum of three
-stays inside the narrower margin.
+A bit is 0 or one p-th of the modulus, p being the plaintext modulus, and a gate is a function of a sum of bits: with p
+= 4 of two, with p = 6 of three. Both sets give 128 bits of security; the second has a larger dimension and finer keys,
+so that the noise of a sum of three stays inside the narrower margin.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""The byte formats of the gates engine: one versioned header for keys and parcels, and tight packing of what OpenFHE writes wide.
+"""The byte formats of the gates engine: one versioned header for keys and parcels, and tight packing of what OpenFHE
+writes wide.
 
-No foreign byte reaches OpenFHE's own reader unchecked: a parcel of ciphertexts is unpacked here into whole numbers below the modulus, in
-exactly the count the agreement implies, and written out again in OpenFHE's layout by `library`. Keys are the coordinator's, arrive
-authenticated, and are held to header, version, digest and size.
+No foreign byte reaches OpenFHE's own reader unchecked: a parcel of ciphertexts is unpacked here into whole numbers
+below the modulus, in exactly the count the agreement implies, and written out again in OpenFHE's layout by `library`.
+Keys are the coordinator's, arrive authenticated, and are held to header, version, digest and size.
 
-Header, all numbers big-endian: magic, version, kind, parameter set, agreement hash, key id, digest of the body, length of the body.
-A body of ciphertexts: number of the record, how many ciphertexts, then each as 11-bit numbers (OpenFHE writes 64 bits for each of them).
-How many numbers a ciphertext has is fixed by the parameter set. Format 1 had the set STD128; format 2 has STD128_3.
+Header, all numbers big-endian: magic, version, kind, parameter set, agreement hash, key id, digest of the body, length
+of the body. A body of ciphertexts: number of the record, how many ciphertexts, then each as 11-bit numbers (OpenFHE
+writes 64 bits for each of them). How many numbers a ciphertext has is fixed by the parameter set. Format 1 had the set
+STD128; format 2 has STD128_3.
 """
 
 from __future__ import annotations
@@ -60,13 +62,22 @@ def key_id_of(public_body: bytes | memoryview) -> bytes:
 def sealed(kind: Kind, terms: Terms, key_id: bytes, body: bytes) -> bytes:
     """A body with its header."""
     header = _HEADER.pack(
-        MAGIC, VERSION, kind.number, PARAMETERS.label.encode().ljust(16, b"\x00"), terms.agreement_hash, key_id, _digest(body), len(body)
+        MAGIC,
+        VERSION,
+        kind.number,
+        PARAMETERS.label.encode().ljust(16, b"\x00"),
+        terms.agreement_hash,
+        key_id,
+        _digest(body),
+        len(body),
     )
     return header + body
 
 
 def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None) -> tuple[bytes, memoryview]:
-    """The key id and the body, once everything the header says has been checked. A given key id must be the parcel's."""
+    """The key id and the body, once everything the header says has been checked. A given key id must be the
+    parcel's.
+    """
     if len(parcel) < _HEADER.size:
         raise ParcelError(f"This is too short to be {kind.words} of the gates engine.")
     magic, version, number, parameters, agreement, found_id, digest, length = _HEADER.unpack_from(parcel)
@@ -90,13 +101,15 @@ def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None)
     return found_id, body
 
 
-# -- ciphertexts ------------------------------------------------------------------------------------------------------------------------
+# -- ciphertexts
 
 
 def packed_values(values: Values) -> bytes:
     """Ciphertexts as bytes, 11 bits a number."""
     count, numbers = values.shape
-    bits = np.unpackbits(values.astype(">u2").view(np.uint8).reshape(count, numbers, 2), axis=2)[:, :, 16 - MODULUS_BITS :]
+    bits = np.unpackbits(values.astype(">u2").view(np.uint8).reshape(count, numbers, 2), axis=2)[
+        :, :, 16 - MODULUS_BITS :
+    ]
     return np.packbits(bits.reshape(count, numbers * MODULUS_BITS), axis=1).tobytes()
 
 
@@ -130,7 +143,7 @@ def opened_batch(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes, *, reco
     return unpacked_values(body[_BATCH.size :], count)
 
 
-# -- keys -------------------------------------------------------------------------------------------------------------------------------
+# -- keys
 
 
 _BLOCK = 65536
@@ -140,8 +153,8 @@ _BLOCK = 65536
 def squeezed(path: Path) -> bytes:
     """A key file of OpenFHE in about half its size, without loss.
 
-    After its first byte such a file is 32-bit words, and nearly all of them (the key-switching key, modulo 2^16) fit 16 bits. So each block
-    of words is kept in 16 bits where all fit and in 32 where not; one flag byte a block says which.
+    After its first byte such a file is 32-bit words, and nearly all of them (the key-switching key, modulo 2^16) fit 16
+    bits. So each block of words is kept in 16 bits where all fit and in 32 where not; one flag byte a block says which.
     """
     raw = np.memmap(path, dtype=np.uint8, mode="r")
     end = 1 + (len(raw) - 1) // 4 * 4
@@ -170,7 +183,11 @@ def unsqueeze(data: memoryview, path: Path) -> None:
     ends = data[_SQUEEZED.size + blocks : _SQUEEZED.size + blocks + 1 + tail]
     at = _SQUEEZED.size + blocks + 1 + tail
     sizes = [min(_BLOCK, words - number * _BLOCK) for number in range(blocks)]
-    if len(flags) != blocks or set(flags) - {0, 1} or len(data) != at + sum(size * (2 if f else 4) for size, f in zip(sizes, flags)):
+    if (
+        len(flags) != blocks
+        or set(flags) - {0, 1}
+        or len(data) != at + sum(size * (2 if f else 4) for size, f in zip(sizes, flags))
+    ):
         raise problem
     with path.open("wb") as file:
         file.write(ends[:1])

@@ -1,9 +1,9 @@
 """The engine's own circuits: a clear needle against an encrypted text of public, padded length.
 
-A character is eight bits: seven of ASCII, and one that is set exactly for padding (whose other bits are zero), so that where a text ends
-costs no gate. A clear needle needs no XNOR: a bit is taken as it is or negated, which is free. Ignoring case is free too: a letter is asked
-without the bit that tells its two forms apart. Everything is built in one netlist, which shares equal gates between the needles of all
-questions.
+A character is eight bits: seven of ASCII, and one that is set exactly for padding (whose other bits are zero), so that
+where a text ends costs no gate. A clear needle needs no XNOR: a bit is taken as it is or negated, which is free.
+Ignoring case is free too: a letter is asked without the bit that tells its two forms apart. Everything is built in one
+netlist, which shares equal gates between the needles of all questions.
 
 Not here: what the record's owner computes before encrypting (phonetic codes, the first number), see `layout`.
 """
@@ -48,7 +48,7 @@ class TextCircuits:
         """The public length."""
         return len(self.bits)
 
-    # -- characters ---------------------------------------------------------------------------------------------------------------------
+    # -- characters
 
     def has_one_of(self, position: int, codes: frozenset[int]) -> Literal:
         """Whether the character at a position is one of these. False behind the end of the text, and at padding."""
@@ -63,7 +63,9 @@ class TextCircuits:
         return self._known[key]
 
     def _agrees(self, position: int, fixed: int, value: int) -> Literal:
-        """Whether the fixed bits are those of the value. Low and high bits apart, so that characters share their halves."""
+        """Whether the fixed bits are those of the value. Low and high bits apart, so that characters share their
+        halves.
+        """
         halves = []
         for places in (range(4), range(4, 7)):
             literals = [self._wanted(position, place, value) for place in places if fixed >> place & 1]
@@ -75,7 +77,9 @@ class TextCircuits:
         return bit if value >> place & 1 else negated(bit)
 
     def _decided(self, position: int, place: int, codes: frozenset[int]) -> Literal:
-        """A set of characters by deciding bit after bit from the highest; the netlist folds what is equal or constant."""
+        """A set of characters by deciding bit after bit from the highest; the netlist folds what is equal or
+        constant.
+        """
         if place < 0 or not codes:
             return self.netlist.constant(bool(codes))
         highs = frozenset(code & ~(1 << place) for code in codes if code >> place & 1)
@@ -99,13 +103,16 @@ class TextCircuits:
     def _is_word_character(self, position: int) -> Literal:
         return self.has_one_of(position, WORD_CODES)
 
-    # -- needles ------------------------------------------------------------------------------------------------------------------------
+    # -- needles
 
     def occurs_at(self, position: int, needle: str, seen: Case) -> Literal:
         """Whether the needle stands at this position."""
         if position + len(needle) > self.length:
             return FALSE
-        return all_of(self.netlist, [self.has_one_of(position + i, codes_seen_as(character, seen)) for i, character in enumerate(needle)])
+        return all_of(
+            self.netlist,
+            [self.has_one_of(position + i, codes_seen_as(character, seen)) for i, character in enumerate(needle)],
+        )
 
     def is_in(self, needle: str, seen: Case) -> Literal:
         """The needle at any position. A position behind the text's end is padding, which no character equals."""
@@ -147,16 +154,21 @@ class TextCircuits:
         """Only blanks, bars and padding."""
         return all_of(
             self.netlist,
-            [self.netlist.or_(self.has_one_of(position, BLANK_CODES), self.bits[position][PADDING_BIT]) for position in range(self.length)],
+            [
+                self.netlist.or_(self.has_one_of(position, BLANK_CODES), self.bits[position][PADDING_BIT])
+                for position in range(self.length)
+            ],
         )
 
     def _places_for(self, needle: str) -> range:
         return range(self.length - len(needle) + 1)
 
-    # -- edit distance ------------------------------------------------------------------------------------------------------------------
+    # -- edit distance
 
     def similar(self, word: str, distance: int, seen: Case) -> Literal:
-        """Some word of the text within this edit distance: an automaton whose states are (letters of the word done, errors made)."""
+        """Some word of the text within this edit distance: an automaton whose states are (letters of the word done,
+        errors made).
+        """
         if len(word) > words.SIMILAR_WORD_LENGTH:
             return self.has_word(word, seen)
         netlist = self.netlist
@@ -183,7 +195,9 @@ class TextCircuits:
             for done in range(len(row)):
                 ways = []
                 if done:
-                    ways.append(netlist.and_(row[done - 1], self.has_one_of(position, codes_seen_as(word[done - 1], seen))))
+                    ways.append(
+                        netlist.and_(row[done - 1], self.has_one_of(position, codes_seen_as(word[done - 1], seen)))
+                    )
                 if errors:  # a character too much, a wrong one, or (without moving on in the text) one left out
                     wrong = [before[errors - 1][done]] + ([before[errors - 1][done - 1]] if done else [])
                     ways.append(netlist.and_(inside, any_of(netlist, wrong)))
@@ -193,7 +207,9 @@ class TextCircuits:
         return states
 
     def _overlong_word_to(self, position: int, longest: int) -> Literal:
-        """Whether a word of more than the longest comparable length ends here; only asked where such a word could be accepted."""
+        """Whether a word of more than the longest comparable length ends here; only asked where such a word could be
+        accepted.
+        """
         limit = words.SIMILAR_WORD_LENGTH
         if longest <= limit or position < limit:
             return FALSE
@@ -211,7 +227,7 @@ def _cube(codes: frozenset[int]) -> tuple[int, int] | None:
     return None
 
 
-# -- numbers ----------------------------------------------------------------------------------------------------------------------------
+# -- numbers
 
 
 def at_least(netlist: Netlist, number: Sequence[Literal], bound: int) -> Literal:
@@ -227,7 +243,9 @@ def at_least(netlist: Netlist, number: Sequence[Literal], bound: int) -> Literal
 
 
 def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Literal]) -> list[Literal]:
-    """The sum of the weights of the true bits, least significant bit first, by full adders on columns of equal value."""
+    """The sum of the weights of the true bits, least significant bit first, by full adders on columns of equal
+    value.
+    """
     columns: list[list[Literal]] = [[] for _ in range(sum(weights).bit_length())]
     for weight, bit in zip(weights, bits):
         for place in range(weight.bit_length()):

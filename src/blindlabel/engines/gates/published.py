@@ -1,9 +1,11 @@
-"""The publication's own circuits, gate for gate: both the needle and the text are encrypted, character by character, eight bits each.
+"""The publication's own circuits, gate for gate: both the needle and the text are encrypted, character by character,
+eight bits each.
 
-Written as printed in its algorithms "Commonly-used Functions" and "Functions using BinFHE scheme", with two corrections: `byte_equal` uses
-XNOR (XOR is printed, which asks for different bits), and positions are counted from 0 (the printed `b[j+i]` with both from 1 skips the
-first character and runs past the last). Nothing is shared or folded here: this is the yardstick of the comparison, and it works on unpadded
-texts because the publication does not hide lengths. The engine's own circuits are in `predicates`.
+Written as printed in its algorithms "Commonly-used Functions" and "Functions using BinFHE scheme", with two
+corrections: `byte_equal` uses XNOR (XOR is printed, which asks for different bits), and positions are counted from 0
+(the printed `b[j+i]` with both from 1 skips the first character and runs past the last). Nothing is shared or folded
+here: this is the yardstick of the comparison, and it works on unpadded texts because the publication does not hide
+lengths. The engine's own circuits are in `predicates`.
 """
 
 from __future__ import annotations

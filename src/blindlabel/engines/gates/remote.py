@@ -1,8 +1,10 @@
-"""The gates engine from an environment that cannot import OpenFHE: the same `Engine`, by a worker in an environment that can.
+"""The gates engine from an environment that cannot import OpenFHE: the same `Engine`, by a worker in an environment
+that can.
 
-The worker's Python is looked for in this order: the environment variable BLINDLABEL_GATES_PYTHON, `.venv-gates/bin/python` in the checkout
-(what `make gates` makes), and this very Python. Each is tried by really importing OpenFHE in it, since pip installs wheels that do not
-import. The worker runs this very package, which need not be installed in its environment.
+The worker's Python is looked for in this order: the environment variable BLINDLABEL_GATES_PYTHON,
+`.venv-gates/bin/python` in the checkout (what `make gates` makes), and this very Python. Each is tried by really
+importing OpenFHE in it, since pip installs wheels that do not import. The worker runs this very package, which need not
+be installed in its environment.
 """
 
 from __future__ import annotations
@@ -49,13 +51,16 @@ def candidates() -> list[Path]:
 _BOOT = """
 import importlib.util, runpy, sys
 folder, module = sys.argv[1:3]
-spec = importlib.util.spec_from_file_location("blindlabel", folder + "/__init__.py", submodule_search_locations=[folder])
+start = folder + "/__init__.py"
+spec = importlib.util.spec_from_file_location("blindlabel", start, submodule_search_locations=[folder])
 sys.modules["blindlabel"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules["blindlabel"])
 sys.argv[:3] = [module]
 runpy.run_module(module, run_name="__main__", alter_sys=False)
 """
-"""Runs a module of this package under another Python. Not by PYTHONPATH: beside an installed package lie others, made for our Python."""
+"""Runs a module of this package under another Python. Not by PYTHONPATH: beside an installed package lie others, made
+for our Python.
+"""
 
 
 def command(python: Path, module: str, *arguments: str) -> list[str]:
@@ -100,8 +105,9 @@ def find_python(pythons: Sequence[Path] | None = None) -> Path:
             return python
         reasons.append(f"{python} {reason}")
     raise EngineUnavailable(
-        "The gates engine needs an environment with Python 3.10 (or 3.12 on a system as new as Ubuntu 24.04) on 64-bit Linux in which "
-        f"openfhe imports. `make gates` makes one, or {PYTHON_VARIABLE} names its python. Tried: {'; '.join(reasons)}"
+        "The gates engine needs an environment with Python 3.10 (or 3.12 on a system as new as Ubuntu 24.04) on 64-bit"
+        f" Linux in which openfhe imports. `make gates` makes one, or {PYTHON_VARIABLE} names its python. Tried:"
+        f" {'; '.join(reasons)}"
     )
 
 
@@ -118,7 +124,13 @@ class RemoteGatesEngine:
         return Keys(public, secret)
 
     def encrypt(
-        self, terms: Terms, public: bytes, records: Sequence[Record], *, workers: int = 1, progress: Progress | None = None
+        self,
+        terms: Terms,
+        public: bytes,
+        records: Sequence[Record],
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
     ) -> Iterator[bytes]:
         layout = Layout.of(terms)
         for record in records:
@@ -226,7 +238,8 @@ class _Speaker(threading.Thread):
 
 
 _ERRORS: dict[str, type[EngineError]] = {
-    error.__name__: error for error in (interface.ParcelError, interface.RecordError, interface.QuestionError, interface.EngineUnavailable)
+    error.__name__: error
+    for error in (interface.ParcelError, interface.RecordError, interface.QuestionError, interface.EngineUnavailable)
 }
 
 

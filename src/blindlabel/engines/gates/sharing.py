@@ -1,8 +1,10 @@
-"""What several ANDs have in common, found and computed once. Pure: an AND is a set of numbers that stand for its literals.
+"""What several ANDs have in common, found and computed once. Pure: an AND is a set of numbers that stand for its
+literals.
 
-A gate takes up to three literals, so an AND of k literals takes k // 2 gates. To compute three of its literals apart saves a gate, and so
-does computing two apart where their number is even; where several ANDs have the same two or three, they pay for them once. The choice is
-greedy: always the two or three that most ANDs gain by. Finding the best choice is a hard problem, and the gain over this one is small.
+A gate takes up to three literals, so an AND of k literals takes k // 2 gates. To compute three of its literals apart
+saves a gate, and so does computing two apart where their number is even; where several ANDs have the same two or three,
+they pay for them once. The choice is greedy: always the two or three that most ANDs gain by. Finding the best choice is
+a hard problem, and the gain over this one is small.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class _Search:
         heapq.heapify(self._queue)
 
     def best(self) -> Few | None:
-        """What most ANDs gain by, at least two of them; of equals three literals before two. Counts in the queue may be out of date."""
+        """What most ANDs gain by, at least two of them; of equals three literals before two. Counts in the queue may be
+        out of date.
+        """
         while self._queue:
             gain, size, few = heapq.heappop(self._queue)
             now = len(self._gaining.get(few, ()))

@@ -1,8 +1,10 @@
-"""What the main environment and the gates worker say over pipes: terms, records and questions as JSON, keys and parcels as bytes.
+"""What the main environment and the gates worker say over pipes: terms, records and questions as JSON, keys and parcels
+as bytes.
 
-A conversation is one call. Each side sends a greeting line that names the version, then frames: one letter for the kind, eight bytes for
-the length, the content. A request is one J frame (the call) and B frames (keys and parcels), closed by Z. The answer is B frames (results,
-as they come) and P frames (progress), closed by Z; an E frame before it has the kind of error and its sentence.
+A conversation is one call. Each side sends a greeting line that names the version, then frames: one letter for the
+kind, eight bytes for the length, the content. A request is one J frame (the call) and B frames (keys and parcels),
+closed by Z. The answer is B frames (results, as they come) and P frames (progress), closed by Z; an E frame before it
+has the kind of error and its sentence.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class WireError(EngineError, OutsideError):
     """The other side of the pipe did not speak as it should; usually it has died."""
 
 
-# -- frames -----------------------------------------------------------------------------------------------------------------------------
+# -- frames
 
 
 def send(stream: IO[bytes], kind: bytes, content: bytes = b"") -> None:
@@ -77,7 +79,7 @@ def frames(stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
         yield kind, content
 
 
-# -- values -----------------------------------------------------------------------------------------------------------------------------
+# -- values
 
 
 def terms_document(terms: Terms) -> dict[str, Any]:
@@ -122,7 +124,9 @@ def _read_clear(document: Any) -> Clear:
 
 
 def formula_document(formula: Formula) -> list[dict[str, Any]]:
-    """A formula as the list of its nodes, parts before wholes, parts by their place in the list; the last is the formula."""
+    """A formula as the list of its nodes, parts before wholes, parts by their place in the list; the last is the
+    formula.
+    """
     places: dict[int, int] = {}
     nodes: list[dict[str, Any]] = []
     for node in in_order(formula):
@@ -132,7 +136,12 @@ def formula_document(formula: Formula) -> list[dict[str, Any]]:
         elif isinstance(node, Atom):
             view = {"attribute": node.view.attribute, "case": node.view.case}
             nodes.append(
-                {"kind": "atom", "function": node.function, "arguments": [_clear_document(a) for a in node.arguments], "view": view}
+                {
+                    "kind": "atom",
+                    "function": node.function,
+                    "arguments": [_clear_document(a) for a in node.arguments],
+                    "view": view,
+                }
             )
         elif isinstance(node, Negation):
             nodes.append({"kind": "not", "parts": [places[id(node.part)]]})

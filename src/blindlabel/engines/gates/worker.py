@@ -2,8 +2,8 @@
 
     python -m blindlabel.engines.gates.worker
 
-`blindlabel.engines.gates.remote` starts it and speaks `blindlabel.engines.gates.wire` with it. With the single argument `--check` it only
-says whether OpenFHE can be used (exit code 0) or why not (3, with the bare reason on the last line).
+`blindlabel.engines.gates.remote` starts it and speaks `blindlabel.engines.gates.wire` with it. With the single argument
+`--check` it only says whether OpenFHE can be used (exit code 0) or why not (3, with the bare reason on the last line).
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def _answers(call: dict[str, Any], blobs: Iterator[bytes], reply: IO[bytes]) -> 
         yield from engine.encrypt(terms, next(blobs), records, workers=call["workers"], progress=progress)
     elif call["call"] == "evaluate":
         questions = [wire.read_formula(documents) for documents in call["questions"]]
-        yield from engine.evaluate(terms, next(blobs), blobs, questions, _no_assist, workers=call["workers"], progress=progress)
+        yield from engine.evaluate(
+            terms, next(blobs), blobs, questions, _no_assist, workers=call["workers"], progress=progress
+        )
     elif call["call"] == "decrypt":
         yield np.packbits(engine.decrypt(terms, next(blobs), blobs, call["questions"], call["records"])).tobytes()
     else:

@@ -1,8 +1,8 @@
 """Evaluating a group of questions over a batch of records without any assist: linear forms, products, masks.
 
-y = Σ_clauses Π_alternatives L, where every L is one row of the product by diagonals. Absent alternatives are 1 and absent clauses 0, so
-all questions run the same steps. Every pair has a random non-zero mask, so the result is zero for yes and uniform non-zero for no; slots
-that are no pair get uniform values.
+y = Σ_clauses Π_alternatives L, where every L is one row of the product by diagonals. Absent alternatives are 1 and
+absent clauses 0, so all questions run the same steps. Every pair has a random non-zero mask, so the result is zero for
+yes and uniform non-zero for no; slots that are no pair get uniform values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def form_count(setting: Setting) -> int:
 
 
 def weights_of(setting: Setting, plans: Sequence[ClausePlan], index: int, size: int) -> tuple[Words, Words]:
-    """Linear form `index` (clause, alternative) of all questions of a group in clear: a row of weights a question, and constants."""
+    """Linear form `index` (clause, alternative) of all questions of a group in clear: a row of weights a question, and
+    constants.
+    """
     clause, alternative = divmod(index, parameters.alternatives(setting.terms))
     weights = np.zeros((size, setting.tables.features), dtype=np.uint64)
     constants = np.zeros(size, dtype=np.uint64)
@@ -55,7 +57,9 @@ def form(public: Public, chunks: Sequence[Cipher], plans: Sequence[ClausePlan], 
     total = diagonals.product(setting.ring, setting.layout, chunks, weights, masks=masks, keys=public.galois)
     blocks = np.arange(setting.layout.stride) % size
     added = constants[blocks][:, None] * masks[blocks] % np.uint64(setting.ring.modulus)
-    return setting.ring.add_plain(public.encryptor.zero() if total is None else total, setting.ring.slots(added.reshape(-1)))
+    return setting.ring.add_plain(
+        public.encryptor.zero() if total is None else total, setting.ring.slots(added.reshape(-1))
+    )
 
 
 def wide_forms(public: Public, batch: wide.Opened, plans: Sequence[Sequence[ClausePlan]]) -> list[list[Cipher]]:
@@ -90,7 +94,9 @@ def _row(tables: Tables, alternative: Alternative) -> tuple[Words, int]:
 
 
 def answers(public: Public, linear_forms: Sequence[Cipher], questions: int, records: int) -> Cipher:
-    """The forms multiplied out and added up: a sanitised ciphertext that is zero where the answer is yes and uniform elsewhere."""
+    """The forms multiplied out and added up: a sanitised ciphertext that is zero where the answer is yes and uniform
+    elsewhere.
+    """
     setting = public.setting
     ring, layout = setting.ring, setting.layout
     width = parameters.alternatives(setting.terms)

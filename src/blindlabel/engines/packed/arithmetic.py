@@ -1,6 +1,7 @@
 """Arithmetic modulo primes below 2^32 on whole arrays, and secret uniform randomness from the operating system.
 
-Products are taken in unsigned 64-bit words, which hold the product of two 32-bit numbers exactly. Knows nothing of encryption.
+Products are taken in unsigned 64-bit words, which hold the product of two 32-bit numbers exactly. Knows nothing of
+encryption.
 """
 
 from __future__ import annotations

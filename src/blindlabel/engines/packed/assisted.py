@@ -1,8 +1,8 @@
 """Evaluating a group of questions over a batch of records with the assist.
 
-Three steps, the same for every question: (1) *units*: the probes' inner products, padded, become bits in the slots of the second ring;
-(2) inner gates, level by level; (3) the last gate, which leaves zero for yes and a uniform non-zero value for no. docs/packed-engine.md
-follows a question through them.
+Three steps, the same for every question: (1) *units*: the probes' inner products, padded, become bits in the slots of
+the second ring; (2) inner gates, level by level; (3) the last gate, which leaves zero for yes and a uniform non-zero
+value for no. docs/packed-engine.md follows a question through them.
 """
 
 from __future__ import annotations
@@ -46,11 +46,13 @@ class Group:
         return self.public.bit_encryptor
 
 
-# -- step 1: bits ------------------------------------------------------------------------------------------------------------------------
+# -- step 1: bits
 
 
 def unit_bits(group: Group, chunks: Sequence[Cipher], unit: int, assist: Assist) -> Cipher:
-    """The answers to one unit of probes as bits: slot (copy, record, question) is 1 where probe unit·copies + copy holds."""
+    """The answers to one unit of probes as bits: slot (copy, record, question) is 1 where probe unit·copies + copy
+    holds.
+    """
     public = group.public
     setting, layout = public.setting, group.layout
     fingerprints = np.zeros(layout.stride, dtype=np.uint64)
@@ -86,18 +88,22 @@ def _is_zero(group: Group, request: Cipher, pad: Words, assist: Assist) -> Ciphe
     return _function(group, differences, lambda pads: masked.shifted(equal, pads[None, :])[:, 0, :], count, assist)
 
 
-# -- step 2 and 3: gates -------------------------------------------------------------------------------------------------------------------
+# -- step 2 and 3: gates
 
 
 def gates(group: Group, bits: Sequence[Cipher], assist: Assist) -> Cipher:
-    """All gates of all questions: a sanitised ciphertext that is zero where the answer is yes and uniform everywhere else."""
+    """All gates of all questions: a sanitised ciphertext that is zero where the answer is yes and uniform everywhere
+    else.
+    """
     ring = group.public.setting.bit_ring
     units = [ring.to_ntt(cipher) for cipher in bits]
     inner: list[Cipher] = []
     for level in range(group.room.inner_levels):
         made = []
         for place in range(group.room.inner_gates):
-            members = [plan.levels[level][place] if place < len(plan.levels[level]) else _NOTHING for plan in group.plans]
+            members = [
+                plan.levels[level][place] if place < len(plan.levels[level]) else _NOTHING for plan in group.plans
+            ]
             made.append(ring.to_ntt(_gate(group, units, inner, members, assist, final=False)))
         inner += made
     last = [plan.final for plan in group.plans]
@@ -117,7 +123,9 @@ def _gate(
     degree = group.room.final_weight if final else group.room.inner_weight
     ring, layout = group.public.setting.bit_ring, group.layout
     copy, _, question = layout.slots()
-    weights = np.zeros((group.room.probes + group.room.inner_gates * group.room.inner_levels, layout.questions), dtype=np.int64)
+    weights = np.zeros(
+        (group.room.probes + group.room.inner_gates * group.room.inner_levels, layout.questions), dtype=np.int64
+    )
     constants = np.zeros(layout.questions, dtype=np.int64)
     for place, member in enumerate(members):
         constants[place] = member.constant
@@ -137,7 +145,9 @@ def _gate(
     polynomials = masked.coefficients(tables, degree)
 
     def in_powers(pads: Words) -> Words:
-        arranged = pads.reshape(layout.copies, layout.block, layout.questions).transpose(2, 0, 1).reshape(layout.questions, -1)
+        arranged = (
+            pads.reshape(layout.copies, layout.block, layout.questions).transpose(2, 0, 1).reshape(layout.questions, -1)
+        )
         shifted = masked.shifted(polynomials, arranged)
         back = shifted.reshape(degree + 1, layout.questions, layout.copies, layout.block).transpose(0, 2, 3, 1)
         flat = back.reshape(degree + 1, layout.degree)
@@ -147,7 +157,9 @@ def _gate(
 
 
 def _as_answers(group: Group, powers: Words) -> Words:
-    """Turn f into a random multiple of f − 1: zero for yes, uniform non-zero for no; and uniform in every slot that is no pair."""
+    """Turn f into a random multiple of f − 1: zero for yes, uniform non-zero for no; and uniform in every slot that is
+    no pair.
+    """
     copy, record, question = group.layout.slots()
     pair = (copy == 0) & (record < group.records) & (question < len(group.plans))
     powers = powers.copy()
@@ -157,7 +169,7 @@ def _as_answers(group: Group, powers: Words) -> Words:
     return powers
 
 
-# -- what all steps share ----------------------------------------------------------------------------------------------------------------
+# -- what all steps share
 
 
 def _function(group: Group, value: Cipher, in_powers: Callable[[Words], Words], degree: int, assist: Assist) -> Cipher:

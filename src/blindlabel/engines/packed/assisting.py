@@ -1,10 +1,13 @@
-"""Both ends of an assist call. One request carries one ciphertext; the reply carries fresh ciphertexts of functions of what was in it.
+"""Both ends of an assist call. One request carries one ciphertext; the reply carries fresh ciphertexts of functions of
+what was in it.
 
-- *digits*: a padded ciphertext of the records' ring; the reply holds the bits of every coefficient, in the slots of the ring for bits;
+- *digits*: a padded ciphertext of the records' ring; the reply holds the bits of every coefficient, in the slots of the
+  ring for bits;
 - *powers*: a padded ciphertext of the ring for bits; the reply holds the powers 1 … degree of every slot.
 
-What the coordinator decrypts here is uniform, because the owner has added a one-time pad over all coefficients or slots. Number, kind, size
-and order of the calls follow from the terms and from how many records and questions there are; never from what the questions say.
+What the coordinator decrypts here is uniform, because the owner has added a one-time pad over all coefficients or
+slots. Number, kind, size and order of the calls follow from the terms and from how many records and questions there
+are; never from what the questions say.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ def degrees(setting: Setting) -> tuple[int, ...]:
     return (difference_bits(setting), parameters.inner_weight(terms), parameters.final_weight(terms))
 
 
-# -- the coordinator's end -------------------------------------------------------------------------------------------------------------
+# -- the coordinator's end
 
 
 def serve(terms: Terms, secret: bytes, request: bytes) -> bytes:
@@ -74,7 +77,7 @@ def _powers(opened: Secret, parcel: Parcel) -> Words:
     return masked.all_powers(values, parcel.numbers[0])
 
 
-# -- the owner's end -------------------------------------------------------------------------------------------------------------------
+# -- the owner's end
 
 
 def ask(public: Public, assist: Assist, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:

@@ -1,8 +1,9 @@
 """Compiling for agreements without the assist: a formula of AND and OR becomes clauses of alternatives.
 
-Zero means true. An alternative is a conjunction of probes, which is one linear form: Σ ρ_i·x_i with random non-zero ρ_i is zero where all
-x_i are, and otherwise with probability 1/t only. A clause is the product of its alternatives; all clauses must hold, so they are added
-up, each already carrying randomness of its own. Negation and counting are not possible here and are refused.
+Zero means true. An alternative is a conjunction of probes, which is one linear form: Σ ρ_i·x_i with random non-zero ρ_i
+is zero where all x_i are, and otherwise with probability 1/t only. A clause is the product of its alternatives; all
+clauses must hold, so they are added up, each already carrying randomness of its own. Negation and counting are not
+possible here and are refused.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePl
     for part in expanded:
         for index, clause in enumerate(clauses):
             joined = _both(clause, part)
-            # A part joins a clause where that does not multiply it out; else it opens a clause of its own while there is room.
+            # A part joins a clause where that does not multiply it out; else it opens a clause of its own while there
+            # is room.
             if len(joined) <= limit and (len(clauses) == terms.clauses or len(joined) <= max(len(clause), len(part))):
                 clauses[index] = joined
                 break
@@ -53,8 +55,9 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePl
 
 def _too_many(terms: Terms) -> QuestionError:
     return QuestionError(
-        f"This question multiplies out to more than the agreement has room for ({terms.clauses} clauses of "
-        f"{parameters.alternatives(terms)} alternatives). Write it with fewer OR, or agree on more alternatives or clauses."
+        f"This question multiplies out to more than the agreement has room for ({terms.clauses} clauses of"
+        f" {parameters.alternatives(terms)} alternatives). Write it with fewer OR, or agree on more alternatives or"
+        " clauses."
     )
 
 

@@ -1,11 +1,12 @@
-"""The linear stage without the assist: a clear matrix of weights times encrypted features, by diagonals, with the result in slots.
+"""The linear stage without the assist: a clear matrix of weights times encrypted features, by diagonals, with the
+result in slots.
 
-A ciphertext of a batch holds one feature for each of `stride` blocks of slots, and in a block one slot a record. The result has question
-i in block i. Diagonal k multiplies every block by the weight that question (block − k) gives its feature; rotating that left by k blocks
-puts all of them where they belong, so the product is Σ_k rotate^k(Σ_chunks weights_k · chunk). Evaluated from the last diagonal down
-(Horner), that takes one rotation by a single block for each diagonal and none of the records' ciphertexts, so there is nothing to keep
-for later rounds and one rotation key does it. Fewer questions than blocks leave several blocks for each; those partial sums are folded
-together at the end.
+A ciphertext of a batch holds one feature for each of `stride` blocks of slots, and in a block one slot a record. The
+result has question i in block i. Diagonal k multiplies every block by the weight that question (block − k) gives its
+feature; rotating that left by k blocks puts all of them where they belong, so the product is Σ_k rotate^k(Σ_chunks
+weights_k · chunk). Evaluated from the last diagonal down (Horner), that takes one rotation by a single block for each
+diagonal and none of the records' ciphertexts, so there is nothing to keep for later rounds and one rotation key does
+it. Fewer questions than blocks leave several blocks for each; those partial sums are folded together at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def rotations(ring: Ring, layout: RecordLayout) -> list[int]:
 
 
 def record_slots(layout: RecordLayout, features: Words) -> list[Words]:
-    """The slots of a batch's plaintexts: feature f of record j in slot (f mod stride)·block + j of ciphertext f div stride."""
+    """The slots of a batch's plaintexts: feature f of record j in slot (f mod stride)·block + j of ciphertext f div
+    stride.
+    """
     padded = np.zeros((layout.block, layout.chunks * layout.stride), dtype=np.uint64)
     padded[: features.shape[0], : features.shape[1]] = features
     return [padded[:, c * layout.stride : (c + 1) * layout.stride].T.reshape(-1).copy() for c in range(layout.chunks)]
@@ -44,8 +47,11 @@ def group_size(layout: RecordLayout, questions: int) -> int:
     return 1 << max(0, min(questions, layout.stride) - 1).bit_length()
 
 
-def product(ring: Ring, layout: RecordLayout, chunks: Sequence[Cipher], weights: Words, *, masks: Words, keys: Any) -> Cipher | None:
-    """weights (one row a question, a power of two of them) times the features of all records: question i in block i and in its copies.
+def product(
+    ring: Ring, layout: RecordLayout, chunks: Sequence[Cipher], weights: Words, *, masks: Words, keys: Any
+) -> Cipher | None:
+    """weights (one row a question, a power of two of them) times the features of all records: question i in block i and
+    in its copies.
 
     Every result is multiplied by the mask of its question and record, for free. None where all weights are zero.
     """

@@ -1,5 +1,5 @@
-"""An owner's records become parcels. A parcel carries some of a batch's ciphertexts; its numbers say which batch, which part, how many
-records.
+"""An owner's records become parcels. A parcel carries some of a batch's ciphertexts; its numbers say which batch, which
+part, how many records.
 
 Numbers of a records parcel: batch, batches, part, parts, records in the batch, records in all.
 """
@@ -59,7 +59,9 @@ def _encrypt(public: Public, plains: Iterator[Plain], records: int, place: tuple
     layout = public.setting.layout
     count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
     items = tuple(saved(public.encryptor.encrypt(next(plains))) for _ in range(count))
-    return parcels.write(Parcel(Kind.RECORDS, public.study, (batch, layout.batches(total), part, layout.parcels, records, total), items))
+    return parcels.write(
+        Parcel(Kind.RECORDS, public.study, (batch, layout.batches(total), part, layout.parcels, records, total), items)
+    )
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,14 @@ def read_batches(public: Public, contents: Iterable[bytes]) -> Iterator[Batch]:
     expected, total = (0, 0), 0
     finished = False
     for content in contents:
-        parcel = parcels.read(content, (Kind.RECORDS,), public.study, most_items=layout.parcel_ciphers, most_bytes=limit)
+        parcel = parcels.read(
+            content, (Kind.RECORDS,), public.study, most_items=layout.parcel_ciphers, most_bytes=limit
+        )
         batch, batches, part, parts, records, in_all = parcel.numbers[:6]
         if finished or (batch, part) != expected:
-            raise ParcelError("The parcels of records are not complete or not in order: send them again, in the order they were made.")
+            raise ParcelError(
+                "The parcels of records are not complete or not in order: send them again, in the order they were made."
+            )
         if expected == (0, 0):
             total = in_all
         size = min(layout.block, total - batch * layout.block)

@@ -40,7 +40,13 @@ class PackedEngine:
         return material.make_keys(terms)
 
     def encrypt(
-        self, terms: Terms, public: bytes, records: Sequence[Record], *, workers: int = 1, progress: Progress | None = None
+        self,
+        terms: Terms,
+        public: bytes,
+        records: Sequence[Record],
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """The records as parcels; nothing is encrypted where one of them does not fit."""
         opened = material.open_public(terms, public)
@@ -49,7 +55,9 @@ class PackedEngine:
         block = opened.setting.layout.block
         for batch in range(opened.setting.layout.batches(len(records))):
             part = records[batch * block : (batch + 1) * block]
-            features = several.features(terms, part, workers) if workers > 1 else features_of(opened.setting.tables, part)
+            features = (
+                several.features(terms, part, workers) if workers > 1 else features_of(opened.setting.tables, part)
+            )
             yield from encrypting.encrypt_batch(opened, features, batch, len(records))
             tell("encrypt", min(1.0, (batch + 1) * block / len(records)))
 
@@ -64,14 +72,16 @@ class PackedEngine:
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        """All questions over all records: parcels of encrypted answers, ready to leave. What is finished in the journal is not made
-        again.
+        """All questions over all records: parcels of encrypted answers, ready to leave. What is finished in the journal
+        is not made again.
         """
         opened = material.open_public(terms, public)
         kept = Journal(self.journal, terms, opened.study, questions) if self.journal is not None else None
         tell = progress or _quiet
         if workers > 1:
-            return several.evaluate(opened, public, parcels, questions, assist, workers=workers, progress=tell, journal=kept)
+            return several.evaluate(
+                opened, public, parcels, questions, assist, workers=workers, progress=tell, journal=kept
+            )
         return tiles.evaluate(opened, parcels, questions, assist, tell, kept)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:

@@ -1,8 +1,10 @@
-"""One batch of records and the questions of a round: both ways of evaluation behind one session, and the reading of answers.
+"""One batch of records and the questions of a round: both ways of evaluation behind one session, and the reading of
+answers.
 
-For every batch of records: open its ciphertexts ("prepare"), then for every group of questions the *units* (probes with the assist, linear
-forms without), which are independent of each other and may run in other processes, and then what joins them. Memory is bounded by one batch
-and one group. Numbers of an answers parcel: batch, group, questions in all, records in all.
+For every batch of records: open its ciphertexts ("prepare"), then for every group of questions the *units* (probes with
+the assist, linear forms without), which are independent of each other and may run in other processes, and then what
+joins them. Memory is bounded by one batch and one group. Numbers of an answers parcel: batch, group, questions in all,
+records in all.
 """
 
 from __future__ import annotations
@@ -97,7 +99,9 @@ class Session:
     def together(self, wanted: Sequence[int]) -> Iterator[bytes]:
         """The answers of several groups of the wide layout, which are made together."""
         assert self.wide is not None
-        for group, made in zip(wanted, alone.wide_forms(self.public, self.wide, [self._clauses(group) for group in wanted])):
+        for group, made in zip(
+            wanted, alone.wide_forms(self.public, self.wide, [self._clauses(group) for group in wanted])
+        ):
             yield self.joined(group, made, _never)
 
     def _layout(self) -> QuestionLayout:
@@ -107,7 +111,9 @@ class Session:
     def _group(self, group: int) -> assisted.Group:
         plans = [self.plans[i] for i in self.groups[group]]
         wanted = [plan for plan in plans if isinstance(plan, gates.Plan)]
-        return assisted.Group(self.public, gates.Room.of(self.public.setting.terms), wanted, self._layout(), self.records)
+        return assisted.Group(
+            self.public, gates.Room.of(self.public.setting.terms), wanted, self._layout(), self.records
+        )
 
     def _clauses(self, group: int) -> list[clauses.ClausePlan]:
         plans = [self.plans[i] for i in self.groups[group]]
@@ -157,7 +163,9 @@ def _read_answers(secret: Secret, content: bytes, answers: Answers, batch: int, 
     count = min(layout.block, answers.shape[1] - first)
     if setting.chosen.bits is None:
         values = setting.ring.read_slots(secret.holder.decrypt(setting.ring.load_cipher(content, lowered=True)))
-        by_question = wide.from_slots(layout, values).T if setting.chosen.wide else values.reshape(layout.stride, layout.block)
+        by_question = (
+            wide.from_slots(layout, values).T if setting.chosen.wide else values.reshape(layout.stride, layout.block)
+        )
     else:
         ring, holder = setting.bit_ring, secret.bit_holder
         assert holder is not None

@@ -1,6 +1,7 @@
 """What a plan looks like to a person: predicates, gates or clauses, assist calls, noise, and what a round costs.
 
-Time is an estimate from the number of operations and what each takes on one core of an ordinary machine (2026); bytes are computed.
+Time is an estimate from the number of operations and what each takes on one core of an ordinary machine (2026); bytes
+are computed.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from blindlabel.engines.packed.probing import Probe
 from blindlabel.language.formula import Formula, atoms_of
 
 _PRODUCT, _ROTATION, _REPLY, _LOAD = 0.0006, 0.003, 0.0045, 0.0013
-"""Seconds on one core at degree 8192 and three primes: a product with a plaintext, key switching, one ciphertext of an assist reply (both
-ends), opening a ciphertext."""
+"""Seconds on one core at degree 8192 and three primes: a product with a plaintext, key switching, one ciphertext of an
+assist reply (both ends), opening a ciphertext."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,10 @@ def explain(terms: Terms, formula: Formula) -> Explained:
     """The plan of a question under these terms."""
     setting = setting_of(terms)
     plan = compile_one(setting, formula)
-    left = {stage: round(value, 1) for stage, value in noise.left(terms, setting.chosen, setting.tables, setting.layout).items()}
+    left = {
+        stage: round(value, 1)
+        for stage, value in noise.left(terms, setting.chosen, setting.tables, setting.layout).items()
+    }
     if isinstance(plan, gates.Plan):
         room = Room.of(terms)
         calls, seconds, moved = _assisted_cost(setting, room)
@@ -87,9 +91,14 @@ def explain(terms: Terms, formula: Formula) -> Explained:
         )
     assert isinstance(plan, clauses.ClausePlan)
     probes = sorted({probe for clause in plan.clauses for option in clause for probe in option}, key=_order)
-    listed = [[" & ".join(_probe(p) for p in sorted(option, key=_order)) or "always" for option in clause] for clause in plan.clauses]
+    listed = [
+        [" & ".join(_probe(p) for p in sorted(option, key=_order)) or "always" for option in clause]
+        for clause in plan.clauses
+    ]
     sizes = _sizes(setting, 0)
-    return Explained(setting.chosen.name, [_probe(p) for p in probes], [], listed, 0, 0, left, round(_alone_cost(setting), 2), sizes)
+    return Explained(
+        setting.chosen.name, [_probe(p) for p in probes], [], listed, 0, 0, left, round(_alone_cost(setting), 2), sizes
+    )
 
 
 def _order(probe: Probe) -> tuple[int, str]:
@@ -117,7 +126,9 @@ def _gate(gate: Gate, room: Room) -> str:
 
 
 def _sizes(setting: Setting, assist: int) -> dict[str, int]:
-    """Ciphertexts take about the bits of their primes; keys as many polynomials as primes, with a seed for the random half."""
+    """Ciphertexts take about the bits of their primes; keys as many polynomials as primes, with a seed for the random
+    half.
+    """
     layout, ring = setting.layout, setting.chosen.evaluation
     batches, terms = layout.batches(setting.terms.records), setting.terms
     answers = batches * len(groups(terms.records, group_size(setting, terms.records)))
@@ -131,12 +142,16 @@ def _sizes(setting: Setting, assist: int) -> dict[str, int]:
 
 
 def _key_bytes(setting: Setting) -> int:
-    """Public keys have two polynomials over all primes; a switching key has one (and a seed) for every prime of a ciphertext."""
+    """Public keys have two polynomials over all primes; a switching key has one (and a seed) for every prime of a
+    ciphertext.
+    """
     layout, bits = setting.layout, setting.chosen.bits
     if bits is None:
         return _ring_key_bytes(setting.chosen.evaluation, len(diagonals.rotations(setting.ring, layout)) + 1)
     folds = QuestionLayout.of(layout, 1, parameters.probes(setting.terms)).folds()
-    return _ring_key_bytes(setting.chosen.evaluation, len(linear.automorphisms(layout))) + _ring_key_bytes(bits, len(folds))
+    return _ring_key_bytes(setting.chosen.evaluation, len(linear.automorphisms(layout))) + _ring_key_bytes(
+        bits, len(folds)
+    )
 
 
 def _ring_key_bytes(ring: parameters.RingParameters, switching: int) -> int:
@@ -169,4 +184,6 @@ def _alone_cost(setting: Setting) -> float:
     scale = (setting.ring.degree / 8192) * setting.chosen.evaluation.data_primes / 3
     forms = terms.clauses * parameters.alternatives(terms)
     diagonals = forms * size * (layout.chunks * 1.2 * _PRODUCT + _ROTATION + 0.001)
-    return scale * (layout.batches(terms.records) * layout.chunks * _LOAD + rounds * (diagonals + forms * 4 * _ROTATION))
+    return scale * (
+        layout.batches(terms.records) * layout.chunks * _LOAD + rounds * (diagonals + forms * 4 * _ROTATION)
+    )

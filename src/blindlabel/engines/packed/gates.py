@@ -1,9 +1,10 @@
 """Compiling for agreements with the assist: a formula becomes probes and a few gates.
 
-A gate looks at one weighted sum of bits (answers to probes, results of earlier gates) and says for every possible sum whether it accepts.
-Conjunctions, disjunctions and counts are such gates, negations cost nothing (a weight changes its sign), and sums in mixed radix put whole
-subformulas side by side into one sum: any function of six bits, for instance, is one gate with the weights 1, 2, 4, …, 32. A subformula
-becomes a gate of its own only where the sum would grow past the agreement's limit.
+A gate looks at one weighted sum of bits (answers to probes, results of earlier gates) and says for every possible sum
+whether it accepts. Conjunctions, disjunctions and counts are such gates, negations cost nothing (a weight changes its
+sign), and sums in mixed radix put whole subformulas side by side into one sum: any function of six bits, for instance,
+is one gate with the weights 1, 2, 4, …, 32. A subformula becomes a gate of its own only where the sum would grow past
+the agreement's limit.
 
 All questions of an agreement are given the same room, so nothing about a question shows in how it is evaluated.
 """
@@ -26,7 +27,9 @@ _LOOKUP_INPUTS = 8
 
 @dataclass(frozen=True)
 class Gate:
-    """Accepts or not by `constant` + the sum of weights of the inputs that hold; that sum is never below 0 nor beyond the table."""
+    """Accepts or not by `constant` + the sum of weights of the inputs that hold; that sum is never below 0 nor beyond
+    the table.
+    """
 
     weights: tuple[tuple[int, int], ...]
     """(input, weight): inputs below the agreement's probes are probes, further ones inner gates."""
@@ -89,7 +92,9 @@ class _Rule(Enum):
         return 0
 
     def held(self, digit: int, total: int, joined: int) -> int:
-        """The weight that the joined parts bring when their digit is this: exact for counts, enough to decide for the others."""
+        """The weight that the joined parts bring when their digit is this: exact for counts, enough to decide for the
+        others.
+        """
         if self is _Rule.COUNT:
             return digit
         if self is _Rule.ANY:
@@ -145,9 +150,9 @@ class _Covering:
 
     def _too_many(self) -> str:
         return (
-            f"This question needs more parts worked out on their own than the agreement has room for ({self.room.inner_gates} parts on "
-            f"{self.room.inner_levels} levels). Write it with fewer nested counts and alternatives, or agree on more inner_gates or "
-            "inner_levels."
+            "This question needs more parts worked out on their own than the agreement has room for"
+            f" ({self.room.inner_gates} parts on {self.room.inner_levels} levels). Write it with fewer nested counts"
+            " and alternatives, or agree on more inner_gates or inner_levels."
         )
 
     def _needed(self, final: Gate) -> set[int]:
@@ -164,7 +169,7 @@ class _Covering:
     def _placed(gate: Gate, places: dict[int, int]) -> Gate:
         return replace(gate, weights=tuple((places[-s - 1] if s < 0 else s, w) for s, w in gate.weights))
 
-    # -- one node --------------------------------------------------------------------------------------------------------------------
+    # -- one node
 
     def _gate(self, node: Formula, done: dict[int, Gate], limit: int) -> Gate:
         if isinstance(node, Constant):
@@ -186,26 +191,33 @@ class _Covering:
         for probe in probes_of(self.terms, self.tables, atom):
             if probe not in self.probes and len(self.probes) >= self.room.probes:
                 raise QuestionError(
-                    f"This question asks about more set elements than the agreement has room for ({self.room.probes}; a needle is one, "
-                    "similar and between take several). Ask about less, or agree on more probes."
+                    f"This question asks about more set elements than the agreement has room for ({self.room.probes}; a"
+                    " needle is one, similar and between take several). Ask about less, or agree on more probes."
                 )
             numbers.append(self.probes.setdefault(probe, len(self.probes)))
         if len(numbers) > limit:
-            raise _TooLarge(f"{atom.function} asks about {len(numbers)} set elements at once, and the agreement has room for {limit}.")
+            raise _TooLarge(
+                f"{atom.function} asks about {len(numbers)} set elements at once, and the agreement has room for"
+                f" {limit}."
+            )
         return Gate(tuple((number, 1) for number in numbers), 0, (False,) + (True,) * len(numbers))
 
     def _combined(self, parts: list[Gate], weights: list[int], low: int, high: int, limit: int) -> Gate:
         """The gate that accepts where the weights of the parts that hold sum to low..high."""
         parts = list(parts)
         while True:
-            best = min((self._mixed(parts, weights, low, high, limit), self._lookup(parts, weights, low, high, limit)), key=_size)
+            best = min(
+                (self._mixed(parts, weights, low, high, limit), self._lookup(parts, weights, low, high, limit)),
+                key=_size,
+            )
             if best is not None:
                 return best
             sizes = [part.total if 1 < part.total <= self.room.inner_weight else 0 for part in parts]
             if not any(sizes) or not self.room.inner_levels:
                 raise _TooLarge(
-                    f"This question needs a sum of weights beyond the agreement's limits ({self.room.final_weight}, inside "
-                    f"{self.room.inner_weight}). Write it with fewer or smaller weights and fewer alternatives, or agree on more."
+                    f"This question needs a sum of weights beyond the agreement's limits ({self.room.final_weight},"
+                    f" inside {self.room.inner_weight}). Write it with fewer or smaller weights and fewer alternatives,"
+                    " or agree on more."
                 )
             largest = sizes.index(max(sizes))
             parts[largest] = self._own(parts[largest])
@@ -216,12 +228,16 @@ class _Covering:
         if known is None:
             known = len(self.gates)
             self.gates.append(part)
-            self.level[known] = 1 + max((self.level[-source - 1] for source, _ in part.weights if source < 0), default=0)
+            self.level[known] = 1 + max(
+                (self.level[-source - 1] for source, _ in part.weights if source < 0), default=0
+            )
         return Gate(((-known - 1, 1),), 0, (False, True))
 
     @staticmethod
     def _mixed(parts: Sequence[Gate], weights: Sequence[int], low: int, high: int, limit: int) -> Gate | None:
-        """The parts that can simply be added up as one digit, every other part as a digit of its own, in mixed radix."""
+        """The parts that can simply be added up as one digit, every other part as a digit of its own, in mixed
+        radix.
+        """
         rule = _Rule.ANY if low == 1 and high == sum(weights) else _Rule.ALL if low == sum(weights) else _Rule.COUNT
         sums: dict[int, int] = {}
         constant = sure = total = joined = 0

@@ -1,7 +1,8 @@
 """Salted hashing of set elements into the plaintext field.
 
-An element of a family becomes a point, a fingerprint and a few further values, all in F_t and all from one SHAKE-256 call keyed by the
-study's public salt. The output is 8 bytes a value, so the bias of reducing modulo t < 2^32 is below 2^-32 of 1/t and does not matter.
+An element of a family becomes a point, a fingerprint and a few further values, all in F_t and all from one SHAKE-256
+call keyed by the study's public salt. The output is 8 bytes a value, so the bias of reducing modulo t < 2^32 is below
+2^-32 of 1/t and does not matter.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _FAILURE = 2.0**-40
 def spare_columns(elements: int, modulus: int) -> int:
     """How many further values a table of this many elements needs so that colliding points can still be told apart.
 
-    Two elements with the same point need one spare column to be separated. The number of such coincidences is at most Poisson-like with
-    mean n²/2t; the tail beyond the spare columns is held below 2^-40.
+    Two elements with the same point need one spare column to be separated. The number of such coincidences is at most
+    Poisson-like with mean n²/2t; the tail beyond the spare columns is held below 2^-40.
     """
     mean = elements * elements / (2 * modulus)
     spare, tail = 1, mean**2 / 2
@@ -40,7 +41,9 @@ def bucket_of(salt: bytes, family: str, element: str, buckets: int) -> int:
 
 
 def bucket_bound(elements: int, buckets: int) -> int:
-    """The most elements that a bucket is given room for: more come together with probability below 2^-40 (Chernoff, all buckets)."""
+    """The most elements that a bucket is given room for: more come together with probability below 2^-40 (Chernoff, all
+    buckets).
+    """
     mean = elements / buckets
     bound = math.ceil(mean)
     while bound < elements:

@@ -1,9 +1,10 @@
 """A folder of finished answers, so that an evaluation that was stopped goes on where it was.
 
-One file an answers parcel, named by batch, group and the digest of the batch's ciphertexts; written beside its place first and moved there
-when it is whole. The folder belongs to one evaluation, named by a digest of terms, keys and questions: another evaluation that is given the
-same folder empties it first. What is in it is ready to leave for the coordinator anyway: sanitised ciphertexts. It stays until the next
-evaluation, because only the caller knows when the answers are safe elsewhere.
+One file an answers parcel, named by batch, group and the digest of the batch's ciphertexts; written beside its place
+first and moved there when it is whole. The folder belongs to one evaluation, named by a digest of terms, keys and
+questions: another evaluation that is given the same folder empties it first. What is in it is ready to leave for the
+coordinator anyway: sanitised ciphertexts. It stays until the next evaluation, because only the caller knows when the
+answers are safe elsewhere.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def _name(terms: Terms, study: Study, questions: Sequence[Formula]) -> str:
         numbers: dict[int, int] = {}
         for node in in_order(question):
             numbers[id(node)] = len(numbers)
-            digest.update(repr((type(node).__name__, _own(node), [numbers[id(part)] for part in parts_of(node)])).encode())
+            digest.update(
+                repr((type(node).__name__, _own(node), [numbers[id(part)] for part in parts_of(node)])).encode()
+            )
     return digest.hexdigest()
 
 

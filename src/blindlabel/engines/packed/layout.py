@@ -1,11 +1,13 @@
-"""Where things stand: batches of records, features in ciphertexts, and questions in coefficients and slots. Pure arithmetic, all public.
+"""Where things stand: batches of records, features in ciphertexts, and questions in coefficients and slots. Pure
+arithmetic, all public.
 
-*Records.* A batch holds up to `block` records, a power of two. The ring's coefficients (or slots) are cut into `block` stretches of
-`stride` = degree / block, and every ciphertext of a batch holds `stride` features of each record; `chunks` ciphertexts hold them all.
+*Records.* A batch holds up to `block` records, a power of two. The ring's coefficients (or slots) are cut into `block`
+stretches of `stride` = degree / block, and every ciphertext of a batch holds `stride` features of each record; `chunks`
+ciphertexts hold them all.
 
-*Questions, with the assist.* A packed ciphertext has one value for each record and each of `stride` columns. A column is (copy,
-question): a group of up to `stride / copies` questions is evaluated together, and `copies` probes of each share a ciphertext. In the ring
-for bits, copies are whole stretches of slots, so that rotations can add them up.
+*Questions, with the assist.* A packed ciphertext has one value for each record and each of `stride` columns. A column
+is (copy, question): a group of up to `stride / copies` questions is evaluated together, and `copies` probes of each
+share a ciphertext. In the ring for bits, copies are whole stretches of slots, so that rotations can add them up.
 """
 
 from __future__ import annotations

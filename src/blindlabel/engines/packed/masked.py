@@ -1,12 +1,13 @@
 """Polynomials of masked values: how the assist answers without learning anything, and how the owner uses the answer.
 
-The owner adds a uniform pad π to an encrypted value v. The coordinator sees u = v + π, which is uniform, and returns fresh encryptions of
-functions of u. Since the owner knows π in clear, what it wants of v is *linear* in what comes back:
+The owner adds a uniform pad π to an encrypted value v. The coordinator sees u = v + π, which is uniform, and returns
+fresh encryptions of functions of u. Since the owner knows π in clear, what it wants of v is *linear* in what comes
+back:
 
-- is v = 0 in the large field? Iff u and π have the same bits; from the encrypted bits of u the owner adds up in how many places they
-  differ: Σ_i π_i + (1 − 2·π_i)·u_i, a number from 0 to the bit length;
-- any function f on 0..d: a polynomial of degree d, so f(v) = f(u − π) = Σ_k c_k(π)·u^k with coefficients known in clear. From the encrypted
-  powers u, u^2, …, u^d that is one linear combination.
+- is v = 0 in the large field? Iff u and π have the same bits; from the encrypted bits of u the owner adds up in how
+  many places they differ: Σ_i π_i + (1 − 2·π_i)·u_i, a number from 0 to the bit length;
+- any function f on 0..d: a polynomial of degree d, so f(v) = f(u − π) = Σ_k c_k(π)·u^k with coefficients known in
+  clear. From the encrypted powers u, u^2, …, u^d that is one linear combination.
 
 No product of ciphertexts is ever taken. This module is the clear arithmetic of both sides.
 """
@@ -64,8 +65,8 @@ def _lagrange(degree: int) -> npt.NDArray[np.float64]:
 
 
 def coefficients(tables: Sequence[Sequence[bool]], degree: int) -> npt.NDArray[np.float64]:
-    """One column a table: coefficients of the polynomial of this degree that is 1 where the table accepts and 0 where not (also beyond
-    it).
+    """One column a table: coefficients of the polynomial of this degree that is 1 where the table accepts and 0 where
+    not (also beyond it).
     """
     values = np.zeros((degree + 1, len(tables)))
     for column, table in enumerate(tables):
@@ -76,8 +77,8 @@ def coefficients(tables: Sequence[Sequence[bool]], degree: int) -> npt.NDArray[n
 def shifted(polynomials: npt.NDArray[np.float64], pads: Words) -> Words:
     """Coefficients in u of f(u − pad): for polynomial column q and pads[q, :] an array [coefficient, q, pad].
 
-    c_k = 1/k! · Σ_j (k+j)!·f_(k+j) · (−π)^j/j!, a product of small matrices; products of 17-bit numbers, a few hundred added up, are
-    exact in doubles.
+    c_k = 1/k! · Σ_j (k+j)!·f_(k+j) · (−π)^j/j!, a product of small matrices; products of 17-bit numbers, a few hundred
+    added up, are exact in doubles.
     """
     degree = polynomials.shape[0] - 1
     factorial = np.ones(degree + 1, dtype=np.uint64)

@@ -1,4 +1,6 @@
-"""A study's keys, opened: what an owner holds (public) and what the coordinator holds (secret). Makes, writes and reads them."""
+"""A study's keys, opened: what an owner holds (public) and what the coordinator holds (secret). Makes, writes and reads
+them.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,16 @@ def setting_of(terms: Terms) -> Setting:
         ring = open_ring(chosen.evaluation)
         tables = tables_of(terms, ring.modulus)
         if not tables.tables:
-            raise TermsError("This agreement encodes nothing: list at least one function and encode whole records or attributes.")
+            raise TermsError(
+                "This agreement encodes nothing: list at least one function and encode whole records or attributes."
+            )
         layout = RecordLayout.of(terms, tables, chosen.evaluation, chosen.wide)
         if max(noise.left(terms, chosen, tables, layout).values()) <= -noise.HIDDEN:
             return Setting(terms, chosen, ring, tables, layout)
-    raise TermsError("This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter texts.")
+    raise TermsError(
+        "This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter"
+        " texts."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +132,13 @@ def open_public(terms: Terms, content: bytes) -> Public:
         return Public(setting, parcel.study, encryptor, galois, relin, None, None)
     bit_ring = setting.bit_ring
     return Public(
-        setting, parcel.study, encryptor, galois, relin, bit_ring.encryptor(parcel.items[3]), bit_ring.load_galois(parcel.items[4])
+        setting,
+        parcel.study,
+        encryptor,
+        galois,
+        relin,
+        bit_ring.encryptor(parcel.items[3]),
+        bit_ring.load_galois(parcel.items[4]),
     )
 
 

@@ -1,10 +1,10 @@
 """Products of matrices modulo primes below 2^54, with the floating-point matrix product of the machine (BLAS), exactly.
 
-The left factor is cut into signed digits of 27 bits, the right one into unsigned digits of 18. A product of two digit matrices stays within
-2^53, where doubles are exact, as long as the inner dimension is at most 512 (longer ones are cut). The digits' products S are then put
-together as Σ S·c modulo the prime with constants c: the quotient is estimated in doubles, where it is off by less than 128, and the rest is
-taken in 64-bit words that may overflow on the way, since only their lowest 64 bits count. Ten times as fast as multiplying word by word.
-Knows nothing of encryption.
+The left factor is cut into signed digits of 27 bits, the right one into unsigned digits of 18. A product of two digit
+matrices stays within 2^53, where doubles are exact, as long as the inner dimension is at most 512 (longer ones are
+cut). The digits' products S are then put together as Σ S·c modulo the prime with constants c: the quotient is estimated
+in doubles, where it is off by less than 128, and the rest is taken in 64-bit words that may overflow on the way, since
+only their lowest 64 bits count. Ten times as fast as multiplying word by word. Knows nothing of encryption.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""The static noise estimate: how much noise every step adds, and what is left of it after sanitising. Numbers are base-2 logarithms.
+"""The static noise estimate: how much noise every step adds, and what is left of it after sanitising. Numbers are
+base-2 logarithms.
 
-Noise is the error e of a ciphertext c0 + c1·s = ⌊q·m/t⌉ + e, taken as independent normal coefficients with the given standard deviation;
-the bound adds `TAIL` bits (6.7 standard deviations, beyond which one of 2^15 coefficients lies with probability below 2^-20). Everything
-comes from the public terms, nothing from a ciphertext: SEAL's own noise budget of a foreign ciphertext would leak the key. Tests hold the
-estimate against the true budget of ciphertexts whose key they own.
+Noise is the error e of a ciphertext c0 + c1·s = ⌊q·m/t⌉ + e, taken as independent normal coefficients with the given
+standard deviation; the bound adds `TAIL` bits (6.7 standard deviations, beyond which one of 2^15 coefficients lies with
+probability below 2^-20). Everything comes from the public terms, nothing from a ciphertext: SEAL's own noise budget of
+a foreign ciphertext would leak the key. Tests hold the estimate against the true budget of ciphertexts whose key they
+own.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from blindlabel.engines.packed.parameters import ParameterSet, RingParameters
 from blindlabel.engines.packed.tables import Tables
 
 HIDDEN = 53
-"""Old noise (6.7 standard deviations) must be at most 2^-HIDDEN of the rounding unit when it leaves. Its mean is then below 2^-56, and
-the statistical distance over at most 2^14 coefficients below 2^-42."""
+"""Old noise (6.7 standard deviations) must be at most 2^-HIDDEN of the rounding unit when it leaves. Its mean is then
+below 2^-56, and the statistical distance over at most 2^14 coefficients below 2^-42."""
 
 TAIL = 2.75
 _SIGMA = math.log2(3.2)
@@ -47,7 +49,9 @@ def sum_of(count: float) -> float:
 
 
 def product(ring: RingParameters, modulus: int) -> float:
-    """What a product of two ciphertexts adds: t·(e1·k2 + e2·k1), where c0 + c1·s = q·k + … has k of standard deviation sqrt(N/18)."""
+    """What a product of two ciphertexts adds: t·(e1·k2 + e2·k1), where c0 + c1·s = q·k + … has k of standard deviation
+    sqrt(N/18).
+    """
     return math.log2(modulus) + 0.5 * math.log2(ring.degree) + 0.5 * math.log2(ring.degree / 18) + 0.5
 
 
@@ -56,12 +60,18 @@ def stages(terms: Terms, chosen: ParameterSet, tables: Tables, layout: RecordLay
     ring = chosen.evaluation
     if chosen.wide:
         # Weights are polynomials of `stride` terms; up to two diagonals a feature; then the masks.
-        linear = fresh(ring) + plain_product(ring, tables.modulus, layout.stride) + sum_of(2 * layout.chunks * layout.stride) + 0.5
+        linear = (
+            fresh(ring)
+            + plain_product(ring, tables.modulus, layout.stride)
+            + sum_of(2 * layout.chunks * layout.stride)
+            + 0.5
+        )
         linear += plain_product(ring, tables.modulus)
         depth = (parameters.alternatives(terms) - 1).bit_length()
         return {"answers": linear + depth * product(ring, tables.modulus) + sum_of(terms.clauses) + TAIL}
     if chosen.bits is None:
-        # Whatever the number of questions, a result is the sum of all features' products: rotations and folds only move them.
+        # Whatever the number of questions, a result is the sum of all features' products: rotations and folds only move
+        # them.
         linear = fresh(ring) + plain_product(ring, tables.modulus) + sum_of(layout.chunks * layout.stride) + 0.5
         depth = (parameters.alternatives(terms) - 1).bit_length()
         return {"answers": linear + depth * product(ring, tables.modulus) + sum_of(terms.clauses) + TAIL}
@@ -71,7 +81,12 @@ def stages(terms: Terms, chosen: ParameterSet, tables: Tables, layout: RecordLay
     width = (tables.modulus - 1).bit_length()
     one = fresh_symmetric() + plain_product(bits, parameters.BIT_MODULUS)
     gate = one + sum_of(max(width, room.inner_weight))
-    weighed = gate + plain_product(bits, parameters.BIT_MODULUS) + sum_of(room.probes + room.inner_gates * room.inner_levels) + 1
+    weighed = (
+        gate
+        + plain_product(bits, parameters.BIT_MODULUS)
+        + sum_of(room.probes + room.inner_gates * room.inner_levels)
+        + 1
+    )
     return {
         "digits": inner + math.log2(layout.stride) + TAIL,
         "differences": one + sum_of(width) + TAIL,

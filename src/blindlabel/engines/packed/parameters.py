@@ -1,9 +1,9 @@
 """The named parameter sets, and which one an agreement gets.
 
-A set holds the ring in which records are encrypted and, where the assist is used, the ring in which bits are computed. Sizes of primes
-are in bits, the last being the special prime of key switching. All sets are checked against 128-bit security by SEAL when a ring is
-opened. The first prime is small (plaintext bits + 12), so that switching down to it drowns all earlier noise; docs/packed-engine.md
-derives every number.
+A set holds the ring in which records are encrypted and, where the assist is used, the ring in which bits are computed.
+Sizes of primes are in bits, the last being the special prime of key switching. All sets are checked against 128-bit
+security by SEAL when a ring is opened. The first prime is small (plaintext bits + 12), so that switching down to it
+drowns all earlier noise; docs/packed-engine.md derives every number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ BIT_MODULUS = 65537
 _WIDE_FROM = 128
 """Records per owner from which agreements without the assist take the wide layout."""
 _LEAST_BLOCK, _MOST_BLOCK = 8, 1024
-"""Records in a batch: fewer would let packing double the noise too often, more would leave too few columns for questions."""
+"""Records in a batch: fewer would let packing double the noise too often, more would leave too few columns for
+questions.
+"""
 _MOST_FEATURES = 1 << 23
 """Records times features that are held in memory at once; 48 to 112 bytes each."""
 
@@ -48,15 +50,17 @@ class RingParameters:
 
     @property
     def dropped_bits(self) -> float:
-        """How far switching down to the first prime shrinks the noise; SEAL takes the largest primes of a size, all close to the power of
-        two.
+        """How far switching down to the first prime shrinks the noise; SEAL takes the largest primes of a size, all
+        close to the power of two.
         """
         return sum(self.prime_bits[1:-1]) - 0.1
 
 
 @dataclass(frozen=True)
 class ParameterSet:
-    """A named choice: `evaluation` for records; `bits` where the assist serves; `depth` products in a row where it does not."""
+    """A named choice: `evaluation` for records; `bits` where the assist serves; `depth` products in a row where it does
+    not.
+    """
 
     name: str
     evaluation: RingParameters
@@ -75,8 +79,12 @@ _TABLE = (
     ParameterSet("alone-8192-1", RingParameters(8192, (38, 46, 45, 45, 44), plain_bits=24), depth=1),
     ParameterSet("alone-16384-3", RingParameters(16384, (42, 46, 46, 46, 46, 46, 46), plain_bits=28), depth=3),
     ParameterSet("wide-16384-1", RingParameters(16384, (38, 54, 54, 54, 55), plain_bits=24), depth=1, wide=True),
-    ParameterSet("wide-16384-1-long", RingParameters(16384, (38, 45, 45, 45, 45, 46), plain_bits=24), depth=1, wide=True),
-    ParameterSet("wide-16384-3", RingParameters(16384, (42, 54, 54, 54, 54, 54, 55), plain_bits=28), depth=3, wide=True),
+    ParameterSet(
+        "wide-16384-1-long", RingParameters(16384, (38, 45, 45, 45, 45, 46), plain_bits=24), depth=1, wide=True
+    ),
+    ParameterSet(
+        "wide-16384-3", RingParameters(16384, (42, 54, 54, 54, 54, 54, 55), plain_bits=28), depth=3, wide=True
+    ),
     ParameterSet("alone-16384-5", RingParameters(16384, (42, 45, 45, 45, 45, 45, 45, 45, 45), plain_bits=28), depth=5),
 )
 
@@ -107,9 +115,13 @@ def check_terms(terms: Terms) -> None:
     """Refuse terms that make no sense for this engine, with a sentence."""
     for name, (low, high) in _RANGES.items():
         if not low <= getattr(terms, name) <= high:
-            raise TermsError(f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}.")
+            raise TermsError(
+                f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}."
+            )
     if not 1 <= terms.limits.total_weight <= 255:
-        raise TermsError(f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255.")
+        raise TermsError(
+            f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255."
+        )
     if terms.case not in ("both", "lower"):
         raise TermsError(f"The agreement says case = {terms.case}; the packed engine takes both or lower.")
     if len(terms.agreement_hash) != 32:
@@ -117,25 +129,27 @@ def check_terms(terms: Terms) -> None:
 
 
 def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
-    """The sets that are deep enough for an agreement, cheapest first; `material.setting_of` takes the first whose noise is hidden well
-    enough.
+    """The sets that are deep enough for an agreement, cheapest first; `material.setting_of` takes the first whose noise
+    is hidden well enough.
     """
     if uses_assist(terms):
         return _TABLE[:1]
     needed = (alternatives(terms) - 1).bit_length()
     found = tuple(
-        candidate for candidate in _TABLE[1:] if needed <= candidate.depth and (not candidate.wide or terms.records >= _WIDE_FROM)
+        candidate
+        for candidate in _TABLE[1:]
+        if needed <= candidate.depth and (not candidate.wide or terms.records >= _WIDE_FROM)
     )
     found = tuple(sorted(found, key=lambda candidate: not candidate.wide))
     if not found:
         raise TermsError(
-            f"The packed engine multiplies out at most {1 << _TABLE[-1].depth} alternatives without the assist, and this agreement wants "
-            f"{alternatives(terms)}. Agree on fewer, or allow counting or negation."
+            f"The packed engine multiplies out at most {1 << _TABLE[-1].depth} alternatives without the assist, and"
+            f" this agreement wants {alternatives(terms)}. Agree on fewer, or allow counting or negation."
         )
     return found
 
 
-# -- public limits that follow from the terms ------------------------------------------------------------------------------------------
+# -- public limits that follow from the terms
 
 
 def widest(terms: Terms) -> int:

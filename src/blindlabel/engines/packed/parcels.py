@@ -1,8 +1,9 @@
 """The binary form of everything that leaves: one header, then items of bytes.
 
-Header (little endian): magic `BLPK`, version, kind, name of the parameter set, agreement hash, key id, eight numbers whose meaning is the
-kind's, the number of items and their lengths, and a SHA-256 of all the rest. Everything is checked here before SEAL sees a byte: kind,
-version, study, keys, number and size of items, checksum. The checksum finds damage, not malice; envelopes are for that.
+Header (little endian): magic `BLPK`, version, kind, name of the parameter set, agreement hash, key id, eight numbers
+whose meaning is the kind's, the number of items and their lengths, and a SHA-256 of all the rest. Everything is checked
+here before SEAL sees a byte: kind, version, study, keys, number and size of items, checksum. The checksum finds damage,
+not malice; envelopes are for that.
 """
 
 from __future__ import annotations
@@ -84,13 +85,17 @@ def write(parcel: Parcel) -> bytes:
 
 
 def read(content: bytes, kinds: tuple[Kind, ...], study: Study | None, *, most_items: int, most_bytes: int) -> Parcel:
-    """Open a parcel of one of these kinds and of this study (None: any), with at most so many items of at most so many bytes each."""
+    """Open a parcel of one of these kinds and of this study (None: any), with at most so many items of at most so many
+    bytes each.
+    """
     wanted = _NAMES[kinds[0]]
     if len(content) < _FIXED.size + _DIGEST or content[:4] != _MAGIC:
         raise ParcelError(f"These bytes are no parcel of the packed engine, where {wanted} was expected.")
     _, version, kind, name, agreement, key_id, *rest = _FIXED.unpack_from(content)
     if version != _VERSION:
-        raise ParcelError(f"This parcel has version {version}; this program reads version {_VERSION}. Update the older of the two.")
+        raise ParcelError(
+            f"This parcel has version {version}; this program reads version {_VERSION}. Update the older of the two."
+        )
     if kind not in [int(one) for one in kinds]:
         held = _NAMES[Kind(kind)] if kind in list(Kind) else "something unknown"
         raise ParcelError(f"This parcel holds {held}, where {wanted} was expected.")
@@ -107,7 +112,10 @@ def read(content: bytes, kinds: tuple[Kind, ...], study: Study | None, *, most_i
     if max(lengths) > most_bytes:
         raise ParcelError(f"This parcel has a part of {max(lengths)} bytes, where at most {most_bytes} can be.")
     if len(content) != start + sum(lengths):
-        raise ParcelError(f"This parcel has {len(content)} bytes, where its header says {start + sum(lengths)}: it is cut off or too long.")
+        raise ParcelError(
+            f"This parcel has {len(content)} bytes, where its header says {start + sum(lengths)}: it is cut off or too"
+            " long."
+        )
     digest = hashlib.sha256(content[: start - _DIGEST])
     digest.update(memoryview(content)[start:])
     if digest.digest() != content[start - _DIGEST : start]:
@@ -123,6 +131,8 @@ def _same_study(found: Study, wanted: Study) -> None:
     if found.agreement != wanted.agreement:
         raise ParcelError("This parcel belongs to another agreement.")
     if found.parameters != wanted.parameters:
-        raise ParcelError(f"This parcel was made with the parameters {found.parameters}, and the agreement has {wanted.parameters}.")
+        raise ParcelError(
+            f"This parcel was made with the parameters {found.parameters}, and the agreement has {wanted.parameters}."
+        )
     if wanted.key_id and found.key_id != wanted.key_id:
         raise ParcelError("This parcel was made with other keys than this study's.")

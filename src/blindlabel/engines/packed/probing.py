@@ -1,8 +1,9 @@
 """First stage of compiling: a formula's predicates become probes, each one element asked of one table.
 
-`lower` and `upper` are resolved here. A text in upper case is not encoded: an element without small paired letters is in the upper-case
-view exactly when its lower-case form is in the lower-case one, and an element with such a letter never is (see
-`blindlabel.language.case`; every family builds its elements character by character, so this carries over to all of them).
+`lower` and `upper` are resolved here. A text in upper case is not encoded: an element without small paired letters is
+in the upper-case view exactly when its lower-case form is in the lower-case one, and an element with such a letter
+never is (see `blindlabel.language.case`; every family builds its elements character by character, so this carries over
+to all of them).
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ def check_allowed(terms: Terms, formula: Formula) -> None:
     for node in in_order(formula):
         if isinstance(node, Negation) and not terms.negation:
             raise QuestionError(
-                "This agreement does not allow negation (!, choose). Rewrite the question without it, or agree on negation."
+                "This agreement does not allow negation (!, choose). Rewrite the question without it, or agree on"
+                " negation."
             )
         if isinstance(node, Count) and not terms.counting:
-            raise QuestionError("This agreement does not allow counting (+, common_words). Rewrite the question, or agree on counting.")
+            raise QuestionError(
+                "This agreement does not allow counting (+, common_words). Rewrite the question, or agree on counting."
+            )
 
 
 def probes_of(terms: Terms, tables: Tables, atom: Atom) -> tuple[Probe, ...]:
@@ -44,11 +48,13 @@ def probes_of(terms: Terms, tables: Tables, atom: Atom) -> tuple[Probe, ...]:
     _check_view(terms, atom.view)
     if predicate.bounded_needle and len(str(atom.arguments[0])) > terms.limits.needle_length:
         raise QuestionError(
-            f"{atom.function} looks for {len(str(atom.arguments[0]))} characters, and the agreement encodes {terms.limits.needle_length}. "
-            "Use a shorter needle."
+            f"{atom.function} looks for {len(str(atom.arguments[0]))} characters, and the agreement encodes"
+            f" {terms.limits.needle_length}. Use a shorter needle."
         )
     if atom.function == "similar" and int(atom.arguments[1]) > terms.limits.similar_distance:
-        raise QuestionError(f"similar allows for {atom.arguments[1]} errors, and the agreement encodes {terms.limits.similar_distance}.")
+        raise QuestionError(
+            f"similar allows for {atom.arguments[1]} errors, and the agreement encodes {terms.limits.similar_distance}."
+        )
     family = predicate.family_of(atom.arguments, terms.limits)
     elements = predicate.asked(atom.arguments)
     view = View(atom.view.attribute, "exact" if predicate.ignores_case else atom.view.case)
@@ -65,8 +71,12 @@ def probes_of(terms: Terms, tables: Tables, atom: Atom) -> tuple[Probe, ...]:
 def _check_view(terms: Terms, view: View) -> None:
     if view.attribute is None:
         if not terms.encode_whole:
-            raise QuestionError("This agreement does not encode whole records. Ask about an attribute, such as $r.name.")
+            raise QuestionError(
+                "This agreement does not encode whole records. Ask about an attribute, such as $r.name."
+            )
     elif not terms.encode_attributes:
         raise QuestionError("This agreement does not encode single attributes. Ask about $r.")
     elif view.attribute not in terms.attributes:
-        raise QuestionError(f"This agreement has no attribute {view.attribute!r}; it has {', '.join(terms.attributes)}.")
+        raise QuestionError(
+            f"This agreement has no attribute {view.attribute!r}; it has {', '.join(terms.attributes)}."
+        )

@@ -1,8 +1,9 @@
 """The words of a ciphertext: its residues in NTT form as an array [part, prime, position], and back.
 
-SEAL gives no access to them except by its file format, which this module reads and writes: a header of 16 bytes, then (compressed by
-zstandard when SEAL writes, plain when we do) a preamble and the words. What we write SEAL checks like anything else it loads. The preamble
-is copied from a ciphertext that SEAL wrote, so nothing of it is made up here, and a SEAL with another format is noticed at once.
+SEAL gives no access to them except by its file format, which this module reads and writes: a header of 16 bytes, then
+(compressed by zstandard when SEAL writes, plain when we do) a preamble and the words. What we write SEAL checks like
+anything else it loads. The preamble is copied from a ciphertext that SEAL wrote, so nothing of it is made up here, and
+a SEAL with another format is noticed at once.
 """
 
 from __future__ import annotations

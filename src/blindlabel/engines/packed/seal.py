@@ -1,7 +1,9 @@
-"""The raw layer: the only module that touches SEAL (through TenSEAL's `sealapi`). Everything above works on `Ring` and opaque handles.
+"""The raw layer: the only module that touches SEAL (through TenSEAL's `sealapi`). Everything above works on `Ring` and
+opaque handles.
 
-A `Ring` is one BFV context at 128-bit security with the operations the engine needs, each returning a new handle. SEAL reads and writes
-files only, so bytes pass through a private folder in memory that is removed at exit. Nothing here knows records, questions or parties.
+A `Ring` is one BFV context at 128-bit security with the operations the engine needs, each returning a new handle. SEAL
+reads and writes files only, so bytes pass through a private folder in memory that is removed at exit. Nothing here
+knows records, questions or parties.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class Ring:
         self._encoder = sealapi.BatchEncoder(self._context)
         self._evaluator = sealapi.Evaluator(self._context)
 
-    # -- plaintexts ------------------------------------------------------------------------------------------------------------------
+    # -- plaintexts
 
     def slots(self, values: Words) -> Plain:
         """A plaintext with these values in its slots."""
@@ -124,7 +126,9 @@ class Ring:
         return result
 
     def root(self, prime: int) -> int:
-        """The primitive root of unity of order 2·degree modulo a prime of the chain that SEAL's NTT form is made with: the smallest."""
+        """The primitive root of unity of order 2·degree modulo a prime of the chain that SEAL's NTT form is made with:
+        the smallest.
+        """
         return _smallest_root(2 * self.degree, prime)
 
     def monomial(self, exponent: int) -> Plain:
@@ -136,7 +140,7 @@ class Ring:
         self._evaluator.transform_to_ntt_inplace(plain, self._top)
         return plain
 
-    # -- ciphertexts -----------------------------------------------------------------------------------------------------------------
+    # -- ciphertexts
 
     def _made(self, operation: Callable[..., None], *arguments: Any) -> Cipher:
         result = sealapi.Ciphertext()
@@ -207,7 +211,7 @@ class Ring:
                 self._evaluator.add_inplace(total, product)
         return self.from_ntt(total)
 
-    # -- bytes -----------------------------------------------------------------------------------------------------------------------
+    # -- bytes
 
     def load_cipher(self, content: bytes, *, lowered: bool = False) -> Cipher:
         """A ciphertext of two parts from bytes, at the top of the chain or at its end."""
@@ -227,17 +231,21 @@ class Ring:
         try:
             thing.load(self._context, str(path))
         except (RuntimeError, ValueError, IndexError, MemoryError, OverflowError) as problem:
-            raise ParcelError("SEAL cannot read a part of this parcel: it is damaged or made for other parameters.") from problem
+            raise ParcelError(
+                "SEAL cannot read a part of this parcel: it is damaged or made for other parameters."
+            ) from problem
         finally:
             path.unlink(missing_ok=True)
         if not sealapi.is_valid_for(thing, self._context):
             raise ParcelError("A part of this parcel is not valid for the agreed parameters.")
         return thing
 
-    # -- keys ------------------------------------------------------------------------------------------------------------------------
+    # -- keys
 
     def generate(self, elements: Iterable[int], *, relinearisation: bool) -> tuple[bytes, bytes, bytes, bytes]:
-        """New keys as bytes: secret, public, Galois for these elements, relinearisation (the last two empty where not wanted)."""
+        """New keys as bytes: secret, public, Galois for these elements, relinearisation (the last two empty where not
+        wanted).
+        """
         generator = sealapi.KeyGenerator(self._context)
         public = sealapi.PublicKey()
         generator.create_public_key(public)
@@ -294,7 +302,9 @@ class Encryptor:
         return cipher
 
     def sanitised(self, cipher: Cipher) -> Cipher:
-        """The same content under fresh randomness, switched down so that what was computed no longer shows in the noise."""
+        """The same content under fresh randomness, switched down so that what was computed no longer shows in the
+        noise.
+        """
         return self.ring.lowered(self.ring.add(cipher, self.zero()))
 
     def zero(self) -> Cipher:

@@ -1,5 +1,5 @@
-"""A batch's ciphertexts in a file instead of memory: worker processes read them one by one when they open the batch, so that neither the
-process that shares out the work nor a message between them ever holds a second copy.
+"""A batch's ciphertexts in a file instead of memory: worker processes read them one by one when they open the batch, so
+that neither the process that shares out the work nor a message between them ever holds a second copy.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""What of a record is encoded: one table for each view and set family, one after the other in a record's feature vector.
+"""What of a record is encoded: one table for each view and set family, one after the other in a record's feature
+vector.
 
-A table holds a set as the coefficients of a polynomial Q of degree below the family's public bound, and a few spare values z, such that
-Q(point(s)) + <spare(s), z> = fingerprint(s) for every element s of the set. For an element outside the set that holds with probability 1/t
-only, because its fingerprint was used nowhere. The test is linear in (Q, z), and the size of the set does not show.
+A table holds a set as the coefficients of a polynomial Q of degree below the family's public bound, and a few spare
+values z, such that Q(point(s)) + <spare(s), z> = fingerprint(s) for every element s of the set. For an element outside
+the set that holds with probability 1/t only, because its fingerprint was used nowhere. The test is linear in (Q, z),
+and the size of the set does not show.
 
-This module says which tables there are, fills them from records, and gives the weights that ask a table about an element. It does not know
-how feature vectors are laid out in ciphertexts.
+This module says which tables there are, fills them from records, and gives the weights that ask a table about an
+element. It does not know how feature vectors are laid out in ciphertexts.
 """
 
 from __future__ import annotations
@@ -118,7 +120,9 @@ def tables_of(terms: Terms, modulus: int) -> Tables:
 
 
 def _parts(salt: bytes, family: Family, bound: int) -> list[tuple[Family, int]]:
-    """A family as it is; a very large one in buckets, each a family of its own, so that encoding and asking stay cheap."""
+    """A family as it is; a very large one in buckets, each a family of its own, so that encoding and asking stay
+    cheap.
+    """
     if bound <= _LARGEST:
         return [(family, bound)]
     buckets = -(-bound // _BUCKET_MEAN)
@@ -157,8 +161,8 @@ def check_record(terms: Terms, record: Record, position: int) -> None:
             )
         if terms.case == "lower" and case.has_paired_upper(text):
             raise RecordError(
-                f"Record {position + 1}: {name} has capital letters, and the agreement says that records are in lower case. "
-                "Prepare the records in lower case, or agree on case = both."
+                f"Record {position + 1}: {name} has capital letters, and the agreement says that records are in lower"
+                " case. Prepare the records in lower case, or agree on case = both."
             )
 
 
@@ -178,7 +182,9 @@ def _fill(tables: Tables, table: Table, texts: Sequence[str]) -> Words:
     for row, text in enumerate(texts):
         elements = sorted(table.family.elements(text))
         if len(elements) > table.bound:
-            raise RecordError("A record's set elements crowd together more than the encoding allows for. Agree again with a new salt.")
+            raise RecordError(
+                "A record's set elements crowd together more than the encoding allows for. Agree again with a new salt."
+            )
         hashed = hash_elements(tables.salt, table.family.name, elements, table.spare, modulus)
         own_points, first = np.unique(hashed[:, 0], return_index=True)
         if own_points.size < len(elements):
@@ -199,12 +205,17 @@ def _separate(hashed: Words, modulus: int) -> Words:
     first: dict[int, list[int]] = {}
     for row in hashed.tolist():
         if row[0] in first:
-            rows.append([(a - b) % modulus for a, b in zip(row[2:], first[row[0]][2:])] + [(row[1] - first[row[0]][1]) % modulus])
+            rows.append(
+                [(a - b) % modulus for a, b in zip(row[2:], first[row[0]][2:])]
+                + [(row[1] - first[row[0]][1]) % modulus]
+            )
         else:
             first[row[0]] = row
     solution = _solve(rows, hashed.shape[1] - 2, modulus)
     if solution is None:
-        raise RecordError("A record's set elements collide more often than the encoding allows for. Agree again with a new salt.")
+        raise RecordError(
+            "A record's set elements collide more often than the encoding allows for. Agree again with a new salt."
+        )
     return np.array(solution, dtype=np.uint64)
 
 

@@ -1,8 +1,8 @@
-"""A tile: the smallest piece of an evaluation that can be done, repeated and kept on its own. One batch of records and some groups of
-questions, so a tile's result is one answers parcel a group.
+"""A tile: the smallest piece of an evaluation that can be done, repeated and kept on its own. One batch of records and
+some groups of questions, so a tile's result is one answers parcel a group.
 
-Whoever drives an evaluation (this process, several, a cluster) takes its tiles from here. A tile that is begun again starts from its
-beginning with fresh pads and masks; nothing of a broken attempt is used.
+Whoever drives an evaluation (this process, several, a cluster) takes its tiles from here. A tile that is begun again
+starts from its beginning with fresh pads and masks; nothing of a broken attempt is used.
 """
 
 from __future__ import annotations
@@ -40,13 +40,17 @@ def tiles_of(setting: Setting, batch: int, questions: int, done: Container[Place
 
 
 def groups_together(setting: Setting) -> int:
-    """Groups of questions in a tile: one, or in the wide layout as many as have room, since their matrices are multiplied together."""
+    """Groups of questions in a tile: one, or in the wide layout as many as have room, since their matrices are
+    multiplied together.
+    """
     if not setting.chosen.wide:
         return 1
     return max(1, wide.matrices_together(setting.ring, setting.layout) // alone.form_count(setting))
 
 
-def answers(session: Session, batch: Batch, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[bytes]:
+def answers(
+    session: Session, batch: Batch, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None
+) -> Iterator[bytes]:
     """The answers parcels of a tile, one a group."""
     if session.wide is not None:
         for group, content in zip(tile.groups, session.together(tile.groups)):

@@ -1,15 +1,17 @@
-"""The linear stage for many records without the assist: the product by diagonals as plain matrix products over the ciphertexts' words.
+"""The linear stage for many records without the assist: the product by diagonals as plain matrix products over the
+ciphertexts' words.
 
-*Layout.* A row of slots holds the features of one record side by side, record after record: feature (row, place) of record j stands in slot
-j·period + place of that row, with period = stride / 2. So weights that are the same for all records are periodic, which makes their
-plaintext a polynomial in X^(degree / stride), and its NTT form constant on `stride` stretches of positions. A diagonal of weights times
-all ciphertexts is then, on each stretch, a vector times a matrix of words; many diagonals of many questions are a matrix product, which
-`modular` takes by BLAS. Encoding and transforming a plaintext for every question, feature and batch, which is nearly all the time of
-`diagonals`, is gone.
+*Layout.* A row of slots holds the features of one record side by side, record after record: feature (row, place) of
+record j stands in slot j·period + place of that row, with period = stride / 2. So weights that are the same for all
+records are periodic, which makes their plaintext a polynomial in X^(degree / stride), and its NTT form constant on
+`stride` stretches of positions. A diagonal of weights times all ciphertexts is then, on each stretch, a vector times a
+matrix of words; many diagonals of many questions are a matrix product, which `modular` takes by BLAS. Encoding and
+transforming a plaintext for every question, feature and batch, which is nearly all the time of `diagonals`, is gone.
 
-*Price.* Masks differ from record to record and are no longer free: they cost one more product with a plaintext, and with it 24 bits of
-noise, which a ring of degree 16384 has room for. And rotating by one place carries a record's last feature to the next record, so there are
-2·period − 1 diagonals on each side instead of period (those beyond the record have weight zero).
+*Price.* Masks differ from record to record and are no longer free: they cost one more product with a plaintext, and
+with it 24 bits of noise, which a ring of degree 16384 has room for. And rotating by one place carries a record's last
+feature to the next record, so there are 2·period − 1 diagonals on each side instead of period (those beyond the record
+have weight zero).
 """
 
 from __future__ import annotations
@@ -73,8 +75,8 @@ def opened(ring: Ring, items: Sequence[bytes]) -> Opened:
 
 
 def products(encryptor: Encryptor, layout: RecordLayout, batch: Opened, weights: Words, keys: Any) -> list[Cipher]:
-    """weights[matrix, question, feature] times the features of all records, one ciphertext a matrix: question q of record j in slot (j, q)
-    of `in_slots`. So many matrices as have room are multiplied together.
+    """weights[matrix, question, feature] times the features of all records, one ciphertext a matrix: question q of
+    record j in slot (j, q) of `in_slots`. So many matrices as have room are multiplied together.
     """
     size = matrices_together(encryptor.ring, layout)
     parts = [weights[start : start + size] for start in range(0, weights.shape[0], size)]
@@ -104,8 +106,9 @@ def _products(encryptor: Encryptor, layout: RecordLayout, batch: Opened, weights
 
 
 def _diagonals(layout: RecordLayout, weights: Words) -> Words:
-    """From [matrix, question, ciphertext, feature] to [matrix, diagonal, ciphertext, feature]: which weight each feature gets on each
-    diagonal. First the diagonals of questions in the feature's own row of slots, then those of questions in the other row.
+    """From [matrix, question, ciphertext, feature] to [matrix, diagonal, ciphertext, feature]: which weight each
+    feature gets on each diagonal. First the diagonals of questions in the feature's own row of slots, then those of
+    questions in the other row.
     """
     period = layout.stride // 2
     row, place = np.divmod(np.arange(layout.stride), period)
@@ -120,14 +123,20 @@ def _diagonals(layout: RecordLayout, weights: Words) -> Words:
 
 
 def _multiply(ring: Ring, layout: RecordLayout, batch: Opened, diagonals: Words) -> Words:
-    """Each row of weights [diagonal, ciphertext, feature] times all ciphertexts: words [diagonal, part, prime, position]."""
+    """Each row of weights [diagonal, ciphertext, feature] times all ciphertexts: words [diagonal, part, prime,
+    position].
+    """
     rows, stretch = diagonals.shape[0], ring.degree // layout.stride
     flat = diagonals.reshape(-1, layout.stride)
     sparse = modular.product(
-        modular.left_digits(flat, ring.modulus), modular.right_digits(_encoding(ring, layout), ring.modulus), ring.modulus
+        modular.left_digits(flat, ring.modulus),
+        modular.right_digits(_encoding(ring, layout), ring.modulus),
+        ring.modulus,
     )
     signed = sparse.astype(np.int64)
-    signed -= np.where(signed > ring.modulus // 2, ring.modulus, 0)  # as SEAL lifts a plaintext: the smaller, the less noise
+    signed -= np.where(
+        signed > ring.modulus // 2, ring.modulus, 0
+    )  # as SEAL lifts a plaintext: the smaller, the less noise
     result = np.empty((rows, 2, len(ring.primes), ring.degree), dtype=np.uint64)
     for index, prime in enumerate(ring.primes):
         lifted = modular.left_digits((signed % prime).astype(np.uint64), prime)
@@ -136,13 +145,17 @@ def _multiply(ring: Ring, layout: RecordLayout, batch: Opened, diagonals: Words)
         for part in range(layout.stride):
             positions = slice(part * stretch, (part + 1) * stretch)
             right = batch.words[:, :, index, positions].reshape(layout.chunks, 2 * stretch)
-            made = modular.product(modular.left_digits(values[:, :, part], prime), modular.right_digits(right, prime), prime)
+            made = modular.product(
+                modular.left_digits(values[:, :, part], prime), modular.right_digits(right, prime), prime
+            )
             result[:, :, index, positions] = made.reshape(rows, 2, stretch)
     return result
 
 
 def _horner(encryptor: Encryptor, batch: Opened, rows: Words, keys: Any) -> Cipher:
-    """Σ_k rotate^k(row k), from the last row down. Begins with a fresh zero, so that questions without weights cost what others do."""
+    """Σ_k rotate^k(row k), from the last row down. Begins with a fresh zero, so that questions without weights cost
+    what others do.
+    """
     ring, total = encryptor.ring, encryptor.zero()
     for index, words in enumerate(rows[::-1]):
         if index:
@@ -155,7 +168,9 @@ def _horner(encryptor: Encryptor, batch: Opened, rows: Words, keys: Any) -> Ciph
 
 @lru_cache(maxsize=8)
 def _encoding(ring: Ring, layout: RecordLayout) -> Words:
-    """The matrix from periodic slots [feature] to the coefficients of X^(degree/stride): asked of SEAL, one feature at a time."""
+    """The matrix from periodic slots [feature] to the coefficients of X^(degree/stride): asked of SEAL, one feature at
+    a time.
+    """
     step = ring.degree // layout.stride
     rows = []
     for feature in range(layout.stride):
@@ -169,7 +184,9 @@ def _encoding(ring: Ring, layout: RecordLayout) -> Words:
 
 @lru_cache(maxsize=8)
 def _transform(ring: Ring, layout: RecordLayout) -> npt.NDArray[np.uint64]:
-    """For each prime the matrix from those coefficients to the constants of the NTT form's stretches: powers of a root of unity."""
+    """For each prime the matrix from those coefficients to the constants of the NTT form's stretches: powers of a root
+    of unity.
+    """
     step = ring.degree // layout.stride
     bits = layout.stride.bit_length() - 1
     result = np.empty((len(ring.primes), layout.stride, layout.stride), dtype=np.uint64)

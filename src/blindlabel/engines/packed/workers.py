@@ -1,8 +1,8 @@
-"""Work spread over processes. SEAL's objects do not travel between processes and its calls hold Python's lock, so every worker opens keys
-and batches for itself from bytes, works on one task at a time and sends bytes back.
+"""Work spread over processes. SEAL's objects do not travel between processes and its calls hold Python's lock, so every
+worker opens keys and batches for itself from bytes, works on one task at a time and sends bytes back.
 
-A worker never speaks to the coordinator: when it needs the assist it sends the request up, the process that started it makes the call
-(one at a time) and passes the reply down. The answers are the same whatever the number of workers.
+A worker never speaks to the coordinator: when it needs the assist it sends the request up, the process that started it
+makes the call (one at a time) and passes the reply down. The answers are the same whatever the number of workers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from blindlabel.engines.packed.tiles import Tile, answers, tiles_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
-# -- inside a worker process ---------------------------------------------------------------------------------------------------------------
+# -- inside a worker process
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ class _State:
             assert self._start is not None
             self._session = None  # not two at a time
             public = open_public(self._start.terms, self._start.public)
-            self._session = Session(public, compile_all(public.setting, self._start.questions), batch.records, batch.items)
+            self._session = Session(
+                public, compile_all(public.setting, self._start.questions), batch.records, batch.items
+            )
         assert self._session is not None
         return self._session
 
@@ -125,7 +127,7 @@ class _State:
         return reply
 
 
-# -- in the process that starts them ------------------------------------------------------------------------------------------------
+# -- in the process that starts them
 
 
 class _Worker:
@@ -147,8 +149,8 @@ class _Worker:
                 self._connection.send(assist(content))
         except (EOFError, OSError) as problem:
             raise WorkerLost(
-                "A worker process ended unexpectedly: it was killed, or there is too little memory for so many workers. "
-                "Start again; what was finished is kept."
+                "A worker process ended unexpectedly: it was killed, or there is too little memory for so many workers."
+                " Start again; what was finished is kept."
             ) from problem
         if kind == "refused":
             name, message = content
@@ -171,7 +173,8 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        # Workers share out the cores among themselves; BLAS in each must not do so again. They take the environment of this moment.
+        # Workers share out the cores among themselves; BLAS in each must not do so again. They take the environment of
+        # this moment.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         self._all = [_Worker() for _ in range(count)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
@@ -182,7 +185,9 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is not None:
             for worker in self._all:
                 worker.process.terminate()
@@ -242,7 +247,9 @@ def evaluate(
     progress: Progress,
     journal: Journal | None = None,
 ) -> Iterator[bytes]:
-    """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the units of one."""
+    """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the
+    units of one.
+    """
     plans = compile_all(public.setting, questions)
     lock = threading.Lock()
 
@@ -262,7 +269,9 @@ def evaluate(
             del arrived
             wanted = tiles_of(public.setting, batch.index, len(plans), finished)
             work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
-            for answer in work.by_tiles(pool) if public.setting.chosen.wide or len(wanted) >= 2 * workers else work.by_units(pool):
+            for answer in (
+                work.by_tiles(pool) if public.setting.chosen.wide or len(wanted) >= 2 * workers else work.by_units(pool)
+            ):
                 if journal is not None:
                     journal.keep(answer)
                 yield answer
@@ -305,7 +314,9 @@ class _Batch:
         def start(place: int) -> list[Future[Any]]:
             if place >= len(wanted):
                 return []
-            return [pool.submit(partial(_unit, batch, wanted[place], unit, self.assist)) for unit in range(session.units())]
+            return [
+                pool.submit(partial(_unit, batch, wanted[place], unit, self.assist)) for unit in range(session.units())
+            ]
 
         ring = public.setting.bit_ring if public.setting.chosen.bits is not None else public.setting.ring
         waiting = start(0)

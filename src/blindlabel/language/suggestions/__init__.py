@@ -7,11 +7,13 @@
 
 The method, the same for every table:
 
-1. *What can be asked* (`needles`): the words of the record; long ones in pieces, so that a typing error, a hyphen or an ending spoils a
-   piece and not the word; short values of an attribute as a whole.
-2. *What it is worth* (`weighing`): the rarer in the own table, the more; words of long free text less; and more again where the record's
-   nearest neighbours in the own table do not have it, because that is what tells it from its siblings.
-3. *How much is enough* (`thresholds`): more than all but a few rows of the own table reach, within bounds that fall from round to round.
+1. *What can be asked* (`needles`): the words of the record; long ones in pieces, so that a typing error, a hyphen or an
+   ending spoils a piece and not the word; short values of an attribute as a whole.
+2. *What it is worth* (`weighing`): the rarer in the own table, the more; words of long free text less; and more again
+   where the record's nearest neighbours in the own table do not have it, because that is what tells it from its
+   siblings.
+3. *How much is enough* (`thresholds`): more than all but a few rows of the own table reach, within bounds that fall
+   from round to round.
 
 Deterministic. Never looks at ids, other tables or truth: it is given none of them.
 """

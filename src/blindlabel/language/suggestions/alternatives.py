@@ -1,7 +1,9 @@
-"""A weighted count where counting is not agreed on: a few conjunctions, one of which must hold. Chooses them; writes nothing.
+"""A weighted count where counting is not agreed on: a few conjunctions, one of which must hold. Chooses them; writes
+nothing.
 
-Every conjunction reaches the threshold by itself, so what one of them accepts the count would accept too. Among those, the ones are taken
-that a true partner most probably fulfils, if it has each needle with the same probability: few needles each, and not the same ones.
+Every conjunction reaches the threshold by itself, so what one of them accepts the count would accept too. Among those,
+the ones are taken that a true partner most probably fulfils, if it has each needle with the same probability: few
+needles each, and not the same ones.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ PRESENT = 0.75
 
 
 def conjunctions(asked: Sequence[Asked], threshold: int, most: int) -> list[tuple[Asked, ...]]:
-    """At most so many conjunctions, weightiest needles first; none where all needles together do not reach the threshold."""
+    """At most so many conjunctions, weightiest needles first; none where all needles together do not reach the
+    threshold.
+    """
     needles = asked[:LOOKED_AT]
     if sum(one.weight for one in needles) < threshold:
         return [tuple(asked)] if sum(one.weight for one in asked) >= threshold else []
@@ -29,7 +33,10 @@ def conjunctions(asked: Sequence[Asked], threshold: int, most: int) -> list[tupl
     chosen: list[tuple[int, ...]] = []
     fulfilled = np.zeros(len(probability), dtype=np.bool_)
     while len(chosen) < most and len(chosen) < len(reaching):
-        best = max(reaching, key=lambda parts: (float(probability[reaching[parts] & ~fulfilled].sum()), [-part for part in parts]))
+        best = max(
+            reaching,
+            key=lambda parts: (float(probability[reaching[parts] & ~fulfilled].sum()), [-part for part in parts]),
+        )
         if chosen and not probability[reaching[best] & ~fulfilled].sum() > 0:
             break
         chosen.append(best)

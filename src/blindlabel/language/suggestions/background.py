@@ -1,6 +1,7 @@
 """The owner's own table as the background against which a needle is rare or common. Holds texts, no ids.
 
-A large table is represented by some thousands of its rows, evenly spread, so that a suggestion takes milliseconds whatever the size.
+A large table is represented by some thousands of its rows, evenly spread, so that a suggestion takes milliseconds
+whatever the size.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class Background:
         return known
 
     def _reliance(self, attribute: str) -> float:
-        """How far words of an attribute can be relied on to stand in the other table too: 1, and less for long texts."""
+        """How far words of an attribute can be relied on to stand in the other table too: 1, and less for long
+        texts.
+        """
         lengths = [len(words_in_order(row[attribute])) for row in self.rows if row[attribute]]
         mean = sum(lengths) / len(lengths) if lengths else 0.0
         return min(1.0, USUAL_WORDS / mean) ** 2 if mean else 1.0

@@ -1,11 +1,12 @@
 """What can be asked about a record: its words, pieces of its long words, and its short values. Does not weigh them.
 
-A short word is looked for as it is. A longer one is cut into pieces of four or five characters which are looked for one by one:
-"kxts3282b" is "kxts" and "3282b", so that "kx-ts3282b" still shows one of them; a typing error spoils one piece; an abbreviation keeps the
-first. Words of letters only stay whole up to eight letters at first, and are cut like the others when their record comes back (`finer`):
-it may have been the spelling that failed; a name that is all an attribute holds is then asked for by its sound as well. A date of eight
-digits falls into year and day by the same cut. An attribute that is missing asks for nothing. A single character is only looked for as a
-word of its own, and a short value that is all an attribute holds ("31", "f", "1999") as the value of that attribute.
+A short word is looked for as it is. A longer one is cut into pieces of four or five characters which are looked for one
+by one: "kxts3282b" is "kxts" and "3282b", so that "kx-ts3282b" still shows one of them; a typing error spoils one
+piece; an abbreviation keeps the first. Words of letters only stay whole up to eight letters at first, and are cut like
+the others when their record comes back (`finer`): it may have been the spelling that failed; a name that is all an
+attribute holds is then asked for by its sound as well. A date of eight digits falls into year and day by the same cut.
+An attribute that is missing asks for nothing. A single character is only looked for as a word of its own, and a short
+value that is all an attribute holds ("31", "f", "1999") as the value of that attribute.
 """
 
 from __future__ import annotations
@@ -37,9 +38,17 @@ class Needle:
 
 
 def needles_of(
-    texts: Mapping[str, str], functions: Collection[str], limits: Limits, *, whole: bool, attributes: bool, finer: bool = False
+    texts: Mapping[str, str],
+    functions: Collection[str],
+    limits: Limits,
+    *,
+    whole: bool,
+    attributes: bool,
+    finer: bool = False,
 ) -> dict[Needle, tuple[str, ...]]:
-    """All needles of a record (attribute name to its text in lower case), each with the attributes it comes from, in order."""
+    """All needles of a record (attribute name to its text in lower case), each with the attributes it comes from, in
+    order.
+    """
     found: dict[Needle, tuple[str, ...]] = {}
     by_value = attributes and len(texts) > 1 and "equals" in functions
     for name, text in texts.items():
@@ -48,7 +57,14 @@ def needles_of(
         if by_value and in_order == [text] and len(text) <= LONGEST_VALUE:
             found[Needle("equals", text, name)] = (name,)
             continue
-        if finer and attributes and "sounds_like" in functions and in_order == [text] and text.isalpha() and len(text) > LONGEST_VALUE:
+        if (
+            finer
+            and attributes
+            and "sounds_like" in functions
+            and in_order == [text]
+            and text.isalpha()
+            and len(text) > LONGEST_VALUE
+        ):
             found[Needle("sounds_like", text, name)] = (name,)
         for word in in_order:
             for needle in _of_word(word, where, functions, limits, finer):

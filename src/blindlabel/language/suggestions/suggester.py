@@ -31,9 +31,9 @@ class Suggestion:
 class Suggester:
     """Proposes questions about the records of one table.
 
-    `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the predicates
-    that the agreement encodes; `counting`, `negation` and the two views say what else it allows, and `alternatives` how many conjunctions
-    a question without counting may have.
+    `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
+    predicates that the agreement encodes; `counting`, `negation` and the two views say what else it allows, and
+    `alternatives` how many conjunctions a question without counting may have.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class Suggester:
         self._counts: dict[tuple[bool, tuple[str, ...]], Count] = {}
 
     def suggest(self, record: Record, round: int = 1, previous: Sequence[str] = ()) -> Suggestion:
-        """A question about the partner of this record. `previous` are those asked in earlier rounds: none of them is suggested again
-        while there is anything left to relax."""
+        """A question about the partner of this record. `previous` are those asked in earlier rounds: none of them is
+        suggested again while there is anything left to relax."""
         count = self._count(record, finer=round > 1)
         needed = threshold(count, round)
         question = self._question(count, needed)
@@ -74,7 +74,9 @@ class Suggester:
         return Suggestion(question, writing.why(count, needed, round, len(self._background)))
 
     def _question(self, count: Count, needed: int) -> str:
-        return writing.question_of(count, needed, lowered=self.lowered, counting=self.counting, alternatives=self.alternatives)
+        return writing.question_of(
+            count, needed, lowered=self.lowered, counting=self.counting, alternatives=self.alternatives
+        )
 
     def _count(self, record: Record, *, finer: bool) -> Count:
         """The record's count: the same in all rounds after the first, so kept."""
@@ -84,13 +86,21 @@ class Suggester:
         if known is None:
             if len(self._counts) >= _KEPT:
                 self._counts.clear()
-            known = weigh(self._needles(texts, finer), whole_of(texts), self._background, self.limits.total_weight, self.limits.predicates)
+            known = weigh(
+                self._needles(texts, finer),
+                whole_of(texts),
+                self._background,
+                self.limits.total_weight,
+                self.limits.predicates,
+            )
             known = self._told_apart(known, whole_of(texts), finer)
             self._counts[key] = known = self._within_limits(known)
         return known
 
     def _needles(self, texts: Mapping[str, str], finer: bool) -> dict[Needle, tuple[str, ...]]:
-        return needles_of(texts, self.functions, self.limits, whole=self.whole, attributes=self.single_attributes, finer=finer)
+        return needles_of(
+            texts, self.functions, self.limits, whole=self.whole, attributes=self.single_attributes, finer=finer
+        )
 
     def _told_apart(self, count: Count, whole: str, finer: bool) -> Count:
         """The count with what speaks for a similar row instead, where the agreement has room for it."""
@@ -103,7 +113,9 @@ class Suggester:
     def _within_limits(self, count: Count) -> Count:
         """The count, without its lightest needles as long as the question would be refused (contrived limits only)."""
         while count.asked:
-            checked = read_question(self._question(count, 1), attributes=self.attributes, limits=self.limits, lowered=self.lowered)
+            checked = read_question(
+                self._question(count, 1), attributes=self.attributes, limits=self.limits, lowered=self.lowered
+            )
             if checked.ok:
                 break
             count = Count(count.asked[:-1], count.neighbours) if not count.excluded else replace(count, excluded=())

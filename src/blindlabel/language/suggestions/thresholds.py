@@ -1,12 +1,13 @@
 """How much of a count is enough, by round.
 
-In round 1 a pair on which both sides say no is settled for good, so one side at least must say yes to every true pair; and a pair that
-both sides accept is settled as well. So the record's own table sets the bar: a little more than all but a few of its other rows reach
-(they are other things; the few may be duplicates), but never below 30 % nor above 70 % of what the record itself has.
+In round 1 a pair on which both sides say no is settled for good, so one side at least must say yes to every true pair;
+and a pair that both sides accept is settled as well. So the record's own table sets the bar: a little more than all but
+a few of its other rows reach (they are other things; the few may be duplicates), but never below 30 % nor above 70 % of
+what the record itself has.
 
-A record that is back has a pair on which the sides differ: one of the two was convinced at the high bar. So less is enough for the other,
-and the bounds fall with each round, on both sides alike. They do not fall to nothing: where even little is not found, the pair had
-better be discarded than labelled wrong.
+A record that is back has a pair on which the sides differ: one of the two was convinced at the high bar. So less is
+enough for the other, and the bounds fall with each round, on both sides alike. They do not fall to nothing: where even
+little is not found, the pair had better be discarded than labelled wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""From needles to a weighted count: which are worth asking, and how much each counts. Knows the own table, not the round."""
+"""From needles to a weighted count: which are worth asking, and how much each counts. Knows the own table, not the
+round.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,14 @@ from blindlabel.language.suggestions.needles import Needle
 MOST_NEEDLES = 12
 """Needles of one question: what a person can still read."""
 TOTAL_WEIGHT = 30
-"""Sum of the weights, where the agreement allows as much: small numbers are readable, and cheap to count under encryption."""
+"""Sum of the weights, where the agreement allows as much: small numbers are readable, and cheap to count under
+encryption.
+"""
 MOST_BITS = 11.0
 """A needle is worth at most this many bits: beyond, a table of some thousand rows says nothing about rarity."""
 SHARPNESS = 2
-"""Worth is bits to this power, as in the cosine of TF-IDF vectors: common words that come together (black ink cartridge) must not outweigh
-one rare model number."""
+"""Worth is bits to this power, as in the cosine of TF-IDF vectors: common words that come together (black ink
+cartridge) must not outweigh one rare model number."""
 SIBLINGS = 10
 """Nearest rows of the own table that a record must be told from."""
 SAME_THING = 0.8
@@ -29,7 +33,8 @@ EMPHASIS = 2.0
 NEIGHBOURS = 16
 """Best scores of other own rows that are kept for setting thresholds."""
 ALIKE = 0.3
-"""A row with this share of the weights, and less than `SAME_THING`, is so alike that its model number tells it apart."""
+"""A row with this share of the weights, and less than `SAME_THING`, is so alike that its model number tells it apart.
+"""
 MOST_EXCLUDED = 4
 EXCLUSION = 0.3
 """What finding the model number of such a row costs, as a share of the total."""
@@ -66,7 +71,9 @@ class Count:
         return round(EXCLUSION * self.total) if self.excluded else 0
 
 
-def weigh(needles: Mapping[Needle, tuple[str, ...]], whole: str, background: Background, most_weight: int, most_needles: int) -> Count:
+def weigh(
+    needles: Mapping[Needle, tuple[str, ...]], whole: str, background: Background, most_weight: int, most_needles: int
+) -> Count:
     """The count for a record whose text in lower case is `whole`."""
     others = background.others(whole)
     rows = {needle: int(np.count_nonzero(background.presence(needle) & others)) for needle in needles}
@@ -118,9 +125,15 @@ def _whole_numbers(worth: Mapping[Needle, float], most: int) -> dict[Needle, int
 
 
 def with_exclusions(
-    count: Count, whole: str, background: Background, needles_of_row: Callable[[Mapping[str, str]], Iterable[Needle]], most: int
+    count: Count,
+    whole: str,
+    background: Background,
+    needles_of_row: Callable[[Mapping[str, str]], Iterable[Needle]],
+    most: int,
 ) -> Count:
-    """The count with the model numbers (letters and digits together) of the own rows that are most alike, at most so many."""
+    """The count with the model numbers (letters and digits together) of the own rows that are most alike, at most so
+    many.
+    """
     scores = np.zeros(len(background), dtype=np.int64)
     for one in count.asked:
         scores += one.weight * background.presence(one.needle)
@@ -131,7 +144,9 @@ def with_exclusions(
             break
         if scores[row] >= SAME_THING * count.total:
             continue
-        codes = [needle for needle in needles_of_row(background.rows[row]) if _is_code(needle) and needle.text not in whole]
+        codes = [
+            needle for needle in needles_of_row(background.rows[row]) if _is_code(needle) and needle.text not in whole
+        ]
         if codes:
             rarest = min(codes, key=lambda needle: (int(np.count_nonzero(background.presence(needle))), needle.text))
             if rarest not in excluded:

@@ -1,4 +1,6 @@
-"""A weighted count as a question that a person can read, and the sentence that says why. Source text only; decides nothing."""
+"""A weighted count as a question that a person can read, and the sentence that says why. Source text only; decides
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ CASELESS = frozenset({"sounds_like", "is_empty"})
 
 
 def question_of(count: Count, threshold: int, *, lowered: bool, counting: bool, alternatives: int = 1) -> str:
-    """The question: yes from this score on. Without counting, the needles of one of some conjunctions that reach it must all be there."""
+    """The question: yes from this score on. Without counting, the needles of one of some conjunctions that reach it
+    must all be there.
+    """
     asked = count.asked
     if not asked:
         return NOTHING
@@ -57,12 +61,18 @@ def why(count: Count, threshold: int, round: int, rows: int) -> str:
     best = count.neighbours[0] if count.neighbours else 0
     enough = f"{threshold} of {count.total} is enough" if len(count.asked) > 1 else "that is enough"
     if round > 1:
-        reason = f"less than at first, because the other side has disagreed {'once' if round == 2 else f'{round - 1} times'}"
+        reason = (
+            f"less than at first, because the other side has disagreed {'once' if round == 2 else f'{round - 1} times'}"
+        )
     elif best == 0:
         reason = "no other own row has any of it"
     else:
         reason = f"the nearest other own row has {best}"
-    apart = f"; {_listed([needle.text for needle in count.excluded])} would speak for a similar own row" if count.excluded else ""
+    apart = (
+        f"; {_listed([needle.text for needle in count.excluded])} would speak for a similar own row"
+        if count.excluded
+        else ""
+    )
     return f"The rarest of its words count most: {named}{others}; {enough}, {reason}{apart}."
 
 

@@ -1,4 +1,6 @@
-"""What Alembic runs for every upgrade: the revisions, on the connection and in the transaction of `storage.upgrading`."""
+"""What Alembic runs for every upgrade: the revisions, on the connection and in the transaction of
+`storage.upgrading`.
+"""
 
 from __future__ import annotations
 

@@ -11,4 +11,6 @@ down_revision = "0001"
 
 def upgrade() -> None:
     """Make the table of settings."""
-    op.create_table("setting", sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False))
+    op.create_table(
+        "setting", sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
+    )

@@ -11,7 +11,9 @@ down_revision = None
 
 def upgrade() -> None:
     """Make the first tables."""
-    op.create_table("setting", sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False))
+    op.create_table(
+        "setting", sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
+    )
     op.create_table(
         "state",
         sa.Column("id", sa.Integer, primary_key=True),
