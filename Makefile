@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
+CODE := src lab/src tests
 
 .PHONY: setup demo test test-postgres test-tools lint format bench gates simulate fuzz audit screenshots clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt scripts/setup
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt scripts/setup
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup
 	@touch $@
 
@@ -28,13 +29,13 @@ test-tools:
 	@PYTHON="$(PYTHON)" scripts/test-tools
 
 lint: $(STAMP)
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 
 format: $(STAMP)
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
 
 bench: $(STAMP)
 	@$(BIN)/blindlabel bench language

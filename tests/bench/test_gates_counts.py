@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pytest
 
-from blindlabel.bench import compare, gates
-from blindlabel.bench.workload import PUBLISHED_SECONDS, workload
 from blindlabel.engines.gates.circuit import ClearGates
 from blindlabel.engines.gates.published import bits_of, is_in
 from blindlabel.language.formula import evaluate
+from blindlabel_lab.bench import compare, gates
+from blindlabel_lab.bench.workload import PUBLISHED_SECONDS, workload
 
 SECONDS = gates.GateSeconds(two_input=0.04, engine=0.05)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blindlabel.bench.server import Load, measure
+from blindlabel_lab.bench.server import Load, measure
 
 
 def test_coordinator_holds_under_load() -> None:

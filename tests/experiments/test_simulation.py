@@ -11,15 +11,15 @@ import pytest
 
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
-from blindlabel.experiments.datasets import KNOWN, PREPARATION, Dataset, data_folder, names_in, read_dataset
-from blindlabel.experiments.metrics import scores
-from blindlabel.experiments.quality import Plan, quality, run_sample
-from blindlabel.experiments.results import Results
-from blindlabel.experiments.simulation import ThroughEngine, draw, formula_of, in_clear, simulate
-from blindlabel.experiments.strategies import STRATEGIES
 from blindlabel.language import Record
 from blindlabel.language.formula import evaluate
 from blindlabel.records.generator import Size, generate, write
+from blindlabel_lab.experiments.datasets import KNOWN, PREPARATION, Dataset, data_folder, names_in, read_dataset
+from blindlabel_lab.experiments.metrics import scores
+from blindlabel_lab.experiments.quality import Plan, quality, run_sample
+from blindlabel_lab.experiments.results import Results
+from blindlabel_lab.experiments.simulation import ThroughEngine, draw, formula_of, in_clear, simulate
+from blindlabel_lab.experiments.strategies import STRATEGIES
 
 
 class Scripted:

@@ -10,9 +10,9 @@ import pytest
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_token
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel.simulation import fuzzing
-from blindlabel.simulation.http_fuzzing import fuzz_http
 from blindlabel.transport.server import ServerLimits, create_app
+from blindlabel_lab.simulation import fuzzing
+from blindlabel_lab.simulation.http_fuzzing import fuzz_http
 from support.study_parties import joined, over_http, served, small_agreement, write_person_tables
 
 TARGETS = {target.name: target for target in fuzzing.targets()}

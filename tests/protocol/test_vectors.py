@@ -22,11 +22,11 @@ from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.errors import ALL, MalformedMessage, ProtocolError, TooEarly
 from blindlabel.protocol.facts import State
-from blindlabel.simulation import vectors
-from blindlabel.simulation.vectors import COORDINATOR, join_of, key_of, token_of, wire_of
 from blindlabel.storage.secret_files import write_secret
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import ServerLimits, create_app
+from blindlabel_lab.simulation import vectors
+from blindlabel_lab.simulation.vectors import COORDINATOR, join_of, key_of, token_of, wire_of
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 AT_COORDINATOR: dict[str, Any] = json.loads((FOLDER / "to-coordinator.json").read_text("utf-8"))

@@ -13,10 +13,10 @@ from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked, WrongRound
 from blindlabel.protocol.messages import Message
-from blindlabel.simulation.real_parties import Backup
-from blindlabel.simulation.schedule import Plan, Study, run
 from blindlabel.storage.files import Bodies
 from blindlabel.transport.folder import FolderServer, FolderTransport
+from blindlabel_lab.simulation.real_parties import Backup
+from blindlabel_lab.simulation.schedule import Plan, Study, run
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 

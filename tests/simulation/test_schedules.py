@@ -13,10 +13,10 @@ import pytest
 
 from blindlabel.protocol import coordinator, owner
 from blindlabel.protocol import labels as labelling
-from blindlabel.simulation import campaign, reference
-from blindlabel.simulation.faults import KINDS
-from blindlabel.simulation.real_schedule import run_real
-from blindlabel.simulation.schedule import run
+from blindlabel_lab.simulation import campaign, reference
+from blindlabel_lab.simulation.faults import KINDS
+from blindlabel_lab.simulation.real_schedule import run_real
+from blindlabel_lab.simulation.schedule import run
 
 
 @pytest.mark.parametrize("first", range(0, 160, 40))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from blindlabel.cli.demonstration import Plan, _agreement
 from blindlabel.cli.main import run
-from blindlabel.experiments.demonstration import Plan, _agreement
 from blindlabel.export import read_ground_truth
 from blindlabel.records.generator import Size, generate
 from blindlabel.storage.workspace import Workspace

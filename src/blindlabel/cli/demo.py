@@ -44,7 +44,7 @@ def demo(
     """Run a whole study: two generated person tables, a coordinator and two owners as processes over HTTP, suggested
     questions.
     """
-    from blindlabel.experiments.demonstration import Plan, demonstrate
+    from blindlabel.cli.demonstration import Plan, demonstrate
 
     if web:
         from blindlabel.cli.demo_web import demo_web

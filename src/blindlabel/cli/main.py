@@ -1,7 +1,9 @@
 """The entry point: builds the command tree and turns every failure into a sentence and an exit code.
 
-Exit codes: 0 done, 1 the user's input is wrong, 2 wrong usage, 3 something outside failed (or a bug, which says so). No
-traceback is shown without --debug, which may stand anywhere on the line.
+Exit codes: 0 done, 1 the user's input is wrong, 2 wrong usage, 3 something outside failed (or a bug, which says
+so). No traceback is shown without --debug, which may stand anywhere on the line. Groups of commands that other
+distributions add (the laboratory's `bench` and `experiment`) come by entry points of the group
+`blindlabel.commands`.
 """
 
 from __future__ import annotations
@@ -9,24 +11,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from importlib.metadata import entry_points
 
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import (
-    bench,
-    check,
-    coordinator,
-    demo,
-    experiment,
-    explain,
-    export,
-    generate,
-    language,
-    owner,
-    suggest,
-    try_,
-)
+from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, suggest, try_
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -47,10 +37,10 @@ app.command("generate")(generate.generate)
 app.command("suggest")(suggest.suggest)
 app.command("export")(export.export)
 app.command("explain")(explain.explain)
-app.add_typer(bench.app)
-app.add_typer(experiment.app)
 app.add_typer(coordinator.app)
 app.add_typer(owner.app)
+for added in sorted(entry_points(group="blindlabel.commands"), key=lambda point: point.name):
+    app.add_typer(added.load())
 
 
 def _version(wanted: bool) -> None:

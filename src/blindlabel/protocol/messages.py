@@ -26,7 +26,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import nacl.exceptions
 import nacl.signing
@@ -324,8 +324,8 @@ def parse(wire: bytes) -> Signed:
         header.receiver,
         header.round,
         header.sequence,
-        body,
-        header.previous,  # type: ignore[arg-type]
+        cast(Body, body),
+        header.previous,
     )
     if message.text() != text:
         raise MalformedMessage("The message leaves out fields of its kind.")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from blindlabel.bench.gates import clear_needle_gates
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.parameters import THREE_INPUT
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import Terms
 from blindlabel.language import read_question
 from blindlabel.language.functions import PREDICATES
+from blindlabel_lab.bench.gates import clear_needle_gates
 
 LENGTHS = (46, 53, 118, 148)
 PAGE = (Path(__file__).parents[3] / "docs" / "gates-engine.md").read_text(encoding="utf-8")

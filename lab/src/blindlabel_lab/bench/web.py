@@ -1,0 +1,170 @@
+"""How quick the owner's app is with many records: opening one, checking while typing, saving; in Python, and as a
+browser sees it.
+
+The browser's figures are from the key or click to the moment the page shows the result, so they hold everything: both
+ways through the connection, the work, and drawing. They need Playwright and chromium and are left out where those are
+missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from blindlabel.web.desk import Desk
+from blindlabel.web.owner_page import GUIDE_SEEN
+from blindlabel.web.rehearsal import Rehearsal, Wanted
+from blindlabel.web.suggesting import Background
+from blindlabel_lab.bench.machine import machine
+
+TARGET_MS = 100.0
+
+
+@dataclass(frozen=True)
+class WebFigures:
+    """Medians in milliseconds."""
+
+    records: int
+    machine: str
+    list_ms: float
+    check_ms: float
+    what_if_ms: float
+    save_ms: float
+    suggest_ms: float
+    browser: dict[str, float] | None
+    """open_ms, check_ms, save_and_next_ms as a person sees them, and first_row_ms of loading the page; None without a
+    browser.
+    """
+    target_ms: float = TARGET_MS
+
+    def to_json(self) -> dict[str, Any]:
+        """As the command prints it."""
+        return {"bench": "web", **asdict(self)}
+
+
+def measure(records: int = 5000, repeats: int = 15) -> WebFigures:
+    """Make a study with this many sampled records and measure."""
+    with tempfile.TemporaryDirectory(prefix="blindlabel-bench-") as folder:
+        study = Rehearsal(Path(folder) / "study", Wanted(records=records))
+        study.begin()
+        workspace = study.workspace("anna")
+        workspace.remember(GUIDE_SEEN, "yes")
+        desk, background = Desk(workspace), Background(workspace)
+        background.warm_up()
+        own, tasks = desk.records, workspace.tasks()
+        questions = [background.suggest(own[place], tasks[place]).question for place in range(repeats)]
+        figures = {
+            "list_ms": _median(lambda _: desk.rows("street", "open", "brief"), repeats),
+            "check_ms": _median(lambda place: desk.check(questions[place]), repeats),
+            "what_if_ms": _median(lambda place: _try(desk, background, questions[place], place), repeats),
+            "suggest_ms": _median(lambda place: background.suggest(own[-1 - place], tasks[-1 - place]), repeats),
+            "save_ms": _median(lambda place: desk.save(place, questions[place]), repeats),
+        }
+        seen = _in_browser(workspace.folder, repeats)
+        return WebFigures(records=records, machine=machine(), browser=seen, **figures)
+
+
+def _try(desk: Desk, background: Background, question: str, place: int) -> None:
+    formula = desk.check(question).formula
+    assert formula is not None
+    background.matches(formula, desk.record(place).prepared)
+
+
+def _median(work: Callable[[int], object], repeats: int) -> float:
+    taken = []
+    for place in range(repeats):
+        began = time.perf_counter()
+        work(place)
+        taken.append(time.perf_counter() - began)
+    return round(1000 * statistics.median(taken), 2)
+
+
+def _in_browser(workspace: Path, repeats: int) -> dict[str, float] | None:
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only developers have it
+    except ModuleNotFoundError:
+        return None
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        return None
+    command = [sys.executable, "-m", "blindlabel.cli.main", "owner", "annotate", "--at", str(workspace), "--no-browser"]
+    app = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ.copy())  # noqa: S603
+    try:
+        assert app.stdout is not None
+        link = app.stdout.readline().strip()
+        with (
+            sync_playwright() as playwright,
+            contextlib.closing(
+                playwright.chromium.launch(
+                    executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+                )
+            ) as browser,
+        ):
+            page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+            return _seen(page, link, repeats)
+    finally:
+        app.terminate()
+        app.wait(20)
+
+
+def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
+    """Measured inside the page, from the event to the frame in which its result stands."""
+    began = time.perf_counter()
+    page.goto(link)
+    page.locator(".row-open").first.wait_for()
+    first_row = time.perf_counter() - began
+    page.locator(".row-open").nth(20).click()
+    page.locator(".cm-content").wait_for()
+    page.wait_for_timeout(1500)  # until the table has been read in the background
+    page.evaluate(_WATCH)
+    opened, checked, saved = [], [], []
+    for place in range(repeats):
+        opened.append(page.evaluate("() => measured('h2', () => act('next'))"))
+        page.wait_for_timeout(200)  # until everything about the record before has gone
+        checked.append(page.evaluate("""() => measured('.cost', () => type('ret is_in("y", $r)'))"""))
+        page.wait_for_timeout(200)
+        saved.append(page.evaluate("() => measured('h2', () => act('save-next'))"))
+        page.wait_for_timeout(50 if place else 300)
+    names = ("open_ms", "check_ms", "save_and_next_ms")
+    medians = {name: round(statistics.median(taken), 1) for name, taken in zip(names, (opened, checked, saved))}
+    return {"first_row_ms": round(1000 * first_row, 1), **medians}
+
+
+_WATCH = """() => {
+  window.act = (name) => {
+    const keys = {
+      next: { key: "n", code: "KeyN", keyCode: 78, altKey: true },
+      "save-next": { key: "Enter", code: "Enter", keyCode: 13, ctrlKey: true },
+    };
+    const key = keys[name];
+    const pressed = new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true });
+    document.querySelector(".cm-content").dispatchEvent(pressed);
+  };
+  window.type = (text) => {
+    document.querySelector(".cm-content").focus();
+    document.execCommand("insertText", false, text);
+  };
+  window.measured = (selector, begin) => new Promise((done, fail) => {
+    setTimeout(() => fail(new Error(`nothing happened at ${selector}`)), 10000);
+    const watched = document.querySelector(`.annotation ${selector}`);
+    const before = watched.textContent;
+    const start = performance.now();
+    const watch = new MutationObserver(() => {
+      if (watched.textContent === before || !watched.textContent) return;
+      watch.disconnect();
+      requestAnimationFrame(() => done(performance.now() - start));
+    });
+    watch.observe(watched, { childList: true, characterData: true, subtree: true });
+    begin();
+  });
+}"""

@@ -1,0 +1,56 @@
+"""`blindlabel bench packed`: a round on the packed engine, measured."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, result, result_json
+from blindlabel.errors import InputError
+
+
+def packed(
+    records: Annotated[int, typer.Option(min=1, help="Records, and questions.")] = 50,
+    length: Annotated[int, typer.Option(min=16, help="Characters of a record.")] = 148,
+    needles: Annotated[int, typer.Option(min=1, max=24, help="Needles of a question.")] = 5,
+    shape: Annotated[str, typer.Option(help="and, or (one OR), not (one negation) or count (weights 1 to 3).")] = "or",
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    full: Annotated[
+        bool, typer.Option("--full", help="Measure a default agreement: every function, attributes, both cases.")
+    ] = False,
+    processor: Annotated[
+        bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Measure a round on the packed engine: every question over every record, labels checked against clear
+    evaluation.
+    """
+    from blindlabel.engines.interface import EngineError
+    from blindlabel_lab.bench.packed import SHAPES, measure
+
+    if processor and workers > 1:
+        raise InputError("--processor measures one process; leave out --workers.")
+    if shape not in SHAPES:
+        raise InputError(f"There is no shape {shape}; there are {', '.join(SHAPES)}.")
+    try:
+        figures = measure(shape, records, length, needles, workers=workers, full=full, processor=processor)
+    except EngineError as problem:
+        raise InputError(str(problem)) from problem
+    if json:
+        result_json(figures.to_json())
+        return
+    pairs = figures.questions * figures.records
+    seconds = figures.seconds
+    result(
+        f"{figures.questions} questions × {figures.records} records of {length} characters, {needles} needles, shape"
+        f" {shape}"
+    )
+    result(f"keys {seconds['keys']:.2f} s, encode {seconds['encode']:.2f} s, encrypt {seconds['encrypt']:.2f} s")
+    result(
+        f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, assist {seconds['assist']:.2f} s"
+    )
+    result(f"a round: {seconds['total']:.2f} s, {1000 * seconds['total'] / pairs:.3f} ms a pair")
+    sizes = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in figures.bytes.items())
+    result(f"{sizes}; peak memory {figures.peak_rss_mb:.0f} MB; wrong labels: {figures.wrong_labels}")

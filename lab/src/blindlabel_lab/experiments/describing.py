@@ -1,0 +1,99 @@
+"""What is asked and what is missing: lengths of needles, rare words against common ones, and missing values by
+attribute.
+
+The publication's figures on feature length and feature importance, and its table of missing values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import fmean
+from typing import Any
+
+from blindlabel.language.formula import atoms_of
+from blindlabel_lab.experiments.datasets import Dataset, read_dataset
+from blindlabel_lab.experiments.quality import Advance, Bench, Plan, run_sample
+from blindlabel_lab.experiments.results import Results
+from blindlabel_lab.experiments.simulation import draw, formula_of
+
+BANDS = ((1, 1), (2, 5), (6, 20), (21, 100), (101, None))
+"""Rows that have a word, in bands from rare to common."""
+
+
+def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
+    """For each set: how long needles are, and how often words are asked by how many rows have them."""
+    bench = Bench(plan, results)
+    document: dict[str, Any] = {"datasets": {}}
+    for place, name in enumerate(plan.names):
+        lengths: Counter[int] = Counter()
+        asked: Counter[str] = Counter()
+        for number in range(plan.samples):
+            advance(f"{name}, sample {number + 1} of {plan.samples}", (place + number / plan.samples) / len(plan.names))
+            key = [bench.dataset(name).fingerprint, plan.seed + number, plan.size, plan.rounds]
+            kept = results.kept("tokens", key)
+            if kept is None:
+                kept = _needles(bench, name, plan.seed + number)
+                results.keep("tokens", key, kept)
+            lengths.update(map(len, kept))
+            asked.update(kept)
+        document["datasets"][name] = _described(bench.dataset(name), lengths, asked)
+    return document
+
+
+def _needles(bench: Bench, name: str, seed: int) -> list[str]:
+    """Every needle of every question of one simulated study."""
+    dataset, plan = bench.dataset(name), bench.plan
+    run = run_sample(dataset, draw(dataset, seed, plan.size), bench.oracles(name, "suggested"), "plain", plan.rounds)
+    needles = (
+        atom.arguments[0] for source in run.questions for atom in atoms_of(formula_of(source, dataset.attributes))
+    )
+    return [needle for needle in needles if isinstance(needle, str)]
+
+
+def _described(dataset: Dataset, lengths: Counter[int], asked: Counter[str]) -> dict[str, Any]:
+    rows: Counter[str] = Counter()
+    for side in dataset.records:
+        for record in side:
+            rows.update(set(record.whole.replace("|", " ").split()))
+    bands = []
+    for low, high in BANDS:
+        words = {word for word, count in rows.items() if low <= count and (high is None or count <= high)}
+        bands.append(
+            {
+                "rows": f"{low}" if low == high else f"{low} and more" if high is None else f"{low} to {high}",
+                "words": len(words),
+                "occurrences": sum(rows[word] for word in words),
+                "asked": sum(count for word, count in asked.items() if word in words),
+            }
+        )
+    total = sum(asked.values())
+    whole = sum(count for word, count in asked.items() if word in rows)
+    return {
+        "lengths": {str(length): lengths[length] for length in sorted(lengths)},
+        "mean_length": sum(length * count for length, count in lengths.items()) / total if total else 0.0,
+        "asked": total,
+        "asked_as_whole_words": whole,
+        "bands": bands,
+    }
+
+
+def missing(plan: Plan, advance: Advance) -> dict[str, Any]:
+    """For each set and attribute, the share of rows without a value, in percent."""
+    document: dict[str, Any] = {"datasets": {}}
+
+    for place, name in enumerate(plan.names):
+        advance(name, place / len(plan.names))
+        dataset = read_dataset(plan.folder, name, plan.attributes)
+        document["datasets"][name] = {
+            attribute: {
+                "a": _percent(dataset, 0, attribute),
+                "b": _percent(dataset, 1, attribute),
+                "both": 100 * fmean(not record.attributes[attribute] for side in dataset.records for record in side),
+            }
+            for attribute in dataset.attributes
+        }
+    return document
+
+
+def _percent(dataset: Dataset, side: int, attribute: str) -> float:
+    return 100 * fmean(not record.attributes[attribute] for record in dataset.records[side])

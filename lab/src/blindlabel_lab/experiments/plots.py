@@ -1,0 +1,181 @@
+"""The figures, as PNG and SVG, from the experiments' documents. Needs matplotlib (the extra `experiments`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from blindlabel.errors import InputError
+
+Document = Mapping[str, Any]
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib  # noqa: PLC0415 (an extra)
+    except ImportError as error:
+        raise InputError(
+            "Plots need matplotlib: pip install blindlabel-lab, or leave them out with --no-plots."
+        ) from error
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "blindlabel"  # the same picture is the same file
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    return plt
+
+
+def plot(name: str, document: Document, folder: Path) -> list[Path]:
+    """The figures of one experiment; the files written."""
+    if name not in PLOTS:
+        return []
+    plt = _pyplot()
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for part, figure in PLOTS[name](plt, document):
+        for kind in ("png", "svg"):
+            path = folder / f"{part}.{kind}"
+            figure.savefig(path, dpi=120, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None)
+            paths.append(path)
+        plt.close(figure)
+    return paths
+
+
+def _grid(plt: Any, count: int, height: float = 3.0) -> tuple[Any, list[Any]]:
+    columns = min(5, max(1, count))
+    rows = -(-count // columns) or 1
+    figure, axes = plt.subplots(rows, columns, figsize=(3.2 * columns, height * rows), squeeze=False)
+    flat = [axis for row in axes for axis in row]
+    for axis in flat[count:]:
+        axis.set_visible(False)
+    return figure, flat
+
+
+def _quality(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    sets = document["datasets"]
+    performance, axes = _grid(plt, len(sets))
+    for axis, (name, figures) in zip(axes, sets.items()):
+        rounds = range(1, len(figures["rounds"]) + 1)
+        for measure, style in (("precision", "-o"), ("recall", "-s"), ("f", "-^"), ("f_strict", "--v")):
+            axis.plot(rounds, [one[measure] for one in figures["rounds"]], style, label=measure.replace("_", " "))
+        axis.set(
+            title=name,
+            xlabel="round",
+            xticks=list(rounds),
+            ylim=(min(0.8, *(o["f_strict"] for o in figures["rounds"])) - 0.02, 1.01),
+        )
+    axes[0].legend(fontsize="small")
+    agreement, axes = _grid(plt, len(sets))
+    for axis, (name, figures) in zip(axes, sets.items()):
+        rounds = range(1, len(figures["rounds"]) + 1)
+        axis.bar(
+            rounds, [one["records_to_ask"] for one in figures["rounds"]], color="plum", label="records to ask again"
+        )
+        axis.set(title=name, xlabel="round", xticks=list(rounds), ylabel="records")
+        second = axis.twinx()
+        second.plot(rounds, [one["agreement"] for one in figures["rounds"]], "-og", label="agreed pairs")
+        second.axhline(1.0, color="grey", linestyle="--")
+        second.set_ylim(min(0.98, *(one["agreement"] for one in figures["rounds"])), 1.001)
+    performance.tight_layout()
+    agreement.tight_layout()
+    return [("quality", performance), ("agreement", agreement)]
+
+
+def _oracles(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    strategies = document["strategies"]
+    names = list(next(iter(strategies.values())))
+    figure, axis = plt.subplots(figsize=(2 + 2 * len(names), 3.6))
+    width = 0.8 / len(strategies)
+    for place, (strategy, sets) in enumerate(strategies.items()):
+        axis.bar(
+            [i + place * width for i in range(len(names))],
+            [sets[name]["f_strict"] for name in names],
+            width,
+            label=strategy,
+        )
+    axis.set(
+        xticks=[i + 0.4 - width / 2 for i in range(len(names))], xticklabels=names, ylabel="strict F", ylim=(0, 1.02)
+    )
+    axis.legend(fontsize="small", loc="lower left")
+    return [("oracles", figure)]
+
+
+def _tokens(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    sets = document["datasets"]
+    figure, axis = plt.subplots(figsize=(6, 3.4))
+    for name, figures in sets.items():
+        lengths = {int(length): count for length, count in figures["lengths"].items()}
+        axis.plot(list(lengths), [count / max(1, figures["asked"]) for count in lengths.values()], "-o", label=name)
+    axis.set(xlabel="characters of a needle", ylabel="share of needles")
+    axis.legend(fontsize="small")
+    rarity, axes = _grid(plt, len(sets))
+    for axis, (name, figures) in zip(axes, sets.items()):
+        places = range(len(figures["bands"]))
+        for measure, shift in (("occurrences", -0.2), ("asked", 0.2)):
+            total = sum(band[measure] for band in figures["bands"]) or 1
+            axis.bar(
+                [place + shift for place in places],
+                [band[measure] / total for band in figures["bands"]],
+                0.4,
+                label=measure,
+            )
+        axis.set(title=name, xlabel="rows with the word", xticks=list(places))
+        axis.set_xticklabels([band["rows"] for band in figures["bands"]], rotation=40, ha="right", fontsize="small")
+    axes[0].legend(fontsize="small")
+    rarity.tight_layout()
+    return [("tokens", figure), ("rarity", rarity)]
+
+
+def _missing(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    sets = document["datasets"]
+    figure, axes = _grid(plt, len(sets))
+    for axis, (name, attributes) in zip(axes, sets.items()):
+        axis.barh(list(attributes), [figures["both"] for figures in attributes.values()])
+        axis.set(title=name, xlabel="% missing", xlim=(0, 100))
+    figure.tight_layout()
+    return [("missing", figure)]
+
+
+def _against_length(plt: Any, document: Document, lines: Mapping[str, str], ylabel: str) -> Any:
+    figure, axis = plt.subplots(figsize=(6, 3.6))
+    for measure, label in lines.items():
+        points = [(row["length"], row[measure]) for row in document["rows"] if row.get(measure) is not None]
+        if points:
+            axis.plot(*zip(*points), "-o", label=label)
+    axis.set(xlabel="characters of a record", ylabel=ylabel, yscale="log")
+    axis.legend(fontsize="small")
+    return figure
+
+
+def _communication(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    lines = {
+        "published_bytes": "as published (32 KB a character)",
+        "gates_bytes": "gates engine",
+        "packed_bytes": "packed engine",
+        "plain_bytes": "clear text",
+    }
+    return [("communication", _against_length(plt, document, lines, "bytes a record"))]
+
+
+def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    lines = {
+        "published_seconds_one_needle": "as published (one needle, eight cores)",
+        "gates_serial_seconds": "gates engine, published circuit (by gate count)",
+        "gates_clear_needle_seconds": "gates engine, needle in clear (by gate count)",
+        "packed_seconds": "packed engine (five needles)",
+    }
+    return [("computation", _against_length(plt, document, lines, "seconds for all pairs"))]
+
+
+PLOTS: Mapping[str, Callable[[Any, Document], list[tuple[str, Any]]]] = MappingProxyType(
+    {
+        "quality": _quality,
+        "oracles": _oracles,
+        "tokens": _tokens,
+        "missing": _missing,
+        "communication": _communication,
+        "computation": _computation,
+    }
+)
+"""What each experiment's figures are."""

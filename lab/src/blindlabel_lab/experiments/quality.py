@@ -1,0 +1,137 @@
+"""Labelling quality: many random samples of a set, t rounds each, with simulated oracles. The publication's figures on
+performance and agreement; and the same for several strategies side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blindlabel.engines.registry import engine_named
+from blindlabel.errors import InputError
+from blindlabel_lab.experiments import metrics
+from blindlabel_lab.experiments.datasets import Dataset, read_dataset
+from blindlabel_lab.experiments.metrics import Scores
+from blindlabel_lab.experiments.results import Results
+from blindlabel_lab.experiments.simulation import Oracle, Run, Sample, ThroughEngine, draw, in_clear, simulate
+from blindlabel_lab.experiments.strategies import STRATEGIES
+
+Advance = Callable[[str, float], None]
+"""Called with what is being done and the share of all that is done."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run."""
+
+    folder: Path
+    names: tuple[str, ...]
+    attributes: tuple[str, ...] | None = None
+    samples: int = 10
+    seed: int = 0
+    size: int = 50
+    rounds: int = 3
+    engine: str = "plain"
+
+    def checked(self) -> Plan:
+        """The plan, or a sentence about what is wrong with it."""
+        if self.samples < 1 or self.size < 1 or self.rounds < 1 or self.rounds > 20:
+            raise InputError("Samples and matches must be at least 1, and rounds 1 to 20.")
+        if self.engine not in ("plain", "packed", "gates"):
+            raise InputError(f"There is no engine {self.engine}; there are plain, packed, gates.")
+        if not self.names:
+            raise InputError(f"There is no set in {self.folder}.")
+        return self
+
+
+def run_sample(dataset: Dataset, sample: Sample, oracles: tuple[Oracle, Oracle], engine: str, rounds: int) -> Run:
+    """One simulated study."""
+    records = ([dataset.records[0][i] for i in sample.a], [dataset.records[1][j] for j in sample.b])
+    answering = in_clear if engine == "plain" else ThroughEngine(engine_named(engine), records, dataset.attributes)
+    return simulate(records, sample.truth, oracles, answering, attributes=dataset.attributes, rounds=rounds)
+
+
+class Bench:
+    """Sets and oracles, read and built when first needed, and results kept."""
+
+    def __init__(self, plan: Plan, results: Results) -> None:
+        self.plan = plan.checked()
+        self.results = results
+        self._datasets: dict[str, Dataset] = {}
+        self._oracles: dict[tuple[str, str], tuple[Oracle, Oracle]] = {}
+
+    def dataset(self, name: str) -> Dataset:
+        """The set of this name."""
+        if name not in self._datasets:
+            self._datasets[name] = read_dataset(self.plan.folder, name, self.plan.attributes)
+        return self._datasets[name]
+
+    def oracles(self, name: str, strategy: str) -> tuple[Oracle, Oracle]:
+        """Both owners' oracles of a strategy, each built from its own table."""
+        if (name, strategy) not in self._oracles:
+            dataset = self.dataset(name)
+            make = STRATEGIES[strategy]
+            self._oracles[name, strategy] = (
+                make(dataset.records[0], dataset.attributes),
+                make(dataset.records[1], dataset.attributes),
+            )
+        return self._oracles[name, strategy]
+
+    def rounds_of(self, name: str, strategy: str, seed: int) -> list[Scores]:
+        """The scores of one sample after each round, from the results folder where it was run before."""
+        plan = self.plan
+        key = [self.dataset(name).fingerprint, strategy, seed, plan.size, plan.rounds, plan.engine]
+        kept = self.results.kept("samples", key)
+        if kept is None:
+            run = run_sample(
+                self.dataset(name),
+                draw(self.dataset(name), seed, plan.size),
+                self.oracles(name, strategy),
+                plan.engine,
+                plan.rounds,
+            )
+            kept = [metrics.to_json(one) for one in run.rounds]
+            self.results.keep("samples", key, kept)
+        return [Scores(**one) for one in kept]
+
+
+def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
+    """Every set's figures by round and at the end, mean and deviation over samples."""
+    bench = Bench(plan, results)
+    document: dict[str, Any] = {"datasets": {}}
+    for place, name in enumerate(plan.names):
+        document["datasets"][name] = _figures(
+            bench, name, "suggested", advance, place / len(plan.names), 1 / len(plan.names)
+        )
+    return document
+
+
+def oracles(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
+    """The same for every strategy: final figures only."""
+    bench = Bench(plan, results)
+    document: dict[str, Any] = {"strategies": {strategy: {} for strategy in STRATEGIES}}
+    steps = len(plan.names) * len(STRATEGIES)
+    for place, name in enumerate(plan.names):
+        for other, strategy in enumerate(STRATEGIES):
+            share = (place * len(STRATEGIES) + other) / steps
+            document["strategies"][strategy][name] = _figures(bench, name, strategy, advance, share, 1 / steps)["final"]
+    return document
+
+
+def _figures(bench: Bench, name: str, strategy: str, advance: Advance, done: float, share: float) -> dict[str, Any]:
+    plan = bench.plan
+    samples: list[Sequence[Scores]] = []
+    for number in range(plan.samples):
+        advance(
+            f"{name}, sample {number + 1} of {plan.samples}" + ("" if strategy == "suggested" else f", {strategy}"),
+            done,
+        )
+        samples.append(bench.rounds_of(name, strategy, plan.seed + number))
+        done += share / plan.samples
+    by_round = [[sample[r] for sample in samples] for r in range(plan.rounds)]
+    return {
+        "rounds": [metrics.mean(one) for one in by_round],
+        "final": metrics.mean(by_round[-1]),
+        "deviation": metrics.deviation(by_round[-1]),
+    }

@@ -1,0 +1,180 @@
+"""Random bytes and damaged good bytes against everything that reads what others wrote. Only the expected error may come
+out.
+
+Each target takes one input and returns normally or raises the error that its interface promises; anything else is a
+defect. Inputs are good examples with a few changes (bits, cuts, doubled or exchanged parts), or bytes out of nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from blindlabel.engines.gates import parcels as gates_parcels
+from blindlabel.engines.interface import EngineError, Terms
+from blindlabel.engines.packed import parcels as packed_parcels
+from blindlabel.engines.plain import PlainEngine
+from blindlabel.envelope import Context, EnvelopeError, lock, new_identity, new_key, open_, seal, unlock
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.language import Record, read_question
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import framing, messages
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel_lab.simulation import vectors
+
+TERMS = Terms(attributes=("name",))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads foreign bytes."""
+
+    name: str
+    good: tuple[bytes, ...]
+    read: Callable[[bytes], None]
+    expected: tuple[type[Exception], ...]
+
+
+def targets() -> list[Target]:
+    """Everything that reads what others wrote, without a network."""
+    wires = tuple(vectors.wire_of(entry) for document in vectors.documents().values() for entry in document["vectors"])
+    questions = (
+        b'ret is_in("sony", lower($r)) & !has_word("tv", $r)\n',
+        b'$a = 3*starts_with("x", $r.name) + 1\nret $a >= 2 # why\n',
+    )
+    return [
+        Target("question", questions, _question, ()),
+        Target("message", wires, lambda content: _ignore(messages.parse(content)), (OutsideError,)),
+        Target(
+            "parcels in a body", (b"".join(framing.frame([b"one", b"", b"three" * 50])),), _framing, (OutsideError,)
+        ),
+        Target(
+            "message with body",
+            (framing.pack_with_body(wires[0], b"body"),),
+            lambda c: _ignore(framing.unpack_with_body(c)),
+            (OutsideError,),
+        ),
+        Target("agreement", (to_text(vectors.the_agreement()).encode(),), _agreement, (InputError,)),
+        _envelope(),
+        _locked(),
+        _packed(),
+        _gates(),
+        _plain(),
+    ]
+
+
+def _ignore(_value: object) -> None:
+    """The value does not matter, only that nothing unexpected was raised."""
+
+
+def _question(content: bytes) -> None:
+    read_question(content.decode("utf-8", "replace"), attributes=("name",))
+
+
+def _framing(content: bytes) -> None:
+    for _ in framing.unframe([content[:7], content[7:]]):
+        continue
+
+
+def _agreement(content: bytes) -> None:
+    agreements.from_text(content.decode("utf-8", "replace"))
+
+
+def _envelope() -> Target:
+    one, other, context = new_identity(), new_identity(), Context(bytes(32), "records")
+    sealed = b"".join(seal(one, other.public, context, [b"first chunk", b"second" * 40]))
+
+    def read(content: bytes) -> None:
+        for _ in open_(other, one.public, context, [content]):
+            continue
+
+    return Target("envelope", (sealed,), read, (EnvelopeError,))
+
+
+def _locked() -> Target:
+    key, context = new_key(), Context(bytes(32), "records")
+    locked = b"".join(lock(key, context, [b"first chunk", b"second" * 40]))
+
+    def read(content: bytes) -> None:
+        for _ in unlock(key, context, [content]):
+            continue
+
+    return Target("locked records", (locked,), read, (EnvelopeError,))
+
+
+def _packed() -> Target:
+    study = packed_parcels.Study("p", bytes(32), bytes(16))
+    good = packed_parcels.write(
+        packed_parcels.Parcel(packed_parcels.Kind.RECORDS, study, (1, 2), (b"item", b"other" * 30))
+    )
+
+    def read(content: bytes) -> None:
+        packed_parcels.read(content, (packed_parcels.Kind.RECORDS,), study, most_items=8, most_bytes=4096)
+
+    return Target("packed parcel", (good,), read, (EngineError,))
+
+
+def _gates() -> Target:
+    good = gates_parcels.sealed(gates_parcels.Kind.ANSWERS, TERMS, bytes(16), b"body" * 40)
+    return Target(
+        "gates parcel",
+        (good,),
+        lambda c: _ignore(gates_parcels.opened(gates_parcels.Kind.ANSWERS, TERMS, c)),
+        (EngineError,),
+    )
+
+
+def _plain() -> Target:
+    engine = PlainEngine()
+    keys = engine.make_keys(TERMS)
+    records = next(engine.encrypt(TERMS, keys.public, [Record({"name": "a"}, "a"), Record({"name": "b"}, "b")]))
+    formula = read_question('ret is_in("a", $r)', attributes=("name",)).formula
+    assert formula is not None
+    answers = next(engine.evaluate(TERMS, keys.public, [records], [formula], lambda request: request))
+
+    def read(content: bytes) -> None:
+        engine.decrypt(TERMS, keys.secret, [content], 1, 2)
+        list(engine.evaluate(TERMS, keys.public, [content], [formula], lambda request: request))
+
+    return Target("plain parcel", (records, answers), read, (EngineError,))
+
+
+def changed(good: bytes, chance: random.Random) -> bytes:
+    """A good example with a few changes, or bytes out of nothing."""
+    if chance.random() < 0.05:
+        return chance.randbytes(chance.randrange(200))
+    content = bytearray(good)
+    for _ in range(chance.randrange(1, 4)):
+        at, width = chance.randrange(len(content) + 1), chance.randrange(1, 12)
+        deed = chance.randrange(6)
+        if deed == 0 and content:
+            content[at % len(content)] ^= 1 << chance.randrange(8)
+        elif deed == 1:
+            del content[at : at + width]
+        elif deed == 2:
+            content[at:at] = content[at : at + width]
+        elif deed == 3:
+            content[at:at] = chance.randbytes(width)
+        elif deed == 4:
+            del content[at:]
+        else:
+            content[at : at + width] = chance.choice(
+                (b"\xff" * 8, bytes(8), b"9" * 20, b'"', b"[", b"\\u0000", "ı".encode())
+            )
+    return bytes(content)
+
+
+def fuzz(target: Target, inputs: int, seed: int = 0) -> list[str]:
+    """So many inputs; what went wrong, with the input in hexadecimal."""
+    chance = random.Random(f"{target.name} {seed}")  # noqa: S311 (no secret)
+    found = []
+    for _ in range(inputs):
+        content = changed(chance.choice(target.good), chance)
+        try:
+            target.read(content)
+        except target.expected:
+            continue
+        except Exception as error:
+            found.append(f"{target.name}: {type(error).__name__}: {error}: {content.hex()}")
+    return found

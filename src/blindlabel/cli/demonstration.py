@@ -1,0 +1,356 @@
+"""A whole study on one machine: generated tables, a coordinator and two owners as real processes over HTTP, suggested
+questions.
+
+What a person does between the owners, comparing the verification words, is done here automatically, and the report says
+so. A process that is killed is started again and goes on where it was, as a party's own service manager would see to.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blindlabel.errors import OutsideError
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.results import standing, truths_of_owner
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.records.generator import PERSON_ATTRIBUTES, Generated, Size, generate, write
+from blindlabel.records.preparation import prepare
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.interface import Transport
+
+NAMES = ("anna", "berta")
+BLOCKING = ("surname", "given_name", "address_1", "phone_number")
+MOST_ROWS = 20_000
+STEPS = ("nfkc", "collapse_space", "lower")
+GATES_ATTRIBUTES = ("given_name", "surname")
+"""What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
+PATIENCE = 900.0
+"""Seconds after which a demonstration is given up, and more for every pair: see `Plan.patience`."""
+PATIENCE_PER_PAIR = 0.002
+LARGE = 200
+"""With more records the packed engine is shown without counting and negation: with them, about 10 KB travel for every
+pair.
+"""
+EXIT_OUTSIDE = 3
+MOST_FAILURES = 10
+"""How often a process may fail by something outside (one of its workers was killed, say) before that is an error."""
+
+Tell = Callable[[str], None]
+Show = Callable[[str, float], None]
+"""Called with what is going on and the share of the whole that is done."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is demonstrated."""
+
+    records: int = 50
+    engine: str = "packed"
+    rounds: int = 3
+    seed: int = 1
+    workers: int = 1
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which it is given up."""
+        return PATIENCE + PATIENCE_PER_PAIR * self.records**2
+
+    @property
+    def assisted(self) -> bool:
+        """Whether questions may count and negate, for which the packed engine needs the coordinator's assist."""
+        return self.engine != "packed" or self.records <= LARGE
+
+    @property
+    def rows(self) -> int:
+        """Rows of each table: more than are sampled, so that the oracle can tell rare words from common ones."""
+        return max(self.records, min(10 * self.records, MOST_ROWS))
+
+
+def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, Any]:
+    """Run the study in this folder; what came out, as the document of `demo --json`."""
+    began = time.time()
+    made = generate("persons", Size(plan.rows, plan.rows // 2), plan.seed)
+    tables = write(made, folder / "tables")
+    agreement = _agreement(plan, made)
+    address, port = _free_address()
+    coordinator = Coordinator(folder / "coordinator")
+    invitations = coordinator.create(to_text(agreement), address)
+    workspaces = [join(folder / one.owner, one, TableOptions(table)) for one, table in zip(invitations, tables)]
+    commands = {"coordinator": ["coordinator", "serve", "--at", str(folder / "coordinator"), "--port", str(port)]}
+    for workspace in workspaces:
+        commands[workspace.name] = [
+            "owner",
+            "run",
+            "--auto",
+            "--at",
+            str(workspace.folder),
+            "--workers",
+            str(plan.workers),
+        ]
+    tell(
+        f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled so that about half have a"
+        f" partner; a coordinator and two owners as processes on {address}, {plan.engine} engine."
+    )
+    if not plan.assisted:
+        tell(
+            f"More than {LARGE} records: the agreement does without counting and negation, which do not scale"
+            " (docs/scale.md)."
+        )
+    with Processes(commands, folder, tell) as running:
+        until = time.monotonic() + plan.patience
+        _confirm(workspaces, running, tell, until)
+        _watch(coordinator, agreement, workspaces, running, tell, show, until)
+    return _report(coordinator, agreement, workspaces, made, folder, began) | {"restarts": running.restarts}
+
+
+def _agreement(plan: Plan, made: Generated) -> Agreement:
+    attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
+    longest = max(
+        len(prepare(table.row(row), attributes, STEPS).whole) for table in (made.a, made.b) for row in range(len(table))
+    )
+    return agreements.new(
+        "demonstration",
+        NAMES,
+        attributes,
+        rounds=plan.rounds,
+        criteria="Two records match when they are about the same person, in spite of typing errors and missing values.",
+        preparation={"steps": list(STEPS)},
+        sampling={
+            "method": "enriched",
+            "records": plan.records,
+            "share": 0.5,
+            "blocking": [one for one in BLOCKING if one in attributes],
+        },
+        encoding={
+            "engine": plan.engine,
+            "record_length": 8 * (longest // 8 + 1),
+            "attributes": False,
+            "functions": ["is_in", "is_empty"],
+            "counting": plan.assisted,
+            "negation": plan.assisted,
+        },
+    )
+
+
+def _free_address() -> tuple[str, int]:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return f"http://127.0.0.1:{port}", port
+
+
+class Processes:
+    """The parties' commands as processes of their own, with their words in `<name>.log`; killed ones are started
+    again.
+    """
+
+    def __init__(self, commands: dict[str, list[str]], folder: Path, tell: Tell) -> None:
+        self._commands, self._folder, self._tell = commands, folder, tell
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._failures: dict[str, int] = {}
+        self.restarts = 0
+
+    def __enter__(self) -> Processes:
+        try:
+            for name in self._commands:
+                self._start(name)
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def is_running(self, name: str) -> bool:
+        """Whether a process is at work, or was killed and shall go on."""
+        code = self._running[name].poll()
+        return code is None or code < 0
+
+    def look_after(self, finished: Callable[[str], bool]) -> None:
+        """Start those again that were killed, or that failed by something outside; any other early end ends the
+        demonstration.
+        """
+        for name, process in self._running.items():
+            code = process.poll()
+            if code is None or (code == 0 and finished(name)):
+                continue
+            if code == EXIT_OUTSIDE:
+                self._failures[name] = self._failures.get(name, 0) + 1
+            if (code >= 0 and code != EXIT_OUTSIDE) or self._failures.get(name, 0) > MOST_FAILURES:
+                raise OutsideError(
+                    f"The process of {name} ended too early; its words are in {name}.log (keep them with --keep)."
+                )
+            self._tell(
+                f"The process of {name} {f'was killed by signal {-code}' if code < 0 else 'failed'}; it is started"
+                " again and goes on."
+            )
+            self.restarts += 1
+            self._start(name)
+
+    def _start(self, name: str) -> None:
+        with (self._folder / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(  # noqa: S603 (our own command)
+                [sys.executable, "-m", "blindlabel.cli.main", *self._commands[name]],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=os.environ.copy(),
+            )
+
+    def _stop(self) -> None:
+        for process in self._running.values():
+            process.send_signal(signal.SIGTERM)
+        for process in self._running.values():
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+class _NoTransport:
+    """The demonstration itself sends nothing: the owners' own processes do."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise OutsideError(f"The demonstration does not {name}.")
+
+
+def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, until: float) -> None:
+    """Compare the verification words as the owners' people would by telephone, and confirm on both sides."""
+    transport: Transport = _NoTransport()
+    while any(workspace.state().keys is None for workspace in workspaces):
+        running.look_after(lambda _: False)
+        _check_time(until)
+        time.sleep(0.1)
+    first, second = (Owner(workspace, transport) for workspace in workspaces)
+    words = first.words(NAMES[1])
+    if words != second.words(NAMES[0]):
+        raise OutsideError("The verification words differ: somebody exchanged a key.")
+    tell(f"Verification words compared automatically (people do this by telephone): {' '.join(words)}")
+    first.confirm(NAMES[1])
+    second.confirm(NAMES[0])
+
+
+def _watch(
+    coordinator: Coordinator,
+    agreement: Agreement,
+    workspaces: list[Workspace],
+    running: Processes,
+    tell: Tell,
+    show: Show,
+    until: float,
+) -> None:
+    """Show what happens until both owners have the truth."""
+    told = 0
+    while any(workspace.state().truth is None or running.is_running(workspace.name) for workspace in workspaces):
+        state = coordinator.load(agreement.hash).state
+        while told < state.round and state.rounds[told].tallies:
+            told += 1
+            tell(_told(standing(coordinator, agreement.hash)["history"][told - 1]))
+        activity = next(
+            (one for workspace in workspaces if (one := workspace.activity()) and one.phase not in ("waiting", "over")),
+            None,
+        )
+        show(
+            activity.phase if activity else "waiting",
+            _share(agreement, state.round, activity.share if activity else 0.0),
+        )
+        running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
+        _check_time(until)
+        time.sleep(0.2)
+    for done in standing(coordinator, agreement.hash)["history"][told:]:
+        tell(_told(done))
+
+
+def _share(agreement: Agreement, round: int, within: float) -> float:
+    """A rough share of the whole: a tenth for the beginning, the rest in equal parts for the rounds."""
+    return 0.1 if round == 0 else min(0.99, 0.1 + 0.9 * (round - 1 + min(within, 1.0)) / agreement.rounds)
+
+
+def _told(round: dict[str, Any]) -> str:
+    figures = round["figures"]
+    again = ", ".join(f"{owner} {count}" for owner, count in round["ask_again"].items()) or "none"
+    kappa = "undefined" if figures["kappa"] is None else f"{figures['kappa']:.3f}"
+    return (
+        f"Round {round['round']}: {figures['pairs']} pairs asked, {figures['agreed']} agreed ({figures['percent']:.1f}"
+        f" %, kappa {kappa}, AC1 {figures['ac1']:.3f}), {figures['matches']} matches, {figures['disagreed']} disagreed;"
+        f" records to ask again: {again}."
+    )
+
+
+def _check_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise OutsideError(
+            "The demonstration takes far longer than it should, and is given up. Is the machine busy with other things?"
+        )
+
+
+def _report(
+    coordinator: Coordinator,
+    agreement: Agreement,
+    workspaces: list[Workspace],
+    made: Generated,
+    folder: Path,
+    began: float,
+) -> dict[str, Any]:
+    from blindlabel.export import write as write_truth
+
+    truth = truths_of_owner(workspaces[0])[NAMES[1]]
+    labels_path = write_truth(truth, "csv", folder / "labels.csv")[0]
+    sampled = [set(workspace.state().sample.positions) for workspace in workspaces]  # type: ignore[union-attr]
+    pairs = ((made.a.position(a), made.b.position(b)) for a, b in made.matches)
+    known = {(i, j) for i, j in pairs if i in sampled[0] and j in sampled[1]}
+    found = {(pair.i, pair.j) for pair in truth.matches()}
+    agreed = {(pair.i, pair.j) for pair in truth.pairs}
+    stands = standing(coordinator, agreement.hash)
+    traffic: dict[str, int] = {}
+    for row in stands["traffic"]:
+        traffic[row["kind"]] = traffic.get(row["kind"], 0) + row["bytes"]
+    precision = len(found & known) / len(found) if found else 1.0
+    recall = len(found & known) / len(known) if known else 1.0
+    reachable = len(known & agreed)
+    return {
+        "records": agreement.sampling.records,
+        "pairs": len(truth.pairs) + len(truth.discarded),
+        "rounds": [
+            {"round": one["round"], **one["figures"], "asked": one["asked"], "ask_again": one["ask_again"]}
+            for one in stands["history"]
+        ],
+        "precision": precision,
+        "recall": recall,
+        "f": 2 * precision * recall / (precision + recall) if precision + recall else 0.0,
+        "recall_of_agreed": len(found & known) / reachable if reachable else 1.0,
+        "matches": len(known),
+        "discarded": len(truth.discarded),
+        "ended": stands["ended"],
+        "engine": agreement.encoding.engine,
+        "seconds": round(time.time() - began, 3),
+        "phases": _phases(coordinator, agreement.hash, began),
+        "bytes": traffic,
+        "assist_calls": {owner: known_["assist_calls"] for owner, known_ in stands["owners"].items()},
+        "labels_path": str(labels_path),
+    }
+
+
+def _phases(coordinator: Coordinator, study: str, began: float) -> dict[str, float]:
+    """Seconds by phase, from the times at which the coordinator's messages were made and the owners' came."""
+    phases: dict[str, float] = {}
+    last = began
+    for name, at in coordinator.store.milestones(study):
+        phases[name] = round(at - last, 3)
+        last = at
+    return phases
