@@ -205,6 +205,9 @@ def annotate(
         typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; the one of last time unless said."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
+    browsers: Annotated[
+        int, typer.Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")
+    ] = 1,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
 ) -> None:
     """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
@@ -212,7 +215,7 @@ def annotate(
     """
     from blindlabel.cli.annotate import annotate as open_app
 
-    open_app(at, port=port, browser=not no_browser, run=run)
+    open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
 
 
 @app.command("run")

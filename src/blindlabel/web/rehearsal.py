@@ -23,9 +23,10 @@ from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.records.preparation import prepare
 from blindlabel.records.tables import read_table
+from blindlabel.storage.annotations import SUGGESTED
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from blindlabel.web.suggesting import Background
+from blindlabel.web.judging import Judging
 
 CRITERIA = (
     "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of"
@@ -125,11 +126,11 @@ def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, se
     made = Rehearsal(folder, wanted)
     made.begin()
     for workspace in made.workspaces:
-        background = Background(workspace)
+        judging = Judging(workspace)
         own = workspace.records()
         tasks = workspace.tasks()
-        texts = {task.record: background.suggest(own[task.record], task).question for task in tasks[: len(tasks) // 2]}
-        workspace.save_questions(texts, "suggested")
+        texts = {task.record: judging.suggest(own[task.record], task).question for task in tasks[: len(tasks) // 2]}
+        workspace.save_questions(texts, SUGGESTED)
     return made
 
 
