@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.errors import OutsideError
-from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, in_order
+from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, fold
 from blindlabel.language.functions import PREDICATES, Clear
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, Record, View
@@ -123,34 +123,45 @@ def _read_clear(document: Any) -> Clear:
     return str(document)
 
 
+class _Nodes:
+    """The algebra that lists nodes as JSON; a node comes to its place in the list."""
+
+    def __init__(self) -> None:
+        self.listed: list[dict[str, Any]] = []
+
+    def _put(self, kind: str, **content: Any) -> int:
+        self.listed.append({"kind": kind, **content})
+        return len(self.listed) - 1
+
+    def constant(self, value: bool) -> int:
+        return self._put("constant", value=value)
+
+    def atom(self, atom: Atom) -> int:
+        view = {"attribute": atom.view.attribute, "case": atom.view.case}
+        arguments = [_clear_document(argument) for argument in atom.arguments]
+        return self._put("atom", function=atom.function, arguments=arguments, view=view)
+
+    def negation(self, part: int) -> int:
+        return self._put("not", parts=[part])
+
+    def conjunction(self, parts: Sequence[int]) -> int:
+        return self._put(Conjunction.__name__, parts=list(parts))
+
+    def disjunction(self, parts: Sequence[int]) -> int:
+        return self._put(Disjunction.__name__, parts=list(parts))
+
+    def count(self, count: Count, parts: Sequence[int]) -> int:
+        bounds = {"weights": list(count.weights), "low": count.low, "high": count.high}
+        return self._put(Count.__name__, parts=list(parts), **bounds)
+
+
 def formula_document(formula: Formula) -> list[dict[str, Any]]:
     """A formula as the list of its nodes, parts before wholes, parts by their place in the list; the last is the
     formula.
     """
-    places: dict[int, int] = {}
-    nodes: list[dict[str, Any]] = []
-    for node in in_order(formula):
-        places[id(node)] = len(nodes)
-        if isinstance(node, Constant):
-            nodes.append({"kind": "constant", "value": node.value})
-        elif isinstance(node, Atom):
-            view = {"attribute": node.view.attribute, "case": node.view.case}
-            nodes.append(
-                {
-                    "kind": "atom",
-                    "function": node.function,
-                    "arguments": [_clear_document(a) for a in node.arguments],
-                    "view": view,
-                }
-            )
-        elif isinstance(node, Negation):
-            nodes.append({"kind": "not", "parts": [places[id(node.part)]]})
-        else:
-            document: dict[str, Any] = {"kind": type(node).__name__, "parts": [places[id(part)] for part in node.parts]}
-            if isinstance(node, Count):
-                document |= {"weights": list(node.weights), "low": node.low, "high": node.high}
-            nodes.append(document)
-    return nodes
+    nodes = _Nodes()
+    fold(formula, nodes)
+    return nodes.listed
 
 
 def read_formula(documents: Sequence[dict[str, Any]]) -> Formula:

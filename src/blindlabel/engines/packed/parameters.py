@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from blindlabel.engines.interface import Terms, TermsError
-from blindlabel.language import families, words
 from blindlabel.language.functions import PREDICATES
 
 BIT_MODULUS = 65537
@@ -154,13 +153,7 @@ def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
 
 def widest(terms: Terms) -> int:
     """The most set elements that one predicate of the agreement may ask for."""
-    most = 1
-    if "between" in terms.functions:
-        most = max(most, families.MOST_INTERVALS)
-    if "similar" in terms.functions:
-        length = words.SIMILAR_WORD_LENGTH
-        most = max(most, len(families.with_wildcards("a" * length, terms.limits.similar_distance)))
-    return most
+    return max((PREDICATES[name].widest(terms.limits) for name in encoded_functions(terms)), default=1)
 
 
 def probes(terms: Terms) -> int:
