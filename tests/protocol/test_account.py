@@ -41,6 +41,6 @@ def test_releasing_less_never_costs_more() -> None:
 
 def test_only_two_parties_together_are_without_a_bound() -> None:
     for keys in ("owners", "coordinator"):
-        entries = account(replace(DEFAULT, keys=keys))  # type: ignore[arg-type]
+        entries = account(replace(DEFAULT, keys=keys))
         assert [entry.party for entry in entries if entry.cheating is None] == ["the coordinator and an owner"]
         assert all(entry.cheating is None or entry.cheating >= entry.honest for entry in entries)
