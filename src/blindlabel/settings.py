@@ -12,26 +12,26 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from annotated_types import Ge, GroupedMetadata, Le
-
 
 @dataclass(frozen=True)
-class Setting(GroupedMetadata):
+class Setting:
     """What a person is told about a setting, and the range of its numbers."""
 
     sentence: str
     least: int | None = None
     most: int | None = None
 
-    def __iter__(self) -> Iterator[object]:
-        if self.least is not None:
-            yield Ge(self.least)
-        if self.most is not None:
-            yield Le(self.most)
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """How pydantic learns the range; the setting's type stays as it was written."""
+        schema = handler(source)
+        number = schema["schema"] if schema["type"] == "nullable" else schema
+        limits = {"ge": self.least, "le": self.most}
+        number.update({name: limit for name, limit in limits.items() if limit is not None})
+        return schema
 
 
 class _NoDefault:
