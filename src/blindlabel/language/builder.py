@@ -71,7 +71,7 @@ class Builder:
         decided = predicate.always(arguments)
         if decided is not None:
             return self.constant(decided)
-        if predicate.case_rule is CaseRule.IGNORED:
+        if predicate.ignores_case:
             view = View(view.attribute)
         elif predicate.case_rule is CaseRule.NEEDLES:
             needles = [argument for argument in arguments if isinstance(argument, str)]

@@ -126,6 +126,11 @@ class Predicate(Function):
     widest: Callable[[Limits], int] = lambda _: 1
     """The most elements that one call within the limits asks for."""
 
+    @property
+    def ignores_case(self) -> bool:
+        """Whether `lower` and `upper` of the text do not matter."""
+        return self.case_rule is CaseRule.IGNORED
+
 
 @dataclass(frozen=True)
 class Tally(Function):

@@ -51,7 +51,7 @@ def probes_of(terms: Terms, tables: Tables, atom: Atom) -> tuple[Probe, ...]:
         raise QuestionError(f"{atom.function}: {problem.message} {problem.hint}")
     family = predicate.family_of(atom.arguments, terms.limits)
     elements = predicate.asked(atom.arguments)
-    view = View(atom.view.attribute, "exact" if predicate.case_rule is CaseRule.IGNORED else atom.view.case)
+    view = View(atom.view.attribute, "exact" if predicate.ignores_case else atom.view.case)
     if view.case == "upper" and predicate.case_rule is not CaseRule.SEPARATE:
         elements = tuple(case.lower(element) for element in elements if not case.has_paired_lower(element))
         view = View(view.attribute, "lower")
