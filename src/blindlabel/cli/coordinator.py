@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blindlabel.cli.opening import coordinator_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
-    from blindlabel.parties.coordinator import Coordinator
+    pass
 
 app = typer.Typer(
     name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
@@ -26,16 +26,6 @@ DatabaseAddress = Annotated[
     ),
 ]
 StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
-
-
-def opened(home: Path, database: str | None, *, make: bool = False) -> Coordinator:
-    """The coordinator in this folder."""
-    from blindlabel.parties.coordinator import Coordinator
-    from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
-
-    if not make and database is None and not (home / "coordinator.sqlite").exists():
-        raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
-    return Coordinator(home, database=database, passphrase=os.environ.get(PASSPHRASE_VARIABLE))
 
 
 @app.command("new")
@@ -139,7 +129,7 @@ def invite(
     for path in paths.values():
         if path.exists():
             raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
-    invitations = opened(at, database, make=True).create(text, address, source=str(file))
+    invitations = coordinator_at(at, database, make=True).create(text, address, source=str(file))
     folder.mkdir(parents=True, exist_ok=True)
     for invitation in invitations:
         invitation.write(paths[invitation.owner])
@@ -168,7 +158,7 @@ def serve(
     """Serve all studies of this folder until stopped."""
     from blindlabel.cli import serving
 
-    coordinator = opened(at, database)
+    coordinator = coordinator_at(at, database)
     if via:
         serving.serve_folder(coordinator, via, once=once)
     else:
@@ -192,7 +182,7 @@ def bodies(
     """Say or settle where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start
     servers again after.
     """
-    store = opened(at, database, make=url is not None).store
+    store = coordinator_at(at, database, make=url is not None).store
     if url is not None and url != store.bodies_url:
         if url.startswith("memory:"):
             raise InputError("What is kept in memory is gone when the server stops; bodies have to outlast it.")
@@ -212,7 +202,7 @@ def code(*, at: Home, database: DatabaseAddress = None) -> None:
     """Print the code that the coordinator's page asks for. Keep it private: the page shows how every study stands."""
     from blindlabel.web.coordinator_page import sign_in_code
 
-    result(sign_in_code(opened(at, database)))
+    result(sign_in_code(coordinator_at(at, database)))
 
 
 @app.command("status")
@@ -228,7 +218,7 @@ def status(
     """Say how studies stand, what they wait for, and what of their leakage budget is used."""
     from blindlabel.parties.results import standing
 
-    coordinator = opened(at, database)
+    coordinator = coordinator_at(at, database)
     wanted = [coordinator.find(study)] if study else [row.study for row in coordinator.store.studies()]
     found = [standing(coordinator, one) for one in wanted]
     if json:
@@ -276,7 +266,7 @@ def export(
     from blindlabel.cli.export import written
     from blindlabel.parties.results import truths_of_coordinator
 
-    coordinator = opened(at, database)
+    coordinator = coordinator_at(at, database)
     truths = truths_of_coordinator(coordinator, coordinator.find(study))
     written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
 
@@ -284,7 +274,7 @@ def export(
 @app.command("close")
 def close(study: StudyName, *, at: Home, database: DatabaseAddress = None) -> None:
     """End a study as it stands: what agreed so far is the truth, the rest is discarded."""
-    coordinator = opened(at, database)
+    coordinator = coordinator_at(at, database)
     coordinator.close(coordinator.find(study))
     say("Closed. The owners get the labels that were agreed so far.")
 
@@ -298,7 +288,7 @@ def delete(
     database: DatabaseAddress = None,
 ) -> None:
     """Delete a study for good: its keys, bodies, messages and labels."""
-    coordinator = opened(at, database)
+    coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
     if not yes and not typer.confirm(f"Delete everything of the study {coordinator.agreement(found).name}?", err=True):
         raise InputError("Nothing was deleted.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blindlabel.cli.opening import coordinator_at, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
 from blindlabel.errors import InputError
 
@@ -32,12 +33,9 @@ def export(
 ) -> None:
     """Write the ground truth of a finished study. Discarded pairs go into a file of their own beside it."""
     from blindlabel.parties.results import truths_of_coordinator, truths_of_owner
-    from blindlabel.storage.workspace import Workspace
 
     if (study / "coordinator.sqlite").exists():
-        from blindlabel.cli.coordinator import opened
-
-        coordinator = opened(study, None)
+        coordinator = coordinator_at(study, None)
         rows = coordinator.store.studies()
         if len(rows) != 1:
             raise InputError(
@@ -48,7 +46,7 @@ def export(
             for (first, second), truth in truths_of_coordinator(coordinator, rows[0].study).items()
         }
     else:
-        truths = truths_of_owner(Workspace.open(study))
+        truths = truths_of_owner(workspace_at(study))
     written(truths, format, to, json=json)
 
 

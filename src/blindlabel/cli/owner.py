@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
     from blindlabel.storage.workspace import Workspace
@@ -24,18 +26,6 @@ app = typer.Typer(name="owner", help="Take part in a study: join, verify, annota
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path; as in the invitation unless said.")]
 Authority = Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS.")]
-
-
-def _passphrase() -> str | None:
-    from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
-
-    return os.environ.get(PASSPHRASE_VARIABLE)
-
-
-def _opened(at: Path) -> Workspace:
-    from blindlabel.storage.workspace import Workspace
-
-    return Workspace.open(at)
 
 
 @contextmanager
@@ -52,7 +42,25 @@ def _party(
 
     transport = connect(workspace, via, authority=ca, patience=patience)
     with closing(transport):
-        yield Owner(workspace, transport, computing=computing, report=report, passphrase=_passphrase())
+        yield Owner(workspace, transport, computing=computing, report=report, passphrase=passphrase())
+
+
+@contextmanager
+def _reporting(workspace: Workspace) -> Iterator[Report]:
+    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it."""
+    with progress_bar() as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def report(text: str, share: float) -> None:
+            phase = text.partition(" · ")[0]
+            if phase not in tasks:
+                for other in tasks.values():
+                    bar.update(other, visible=False)
+                tasks[phase] = bar.add_task(phase, total=1.0)
+            bar.update(tasks[phase], completed=share, visible=share < 1.0, description=text)
+            workspace.say(phase, share, text)
+
+        yield report
 
 
 @app.command("join")
@@ -89,7 +97,7 @@ def join(
     options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
     invited = Invitation.read(invitation)
     checked_via(via or invited.address)
-    workspace = make(at, invited, options, via=via, passphrase=_passphrase())
+    workspace = make(at, invited, options, via=via, passphrase=passphrase())
     agreement = workspace.agreement
     say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
     say(f"The agreement's hash is {agreement.hash}.")
@@ -116,7 +124,7 @@ def verify(
     json: JsonFlag = False,
 ) -> None:
     """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
-    workspace = _opened(at)
+    workspace = workspace_at(at)
     with _party(workspace, via, ca) as owner:
         owner.send()
         owner.fetch(0.0)
@@ -145,7 +153,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     from blindlabel.parties.results import is_overdue
     from blindlabel.protocol import owner as rules
 
-    workspace = _opened(at)
+    workspace = workspace_at(at)
     state, progress, activity = workspace.state(), workspace.progress(), workspace.activity()
     waiting = rules.awaits(workspace.agreement, state)
     if json:
@@ -217,7 +225,12 @@ def run(
             "--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."
         ),
     ] = None,
-    auto: Annotated[bool, typer.Option("--auto", help="Let the suggestion oracle write all questions.")] = False,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Let the suggestion oracle write all questions that nobody has saved.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="With --auto: also in place of questions that somebody saved.")
+    ] = False,
     hand_in: Annotated[
         bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")
     ] = False,
@@ -250,22 +263,14 @@ def run(
         raise InputError("--cluster-may-see-records says something about a cluster: name one with --cluster.")
     if questions is not None and auto:
         raise InputError("Questions come from --questions or from --auto, not from both.")
-    source: QuestionSource | None = FolderQuestions(questions) if questions else SuggestedQuestions() if auto else None
-    workspace = _opened(at)
+    if replace and not auto:
+        raise InputError("--replace says something about suggested questions: use it with --auto.")
+    suggested = SuggestedQuestions(replace=replace) if auto else None
+    source: QuestionSource | None = FolderQuestions(questions) if questions else suggested
+    workspace = workspace_at(at)
     if hand_in:
         workspace.hand_in()
-    with workspace.alone("owner run"), progress_bar() as bar:
-        tasks: dict[str, Any] = {}
-
-        def report(text: str, share: float) -> None:
-            phase = text.partition(" · ")[0]
-            if phase not in tasks:
-                for other in tasks.values():
-                    bar.update(other, visible=False)
-                tasks[phase] = bar.add_task(phase, total=1.0)
-            bar.update(tasks[phase], completed=share, visible=share < 1.0, description=text)
-            workspace.say(phase, share, text)
-
+    with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
         with _party(workspace, via, ca, computing, report) as owner:
             over = take_turns(owner, source, once=once, tell=say)
@@ -285,13 +290,13 @@ def export(
     from blindlabel.cli.export import written
     from blindlabel.parties.results import truths_of_owner
 
-    written(truths_of_owner(_opened(at)), format, to, json=json)
+    written(truths_of_owner(workspace_at(at)), format, to, json=json)
 
 
 @app.command("delete")
 def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
-    workspace = _opened(at)
+    workspace = workspace_at(at)
     if not yes and not typer.confirm(
         f"Delete everything of the study {workspace.agreement.name} on this side?", err=True
     ):

@@ -50,7 +50,7 @@ def _format(node: tree.Expression) -> tuple[str, int]:
     if isinstance(node, tree.Text):
         return quote(node.value), _TIGHTNESS["primary"]
     if isinstance(node, tree.Number):
-        return _number(node.value), _TIGHTNESS["primary"]
+        return number(node.value), _TIGHTNESS["primary"]
     if isinstance(node, tree.Truth):
         return ("true" if node.value else "false"), _TIGHTNESS["primary"]
     if isinstance(node, tree.Variable):
@@ -95,7 +95,8 @@ def _escaped(character: str) -> str:
     return character
 
 
-def _number(value: Fraction) -> str:
+def number(value: Fraction) -> str:
+    """A number as it is written in a question."""
     if value.denominator == 1:
         return str(value.numerator)
     # Literals are decimals, so the denominator divides a power of ten.

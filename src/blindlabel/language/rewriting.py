@@ -60,7 +60,7 @@ class RewritingError(FormulaTooLarge):
 
 def formula_of(question: tree.Question, limits: Limits) -> Formula:
     """The formula of a checked question. Raises `RewritingError` where it grows past the limits."""
-    rewriting = _Rewriting(limits)
+    rewriting = Rewriting(limits)
     for statement in question.statements:
         try:
             value = rewriting.value(statement.value)
@@ -72,7 +72,7 @@ def formula_of(question: tree.Question, limits: Limits) -> Formula:
     raise TypeError("a checked question has a ret")
 
 
-class _Rewriting:
+class Rewriting:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.build = Builder(limits)

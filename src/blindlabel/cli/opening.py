@@ -1,0 +1,36 @@
+"""How commands open a coordinator's folder or an owner's workspace, with the passphrase over the keys in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.storage.workspace import Workspace
+
+
+def passphrase() -> str | None:
+    """The passphrase over the secret keys, where the environment has one."""
+    from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
+
+    return os.environ.get(PASSPHRASE_VARIABLE)
+
+
+def coordinator_at(home: Path, database: str | None, *, make: bool = False) -> Coordinator:
+    """The coordinator in this folder."""
+    from blindlabel.parties.coordinator import Coordinator
+
+    if not make and database is None and not (home / "coordinator.sqlite").exists():
+        raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
+    return Coordinator(home, database=database, passphrase=passphrase())
+
+
+def workspace_at(folder: Path) -> Workspace:
+    """An owner's workspace in this folder."""
+    from blindlabel.storage.workspace import Workspace
+
+    return Workspace.open(folder)
