@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.explaining import explain
+from blindlabel.engines.packed.planning.explaining import explain
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.columns import Columns
