@@ -15,17 +15,8 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.language import FUNCTIONS, Record, interpret, read_question
 from blindlabel.language import words as texts
 from blindlabel.language.families import Family
-from blindlabel.language.functions import (
-    PREDICATES,
-    CaseRule,
-    Parameter,
-    Predicate,
-    Problem,
-    Tally,
-    Type,
-    register,
-    unregister,
-)
+from blindlabel.language.functions import PREDICATES, register, unregister
+from blindlabel.language.signatures import CaseRule, Parameter, Predicate, Problem, Tally, Type
 from support import documented_python
 from support.random_questions import random_record
 

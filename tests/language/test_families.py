@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.language import case, families
-from blindlabel.language.functions import PREDICATES, CaseRule, Clear
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
+from blindlabel.language.signatures import CaseRule, Clear
 from blindlabel.language.words import hundredths, words
 from support.random_questions import random_text
 

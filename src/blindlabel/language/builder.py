@@ -13,9 +13,10 @@ from math import ceil, floor, gcd, lcm
 
 from blindlabel.language import case
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation
-from blindlabel.language.functions import PREDICATES, CaseRule, Clear
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
+from blindlabel.language.signatures import CaseRule, Clear
 
 
 class FormulaTooLarge(Exception):

@@ -14,9 +14,10 @@ from typing import Union
 
 from blindlabel.language import case, tree
 from blindlabel.language.diagnostics import Diagnostic, error, nearest, warning
-from blindlabel.language.functions import FUNCTIONS, CaseRule, Clear, Function, Predicate, Type
+from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
+from blindlabel.language.signatures import CaseRule, Clear, Function, Predicate, Type
 
 Leaf = Union[str, View]
 """Where a text may come from: a text written in the question, or a view of the other record."""

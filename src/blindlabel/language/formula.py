@@ -18,8 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, Union
 
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from blindlabel.language.signatures import Clear
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import Union
 
 from blindlabel.language import case, tree
-from blindlabel.language.functions import FUNCTIONS, Predicate, Tally
+from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.record import Record
+from blindlabel.language.signatures import Predicate, Tally
 
 Value = Union[str, Record, bool, Fraction]
 

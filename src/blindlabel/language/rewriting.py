@@ -15,9 +15,10 @@ from typing import TypeVar, Union
 from blindlabel.language import case, tree
 from blindlabel.language.builder import Builder, FormulaTooLarge
 from blindlabel.language.formula import Formula
-from blindlabel.language.functions import FUNCTIONS, PREDICATES, Clear, Function, Predicate, Tally
+from blindlabel.language.functions import FUNCTIONS, PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
+from blindlabel.language.signatures import Clear, Function, Predicate, Tally
 
 
 @dataclass(frozen=True, eq=False)

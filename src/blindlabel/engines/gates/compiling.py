@@ -18,7 +18,8 @@ from blindlabel.engines.gates.predicates import TextCircuits
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.language import words
 from blindlabel.language.formula import Atom, Count, Formula, Negation, fold, in_order
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.signatures import Clear
 
 _FIELD_OF = {"sounds_like": "sounds", "between": "number"}
 

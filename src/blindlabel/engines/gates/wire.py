@@ -19,9 +19,10 @@ from typing import IO, Any
 from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, fold
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, Record, View
+from blindlabel.language.signatures import Clear
 
 GREETING = b"blindlabel gates worker 1\n"
 _LENGTH = struct.Struct(">Q")

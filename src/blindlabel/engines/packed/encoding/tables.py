@@ -24,8 +24,9 @@ from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.language import case
 from blindlabel.language.families import Family
-from blindlabel.language.functions import PREDICATES, CaseRule
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from blindlabel.language.signatures import CaseRule
 
 _LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
 """Families beyond the first size are divided into buckets of about the second, named with the third."""

@@ -14,8 +14,9 @@ from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed.encoding.tables import Table, Tables
 from blindlabel.language import case
 from blindlabel.language.formula import Atom, Count, Formula, Negation, in_order
-from blindlabel.language.functions import PREDICATES, CaseRule
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import View
+from blindlabel.language.signatures import CaseRule
 
 
 @dataclass(frozen=True)
