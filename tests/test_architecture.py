@@ -52,7 +52,6 @@ STILL_OUTWARD = {
 }
 STILL_CYCLIC = {"blindlabel", "blindlabel.web", "blindlabel_lab.simulation"}
 STILL_LONG_MODULES = {
-    "blindlabel.engines.gates.mapping",
     "blindlabel.protocol.coordinator",
     "blindlabel.protocol.owner",
     "blindlabel.storage.coordinator_store",
