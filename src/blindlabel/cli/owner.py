@@ -225,7 +225,12 @@ def run(
             "--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."
         ),
     ] = None,
-    auto: Annotated[bool, typer.Option("--auto", help="Let the suggestion oracle write all questions.")] = False,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Let the suggestion oracle write all questions that nobody has saved.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="With --auto: also in place of questions that somebody saved.")
+    ] = False,
     hand_in: Annotated[
         bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")
     ] = False,
@@ -258,7 +263,10 @@ def run(
         raise InputError("--cluster-may-see-records says something about a cluster: name one with --cluster.")
     if questions is not None and auto:
         raise InputError("Questions come from --questions or from --auto, not from both.")
-    source: QuestionSource | None = FolderQuestions(questions) if questions else SuggestedQuestions() if auto else None
+    if replace and not auto:
+        raise InputError("--replace says something about suggested questions: use it with --auto.")
+    suggested = SuggestedQuestions(replace=replace) if auto else None
+    source: QuestionSource | None = FolderQuestions(questions) if questions else suggested
     workspace = workspace_at(at)
     if hand_in:
         workspace.hand_in()

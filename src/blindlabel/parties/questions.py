@@ -11,6 +11,7 @@ from blindlabel.errors import InputError
 from blindlabel.language import render
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.suggesting import suggester_for
+from blindlabel.storage.annotations import BULK, SUGGESTED
 from blindlabel.storage.workspace import Task, Workspace
 
 
@@ -59,7 +60,7 @@ class FolderQuestions:
                 f"Round {tasks[0].round} needs {len(missing)} more question files in {self._folder}, "
                 f"for instance {first.id}.question (the record at position {first.position})."
             )
-        workspace.save_questions(texts, "file")
+        workspace.save_questions(texts, BULK)
         workspace.hand_in()
         return None
 
@@ -82,16 +83,17 @@ def _checked(workspace: Workspace, path: Path) -> str:
 
 
 class SuggestedQuestions:
-    """Asks the suggestion oracle for every record."""
+    """Asks the suggestion oracle for every record that has no saved question; with `replace`, for every record."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, replace: bool = False) -> None:
         self._suggester: Suggester | None = None
+        self._replace = replace
 
     def provide(self, workspace: Workspace) -> str | None:
-        """Save all questions of the current round and hand it in."""
-        tasks = open_tasks(workspace)
-        if not tasks:
+        """Save the missing questions of the current round and hand it in."""
+        if not open_tasks(workspace):
             return None
+        tasks = [task for task in open_tasks(workspace) if self._replace or task.question is None]
         if self._suggester is None:
             self._suggester = suggester_for(workspace)
         records = workspace.records()
@@ -105,6 +107,6 @@ class SuggestedQuestions:
                     f"The suggestion for record {task.record} cannot be used: {checked.diagnostics[0].message}"
                 )
             texts[task.record] = text
-        workspace.save_questions(texts, "suggested")
+        workspace.save_questions(texts, SUGGESTED)
         workspace.hand_in()
         return None

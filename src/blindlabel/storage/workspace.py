@@ -29,12 +29,12 @@ from __future__ import annotations
 import fcntl
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 import sqlalchemy as sa
@@ -84,6 +84,10 @@ class Task:
     """With how many records of others it disagreed in the round before; 0 in round 1."""
     previous: tuple[tuple[int, str], ...]
     """Questions of earlier rounds: round and text."""
+    source: str = ""
+    """Where the question came from, see `annotations.SOURCES`."""
+    author: str = ""
+    """Who saved it, where a name is known."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +152,15 @@ class Workspace:
     def alone(self, what: str) -> Iterator[None]:
         """Keep a second process from doing the same here; a process that dies gives way by itself."""
         with (self.folder / "alone.lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InputError(f"Another `blindlabel {what}` is at work in {self.folder}.") from error
+            if not any(_locked(file, fcntl.LOCK_EX, pause) for pause in (0.0, 0.02, 0.1, 0.2)):  # `is_run` may look
+                raise InputError(f"Another `blindlabel {what}` is at work in {self.folder}.")
             yield
+
+    @property
+    def is_run(self) -> bool:
+        """Whether a process (`owner run`) is at work here now."""
+        with (self.folder / "alone.lock").open("w") as file:
+            return not _locked(file, fcntl.LOCK_SH)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -279,7 +287,7 @@ class Workspace:
 
     def check(self, text: str) -> Checked:
         """Read a question under this study's agreement."""
-        terms, limits = self.agreement.terms(), self.agreement.language_limits()
+        terms, limits = self.agreement.terms(), self.agreement.limits
         checked = read_question(
             text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower"
         )
@@ -300,41 +308,67 @@ class Workspace:
         with self.database.read() as connection:
             rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
         written = {(row.round, row.record): row for row in rows}
-        return [_task(asked.record, number, asked.disagreed, written) for asked in state.rounds[number - 1].ask]
+        return [task_of(asked.record, number, asked.disagreed, written) for asked in state.rounds[number - 1].ask]
 
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
         self._write(record, draft=text)
 
-    def save_question(self, record: int, text: str, source: str = "person") -> Checked:
+    def save_question(self, record: int, text: str, source: str = "person", author: str = "") -> Checked:
         """Keep a text, and make it the record's question where it has no error."""
         checked = self.check(text)
         if checked.ok:
-            self._write(record, draft=text, question=text, source=source)
+            self._write(record, draft=text, question=text, source=source, author=author)
         else:
             self._write(record, draft=text)
         return checked
 
-    def save_questions(self, texts: dict[int, str], source: str) -> None:
+    def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
         """Many questions at once, all checked before by the caller."""
         with self.database.write() as connection:
-            number = self._writable_round(connection, list(texts))
+            number = self.writable_round(connection, list(texts))
             for record, text in texts.items():
-                _upsert(connection, number, record, {"draft": text, "question": text, "source": source})
+                values = {"draft": text, "question": text, "source": source, "author": author}
+                upsert(connection, tables.question, number, record, values)
+
+    def take_back(self, changes: Sequence[tuple[Task, Task]]) -> list[int]:
+        """Undo changes, given as what a task was and what it became. What has changed again since is left alone;
+        gives the records that are as before.
+        """
+        table, done = tables.question, []
+        with self.database.write() as connection:
+            number = self.writable_round(connection, [before.record for before, _ in changes])
+            for before, after in changes:
+                here = sa.and_(table.c.round == number, table.c.record == before.record)
+                row = connection.execute(sa.select(table).where(here)).one_or_none()
+                now = ("", None) if row is None else (row.draft or "", row.question)
+                if before.round != number or now != (after.draft, after.question):
+                    continue
+                connection.execute(table.delete().where(here))
+                if before.state != "open":
+                    values = {
+                        "draft": before.draft,
+                        "question": before.question,
+                        "source": before.source,
+                        "author": before.author,
+                    }
+                    upsert(connection, table, number, before.record, values)
+                done.append(before.record)
+        return done
 
     def discard(self, record: int) -> None:
         """Forget draft and question of this record in the current round."""
         with self.database.write() as connection:
-            number = self._writable_round(connection, [record])
+            number = self.writable_round(connection, [record])
             connection.execute(
                 tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record)
             )
 
     def _write(self, record: int, **values: str) -> None:
         with self.database.write() as connection:
-            _upsert(connection, self._writable_round(connection, [record]), record, values)
+            upsert(connection, tables.question, self.writable_round(connection, [record]), record, values)
 
-    def _writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
+    def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
         """The current round, where these records can be asked in it and it has not been handed in."""
         version = connection.execute(sa.select(tables.state.c.version)).scalar_one()
         if (
@@ -424,6 +458,15 @@ class Workspace:
         return found
 
 
+def _locked(file: IO[str], kind: int, pause: float = 0.0) -> bool:
+    time.sleep(pause)
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def _load(connection: sa.Connection) -> tuple[owner.State, int]:
     row = connection.execute(sa.select(tables.state.c.state, tables.state.c.version)).one()
     return owner.State.model_validate_json(row.state), row.version
@@ -460,17 +503,16 @@ def _unpacked(value: list[Any]) -> Record:
     return Record(value[0], value[1])
 
 
-def _upsert(connection: sa.Connection, round: int, record: int, values: dict[str, str]) -> None:
-    table = tables.question
-    values = {**values, "updated": time.time()}  # type: ignore[dict-item]
-    changed = connection.execute(
-        table.update().where(table.c.round == round, table.c.record == record).values(**values)
-    )
+def upsert(connection: sa.Connection, table: sa.Table, round: int, record: int, values: Mapping[str, Any]) -> None:
+    """Write what belongs to a record of a round, in the table of questions or of second ones."""
+    now = {**values, "updated": time.time()}
+    changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**now))
     if changed.rowcount == 0:
-        connection.execute(table.insert().values(round=round, record=record, **values))
+        connection.execute(table.insert().values(round=round, record=record, **now))
 
 
-def _task(record: int, round: int, disagreed: int, written: dict[tuple[int, int], Any]) -> Task:
+def task_of(record: int, round: int, disagreed: int, written: Mapping[tuple[int, int], Any]) -> Task:
+    """A record to ask, from the rows of the table of questions (or of second ones) by round and record."""
     row = written.get((round, record))
     question = row.question if row is not None else None
     draft = (row.draft if row is not None else None) or ""
@@ -484,6 +526,6 @@ def _task(record: int, round: int, disagreed: int, written: dict[tuple[int, int]
     earlier = [
         (number, written[(number, record)].question) for number in range(1, round) if (number, record) in written
     ]
-    return Task(
-        record, round, state, draft, question, disagreed, tuple((number, text) for number, text in earlier if text)
-    )
+    previous = tuple((number, text) for number, text in earlier if text)
+    source, author = (row.source or "", row.author or "") if row is not None else ("", "")
+    return Task(record, round, state, draft, question, disagreed, previous, source, author)

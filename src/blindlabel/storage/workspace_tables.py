@@ -45,6 +45,48 @@ question = sa.Table(
     sa.Column("question", sa.Text),
     sa.Column("source", sa.String(20)),
     sa.Column("updated", sa.Float),
+    sa.Column("author", sa.Text),
+)
+second = sa.Table(
+    "second",
+    metadata,
+    sa.Column("round", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("draft", sa.Text),
+    sa.Column("question", sa.Text),
+    sa.Column("source", sa.String(20)),
+    sa.Column("updated", sa.Float),
+    sa.Column("author", sa.Text),
+)
+visit = sa.Table(
+    "visit",
+    metadata,
+    sa.Column("visit", sa.Integer, primary_key=True),
+    sa.Column("annotator", sa.Text, nullable=False),
+    sa.Column("round", sa.Integer, nullable=False),
+    sa.Column("record", sa.Integer, nullable=False),
+    sa.Column("opened", sa.Float, nullable=False),
+    sa.Column("typed", sa.Float),
+    sa.Column("suggested", sa.Float),
+    sa.Column("suggestion", sa.Text),
+    sa.Column("saved", sa.Float),
+    sa.Column("question", sa.Text),
+    sa.Column("source", sa.String(20)),
+    sa.Column("changed", sa.Float),
+    sa.Column("verdict", sa.String(20)),
+)
+mark = sa.Table(
+    "mark",
+    metadata,
+    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("unsure", sa.Boolean, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+)
+browser = sa.Table(
+    "browser",
+    metadata,
+    sa.Column("browser", sa.String(64), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
 )
 activity = sa.Table(
     "activity",

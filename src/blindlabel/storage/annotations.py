@@ -1,0 +1,193 @@
+"""What people do in the owner's web app: who they are, how long a record takes, notes, and second questions.
+
+Kept in the workspace, exported by `owner log export`, never sent to anybody. Four things, each in a table of its own:
+
+1. A *visit* is one opening of a record by one person: when it was opened, when the first key or click changed the
+   question, which suggestion was shown last and when, when and what was saved, how far that is from the suggestion
+   (0: taken as it is, 1: nothing of it left), and the verdict at that moment. This is the annotation log.
+2. A *mark* says "not sure", with a note for oneself. It belongs to a record and stays over the rounds.
+3. A browser has a name, asked once.
+4. A *second* question is another annotator's question about the same record, to see how far two people agree. It is
+   never asked of the other side.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from blindlabel.errors import InputError
+from blindlabel.storage import workspace_tables as tables
+from blindlabel.storage.workspace import Task, Workspace, task_of, upsert
+
+SUGGESTED = "suggested"
+"""A suggestion, saved as it was shown."""
+CHANGED = "changed"
+"""A suggestion that a person changed."""
+PERSON = "person"
+"""Written by a person."""
+BULK = "bulk"
+"""Saved for many records at once: suggestions from a review, a pattern, files."""
+SOURCES = (SUGGESTED, CHANGED, PERSON, BULK)
+
+LONGEST_NAME = 60
+LONGEST_NOTE = 2000
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One opening of a record by one person. Times are seconds since 1970."""
+
+    visit: int
+    annotator: str
+    round: int
+    record: int
+    opened: float
+    typed: float | None = None
+    """The first change of the question."""
+    suggested: float | None = None
+    """When the last suggestion was shown."""
+    suggestion: str | None = None
+    saved: float | None = None
+    question: str | None = None
+    source: str | None = None
+    changed: float | None = None
+    """How far the saved question is from the suggestion, 0 to 1; None where none was shown."""
+    verdict: str | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a person noted about a record."""
+
+    unsure: bool = False
+    note: str = ""
+
+
+def difference(before: str, after: str) -> float:
+    """How far two texts are apart, as a share of their words: 0 for equal ones, 1 where nothing is left."""
+    first, second = before.split(), after.split()
+    return round(1.0 - difflib.SequenceMatcher(None, first, second, autojunk=False).ratio(), 3)
+
+
+def source_of(text: str, suggestion: str | None) -> str:
+    """Where a question came from that a person saved after this suggestion was shown."""
+    if suggestion is None:
+        return PERSON
+    apart = difference(suggestion, text)
+    return SUGGESTED if apart == 0 else CHANGED if apart < 1 else PERSON
+
+
+class Annotations:
+    """The annotation log, marks, names and second questions of one workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._database = workspace.database
+
+    # The log
+
+    def opened(self, annotator: str, round: int, record: int) -> int:
+        """Begin a visit; its number."""
+        values = {"annotator": annotator, "round": round, "record": record, "opened": time.time()}
+        with self._database.write() as connection:
+            key = connection.execute(tables.visit.insert().values(**values)).inserted_primary_key
+            assert key is not None
+            return int(key[0])
+
+    def typed(self, visit: int) -> None:
+        """The question was changed; only the first time counts."""
+        table = tables.visit
+        with self._database.write() as connection:
+            here = sa.and_(table.c.visit == visit, table.c.typed.is_(None))
+            connection.execute(table.update().where(here).values(typed=time.time()))
+
+    def suggested(self, visit: int, suggestion: str) -> None:
+        """A suggestion was shown."""
+        self._update(visit, suggested=time.time(), suggestion=suggestion)
+
+    def saved(self, visit: int, question: str, source: str, changed: float | None, verdict: str) -> None:
+        """A question was saved."""
+        self._update(visit, saved=time.time(), question=question, source=source, changed=changed, verdict=verdict)
+
+    def _update(self, visit: int, **values: Any) -> None:
+        with self._database.write() as connection:
+            connection.execute(tables.visit.update().where(tables.visit.c.visit == visit).values(**values))
+
+    def log(self) -> list[Visit]:
+        """All visits, in the order in which they began."""
+        with self._database.read() as connection:
+            return [Visit(**row._mapping) for row in connection.execute(sa.select(tables.visit).order_by("visit"))]
+
+    def last_suggestion(self, round: int, record: int) -> str | None:
+        """The suggestion that was shown last for a record in a round."""
+        table = tables.visit
+        query = sa.select(table.c.suggestion).where(
+            table.c.round == round, table.c.record == record, table.c.suggestion.is_not(None)
+        )
+        with self._database.read() as connection:
+            found: str | None = connection.execute(query.order_by(table.c.suggested.desc()).limit(1)).scalar()
+            return found
+
+    # Marks
+
+    def marks(self) -> dict[int, Mark]:
+        """All marks, by record."""
+        with self._database.read() as connection:
+            return {row.record: Mark(row.unsure, row.note) for row in connection.execute(sa.select(tables.mark))}
+
+    def mark(self, record: int, mark: Mark) -> None:
+        """Keep what is noted about a record; an empty mark is none."""
+        if len(mark.note) > LONGEST_NOTE:
+            raise InputError(f"A note has at most {LONGEST_NOTE:,} characters.")
+        with self._database.write() as connection:
+            connection.execute(tables.mark.delete().where(tables.mark.c.record == record))
+            if mark != Mark():
+                connection.execute(tables.mark.insert().values(record=record, unsure=mark.unsure, note=mark.note))
+
+    # Names
+
+    def name_of(self, browser: str) -> str:
+        """Who sits at a browser; empty before the name was asked."""
+        with self._database.read() as connection:
+            query = sa.select(tables.browser.c.name).where(tables.browser.c.browser == browser)
+            return connection.execute(query).scalar() or ""
+
+    def name(self, browser: str, name: str) -> str:
+        """Keep the name of whoever sits at a browser, as it will be shown."""
+        cleaned = " ".join(name.split())
+        if not cleaned or len(cleaned) > LONGEST_NAME or not cleaned.isprintable():
+            raise InputError(f"A name has 1 to {LONGEST_NAME} characters.")
+        with self._database.write() as connection:
+            connection.execute(tables.browser.delete().where(tables.browser.c.browser == browser))
+            connection.execute(tables.browser.insert().values(browser=browser, name=cleaned))
+        return cleaned
+
+    # Second questions
+
+    def seconds(self, tasks: Sequence[Task]) -> dict[int, Task]:
+        """The second questions about the records of a round, by record, whether written or not."""
+        if not tasks:
+            return {}
+        with self._database.read() as connection:
+            rows = connection.execute(sa.select(tables.second).where(tables.second.c.round <= tasks[0].round)).all()
+        written = {(row.round, row.record): row for row in rows}
+        return {task.record: task_of(task.record, task.round, task.disagreed, written) for task in tasks}
+
+    def save_second(self, record: int, values: dict[str, str | None]) -> None:
+        """Write a draft or question of the second annotator of a record."""
+        with self._database.write() as connection:
+            number = self._workspace.writable_round(connection, [record])
+            upsert(connection, tables.second, number, record, values)
+
+    def discard_second(self, record: int) -> None:
+        """Forget the second question about a record in this round."""
+        table = tables.second
+        with self._database.write() as connection:
+            number = self._workspace.writable_round(connection, [record])
+            connection.execute(table.delete().where(table.c.round == number, table.c.record == record))
