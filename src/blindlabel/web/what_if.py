@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.explaining import explain
+from blindlabel.engines.packed.planning.explaining import explain
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
-from blindlabel.engines.packed import parameters
+from blindlabel.engines.packed.planning import parameters
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Record, interpret, read_question
 from blindlabel.language.formula import Formula
