@@ -13,6 +13,7 @@ from blindlabel.language.record import Record
 from blindlabel.protocol import blocking
 from blindlabel.protocol.blocking import Offered, Tagged
 from blindlabel.protocol.errors import NotFitting
+from blindlabel.protocol.sampling import blocking_keys
 from blindlabel.records.generator import Size, generate
 
 ATTRIBUTES = ("given_name", "surname")
@@ -50,9 +51,7 @@ def test_partners_found_over_blinded_keys_are_rows_that_share_a_rare_key() -> No
 
 def test_frequent_keys_are_never_offered() -> None:
     table = records(3, "a")
-    counted = Counter(
-        blocking._keyed(key, SECRET)[:8] for one in table for key in blocking.blocking_keys(one, ATTRIBUTES)
-    )
+    counted = Counter(blocking._keyed(key, SECRET)[:8] for one in table for key in blocking_keys(one, ATTRIBUTES))
     offered = blocking.offers(table, ATTRIBUTES, SECRET, 10_000)
     assert offered
     assert max(counted[one.key] for one in offered) <= blocking.MOST_ROWS < max(counted.values())

@@ -11,35 +11,39 @@ from __future__ import annotations
 import hashlib
 import secrets
 
-import nacl.bindings
+import nacl.bindings as sodium
 import nacl.exceptions
 
 from blindlabel.envelope.errors import EnvelopeError
 
-POINT_BYTES = nacl.bindings.crypto_core_ed25519_BYTES
-SCALAR_BYTES = nacl.bindings.crypto_core_ed25519_SCALARBYTES
+POINT_BYTES = sodium.crypto_core_ed25519_BYTES
+SCALAR_BYTES = sodium.crypto_core_ed25519_SCALARBYTES
 
 
 def new_scalar() -> bytes:
     """A secret number, uniform: to be used for one study and one pairing."""
-    wide = secrets.token_bytes(nacl.bindings.crypto_core_ed25519_NONREDUCEDSCALARBYTES)
-    return nacl.bindings.crypto_core_ed25519_scalar_reduce(wide)
+    wide = secrets.token_bytes(sodium.crypto_core_ed25519_NONREDUCEDSCALARBYTES)
+    scalar: bytes = sodium.crypto_core_ed25519_scalar_reduce(wide)
+    return scalar
 
 
 def point_of(key: bytes, context: bytes) -> bytes:
     """The point of a key; another context gives another point."""
     digest = hashlib.blake2b(key, key=context[:64], digest_size=32, person=b"bl-blinding").digest()
-    return nacl.bindings.crypto_core_ed25519_from_uniform(digest)
+    point: bytes = sodium.crypto_core_ed25519_from_uniform(digest)
+    return point
 
 
 def random_point() -> bytes:
     """A point that belongs to no key."""
-    return nacl.bindings.crypto_core_ed25519_from_uniform(secrets.token_bytes(32))
+    point: bytes = sodium.crypto_core_ed25519_from_uniform(secrets.token_bytes(32))
+    return point
 
 
 def blinded(point: bytes, scalar: bytes) -> bytes:
     """The point times the number. What is no point of the group is refused, so nothing is learnt of the number."""
     try:
-        return nacl.bindings.crypto_scalarmult_ed25519_noclamp(scalar, point)
+        product: bytes = sodium.crypto_scalarmult_ed25519_noclamp(scalar, point)
     except (nacl.exceptions.CryptoError, TypeError, ValueError) as error:
         raise EnvelopeError("A blinded key that came from the other owner is no point of the curve.") from error
+    return product
