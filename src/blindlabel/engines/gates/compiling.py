@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import Literal, Netlist, all_of, any_of, negated
 from blindlabel.engines.gates.layout import NUMBER_OFFSET, Field, Layout
-from blindlabel.engines.gates.mapping import Mapped, mapped
 from blindlabel.engines.gates.predicates import TextCircuits
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.language import words
@@ -31,19 +29,9 @@ class Compiled:
     netlist: Netlist
     answers: tuple[Literal, ...]
 
-    @cached_property
-    def mapped(self) -> Mapped:
-        """The same answers by gates of up to three inputs: what the engine evaluates."""
-        return mapped(self.netlist, self.answers)
-
     @property
     def gates(self) -> int:
-        """Gates that the engine evaluates for all answers about one record."""
-        return len(self.mapped.gates)
-
-    @property
-    def two_input_gates(self) -> int:
-        """Gates for the same answers, had they but two inputs."""
+        """Gates for all answers about one record."""
         return self.netlist.gate_count(self.answers)
 
 

@@ -50,12 +50,13 @@ def candidates() -> list[Path]:
 
 
 _BOOT = """
-import importlib.util, runpy, sys
-folder, module = sys.argv[1:3]
-start = folder + "/__init__.py"
-spec = importlib.util.spec_from_file_location("blindlabel", start, submodule_search_locations=[folder])
-sys.modules["blindlabel"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sys.modules["blindlabel"])
+import importlib.util, os, runpy, sys
+folders, module = sys.argv[1].split(os.pathsep), sys.argv[2]
+for folder in folders:
+    name, start = os.path.basename(folder), folder + "/__init__.py"
+    spec = importlib.util.spec_from_file_location(name, start, submodule_search_locations=[folder])
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 sys.argv[:3] = [module]
 runpy.run_module(module, run_name="__main__", alter_sys=False)
 """
@@ -64,9 +65,10 @@ for our Python.
 """
 
 
-def command(python: Path, module: str, *arguments: str) -> list[str]:
-    """The command line that runs a module of this package under that Python."""
-    return [str(python), "-c", _BOOT, str(_PACKAGE), module, *arguments]
+def command(python: Path, module: str, *arguments: str, beside: Sequence[Path] = ()) -> list[str]:
+    """The command line that runs a module of this package, or of one in a folder beside it, under that Python."""
+    folders = os.pathsep.join(map(str, (_PACKAGE, *beside)))
+    return [str(python), "-c", _BOOT, folders, module, *arguments]
 
 
 def environment() -> dict[str, str]:
