@@ -25,8 +25,8 @@ def explain(
     bytes.
     """
     from blindlabel.engines.interface import EngineError, Terms
-    from blindlabel.engines.packed.explaining import explain as explained
-    from blindlabel.engines.packed.explaining import functions_of
+    from blindlabel.engines.packed.planning.explaining import explain as explained
+    from blindlabel.engines.packed.planning.explaining import functions_of
     from blindlabel.language import read_question, render
     from blindlabel.language.formula import atoms_of
 

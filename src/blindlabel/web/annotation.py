@@ -22,7 +22,7 @@ from blindlabel.web.record_pane import RecordPane
 from blindlabel.web.record_words import asked_for
 from blindlabel.web.seats import Seat
 from blindlabel.web.telling import offer_undo, tell
-from blindlabel.web.verdicts import Verdict
+from blindlabel.web.verdicts import Judged
 
 
 class Annotation:
@@ -259,7 +259,7 @@ class Annotation:
         else:
             tell("Saved.")
 
-    def _log_saved(self, question: str, source: str, verdict: Verdict | None) -> None:
+    def _log_saved(self, question: str, source: str, verdict: Judged | None) -> None:
         if self._visit is not None and verdict is not None:
             changed = None if self._suggestion is None else difference(self._suggestion, question)
             self._desk.annotations.saved(self._visit, question, source, changed, verdict.kind)
@@ -283,7 +283,7 @@ class Annotation:
             tell(str(error), "problem")
             return
         if record == self._record and suggested is not None:
-            self._show_suggestion(suggested.question, f"Suggested: {suggested.why}" if suggested.why else "")
+            self._show_suggestion(suggested.text, f"Suggested: {suggested.why}")
 
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question
@@ -348,7 +348,7 @@ class Annotation:
         if verdict is not None and (last, record) == (self._last, self._record):
             self._pane.show_verdict(verdict, formula, cost or "")
 
-    async def _verdict_of(self, checked: Checked, question: str) -> Verdict | None:
+    async def _verdict_of(self, checked: Checked, question: str) -> Judged | None:
         formula: Formula | None = checked.formula
         if formula is None or self._record is None:
             return None

@@ -36,7 +36,7 @@ class SuggestAll(Review):
         except InputError as error:
             self.note.text = str(error)
             return
-        texts = {one.record: one.question for one in made or []}
+        texts = {task.record: one.text for task, one in zip(waiting, made or [], strict=False)}
         note = "The riskiest come first. Records that you leave out stay open; drafts are not touched."
         await self.show(texts, note if texts else "No record is open.")
 

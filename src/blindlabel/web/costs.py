@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.explaining import explain
+from blindlabel.engines.packed.planning.explaining import explain
 from blindlabel.language.formula import Atom, Count, Formula, Negation, in_order
 from blindlabel.storage.workspace import Workspace
 

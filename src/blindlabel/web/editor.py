@@ -12,7 +12,8 @@ from nicegui.events import GenericEventArguments
 
 from blindlabel.language import Diagnostic
 from blindlabel.language.formatter import attribute_access
-from blindlabel.language.functions import FUNCTIONS, Function
+from blindlabel.language.functions import FUNCTIONS
+from blindlabel.language.signatures import Function
 from blindlabel.storage.workspace import Workspace
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on

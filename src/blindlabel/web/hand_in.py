@@ -13,7 +13,7 @@ from blindlabel.storage.annotations import BULK, CHANGED, PERSON, SUGGESTED
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
 from blindlabel.web.telling import tell
-from blindlabel.web.verdicts import RISKIEST, Verdict
+from blindlabel.web.verdicts import RISKIEST, Judged
 
 _KINDS = {
     "only": "{} fit only their own record",
@@ -82,7 +82,7 @@ class HandIn:
                 for record, verdict in dubious:
                     self._build_dubious(record, verdict)
 
-    def _build_dubious(self, record: int, verdict: Verdict) -> None:
+    def _build_dubious(self, record: int, verdict: Judged) -> None:
         with ui.element("li"):
             ui.button(self._app.desk.record(record).id, color=None, on_click=lambda: self._go(record)).props(
                 "no-caps flat dense"

@@ -1,34 +1,26 @@
-"""What is made from the owner's whole table and therefore not at once: rows to try questions on, verdicts about them,
-and suggestions. One for all tabs of an app; threads share it.
+"""What is made from the owner's whole table and therefore not at once: verdicts about questions, how rare a condition
+is, and suggestions. One for all tabs of an app; threads share it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from blindlabel.errors import InputError
+from blindlabel.language import Record
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.points import PointsQuestion
-from blindlabel.language.suggestions import Suggester
-from blindlabel.parties.suggesting import suggester_for
+from blindlabel.language.suggestions import Suggester, Suggestion
+from blindlabel.parties.joining import own_table
+from blindlabel.parties.suggesting import prepared_rows, suggester_for
 from blindlabel.storage.workspace import OwnRecord, Task, Workspace
 from blindlabel.web.costs import cost_sentence
-from blindlabel.web.own_table import Bits, OwnTable, read_rows
-from blindlabel.web.verdicts import Verdict, judge
-
-
-@dataclass(frozen=True)
-class Suggested:
-    """A question for a record, and in a sentence why this one."""
-
-    record: int
-    question: str
-    why: str
+from blindlabel.web.verdicts import Judged, judged
 
 
 class Judging:
@@ -36,53 +28,56 @@ class Judging:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._table_lock, self._suggester_lock = threading.Lock(), threading.Lock()
-        self._verdicts: dict[tuple[int, str], Verdict] = {}
+        self._lock = threading.RLock()
+        """The suggester and its table remember what they worked out, so one thread at a time asks them."""
+        self._known: dict[tuple[int, str], Judged] = {}
         self.edition = 0
         """Grows whenever a verdict has become known."""
 
     @cached_property
-    def table(self) -> OwnTable:
-        """The table's rows."""
-        return OwnTable(read_rows(self._workspace))
+    def _suggester(self) -> Suggester:
+        return suggester_for(self._workspace, self.rows[0])
 
     @cached_property
-    def _suggester(self) -> Suggester:
-        return suggester_for(self._workspace)
+    def rows(self) -> tuple[Sequence[Record], Sequence[str]]:
+        """The rows of the table and their ids; where it cannot be read any more, the sampled records have to do."""
+        try:
+            return prepared_rows(self._workspace), own_table(self._workspace).ids
+        except InputError:
+            own = self._workspace.records()
+            return [one.prepared for one in own], [one.id for one in own]
 
     @property
     def ready(self) -> bool:
         """Whether the table has been read."""
-        return "table" in self.__dict__
+        return "_suggester" in self.__dict__
 
     def warm_up(self) -> None:
-        """Make everything now."""
-        with self._table_lock:
-            _ = self.table
-        with self._suggester_lock:
+        """Read the table now."""
+        with self._lock:
             _ = self._suggester
 
     # Verdicts
 
-    def verdict(self, own: OwnRecord, text: str, formula: Formula) -> Verdict:
+    def verdict(self, own: OwnRecord, text: str, formula: Formula) -> Judged:
         """What is to be thought of a question; reads the table first where that has not been done."""
-        known = self._verdicts.get((own.record, text))
+        known = self._known.get((own.record, text))
         if known is not None:
             return known
-        with self._table_lock:
-            made = judge(formula, own, self.table)
-        self._verdicts[(own.record, text)] = made
+        with self._lock:
+            made = judged(self._suggester.verdict(formula, own.prepared), formula)
+        self._known[(own.record, text)] = made
         self.edition += 1
         return made
 
-    def known_verdict(self, record: int, text: str | None) -> Verdict | None:
+    def known_verdict(self, record: int, text: str | None) -> Judged | None:
         """The verdict about a question where it is known already."""
-        return self._verdicts.get((record, text)) if text is not None else None
+        return self._known.get((record, text)) if text is not None else None
 
     def judge_all(self, questions: Iterable[tuple[OwnRecord, str]]) -> None:
         """Come to know the verdicts about many questions."""
         for own, text in questions:
-            if (own.record, text) not in self._verdicts:
+            if (own.record, text) not in self._known:
                 checked = self._workspace.check(text)
                 if checked.formula is not None:
                     self.verdict(own, text, checked.formula)
@@ -91,22 +86,21 @@ class Judging:
 
     def others(self, own: OwnRecord, atoms: Iterable[Atom]) -> int | None:
         """In how many other own rows any of these holds; None while the table is being read."""
-        return None if not self.ready else int(np.count_nonzero(self._others(own, atoms)))
+        return len(self._rows_with(own, atoms)) if self.ready else None
 
-    def _others(self, own: OwnRecord, atoms: Iterable[Atom]) -> Bits:
-        with self._table_lock:
-            found: Bits = np.any([self.table.holds(atom) for atom in atoms], axis=0)
-        place = self.table.place_of(own)
-        if place is not None:
-            found = found.copy()
-            found[place] = False
-        return found
+    def _rows_with(self, own: OwnRecord, atoms: Iterable[Atom]) -> npt.NDArray[np.int64]:
+        """Other rows than this record, by the suggester's rule: those that say the very same are not others."""
+        with self._lock:
+            records = self._suggester.table.records
+            found = np.unique(np.concatenate([self._suggester.table.rows_with(atom) for atom in atoms]))
+        whole = Record.of({name: own.prepared.attributes.get(name, "") for name in self._suggester.attributes}).whole
+        return np.array([row for row in found.tolist() if records[row].whole != whole], dtype=np.int64)
 
     def most_points(self, own: OwnRecord, points: PointsQuestion) -> int:
         """The most points that another own row has."""
-        held = np.zeros(len(self.table), dtype=np.int64)
+        held = np.zeros(len(self.rows[0]), dtype=np.int64)
         for condition in points.conditions:
-            held += condition.points * self._others(own, condition.any_of)
+            held[self._rows_with(own, condition.any_of)] += condition.points
         return int(held.max(initial=0))
 
     # Suggestions
@@ -115,11 +109,18 @@ class Judging:
         """What a question costs, in words."""
         return cost_sentence(formula, self._workspace)
 
-    def suggest(self, own: OwnRecord, task: Task) -> Suggested:
+    def suggest(self, own: OwnRecord, task: Task) -> Suggestion:
         """A question for one record that can be used as it is."""
-        with self._suggester_lock:
+        with self._lock:
             made = self._suggester.suggest(own.prepared, task.round, [text for _, text in task.previous])
-        checked = self._workspace.check(made.question)
+        checked = self._workspace.check(made.text)
         if not checked.ok:
             raise InputError(f"The suggestion for {own.id} cannot be used: {checked.diagnostics[0].message}")
-        return Suggested(task.record, made.question, made.why)
+        return made
+
+    def neighbours(self, own: OwnRecord, task: Task, points: PointsQuestion) -> dict[str, Suggestion]:
+        """A question a little looser than this one, and one a little stricter, where there are such."""
+        with self._lock:
+            looser = self._suggester.looser(points, own.prepared, task.round)
+            stricter = self._suggester.stricter(points, own.prepared, task.round)
+        return {name: made for name, made in (("Looser", looser), ("Stricter", stricter)) if made is not None}

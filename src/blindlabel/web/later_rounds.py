@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
 from blindlabel.language import Checked
-from blindlabel.language.points import PointsQuestion, points_written, text_of
+from blindlabel.language.points import PointsQuestion, points_written
 from blindlabel.storage.workspace import OwnRecord, Task
 from blindlabel.web import points_editing as editing
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
-from blindlabel.web.verdicts import Verdict
+from blindlabel.web.verdicts import Judged
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Choice:
 
     name: str
     question: str
-    verdict: Verdict
+    verdict: Judged
     difference: str
     suggested: bool = False
 
@@ -81,14 +81,12 @@ class Choices:
         before = self._points(checked)
         wanted = [("Keep it", previous, False)]
         if before is not None and before.conditions:
-            lowered = self._app.workspace.agreement.terms().case == "lower"
-            for name, changed in (("Looser", _looser(before)), ("Stricter", _stricter(before))):
-                if changed != before:
-                    wanted.append((name, text_of(changed, lowered=lowered), False))
+            found = self._app.judging.neighbours(own, task, before)
+            wanted += [(name, made.text, False) for name, made in found.items()]
         with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
-            wanted.append(("Suggest another", self._app.judging.suggest(own, task).question, True))
-        found = [self._choice(own, before, *one) for one in wanted]
-        return [one for one in found if one is not None]
+            wanted.append(("Suggest another", self._app.judging.suggest(own, task).text, True))
+        choices = [self._choice(own, before, *one) for one in wanted]
+        return [one for one in choices if one is not None]
 
     def _choice(
         self, own: OwnRecord, before: PointsQuestion | None, name: str, question: str, suggested: bool
@@ -105,11 +103,3 @@ class Choices:
         if checked.formula is None:
             return None
         return points_written(checked.question, checked.formula, self._app.workspace.agreement.language_limits())
-
-
-def _looser(points: PointsQuestion) -> PointsQuestion:
-    return replace(points, bar=max(1, points.bar - 1))
-
-
-def _stricter(points: PointsQuestion) -> PointsQuestion:
-    return replace(points, bar=min(points.total, points.bar + 1))

@@ -112,7 +112,7 @@ class PointsView(Element, component="browser/points_view.js"):
             self._put(PointsQuestion(self._points.conditions, self._points.bar, (*self._points.exclusions, atom)))
             return
         others = self._judging.others(self._own, (atom,))
-        worth = editing.points_for(others, len(self._judging.table) if self._judging.ready else 0, words)
+        worth = editing.points_for(others, len(self._judging.rows[0]) if self._judging.ready else 0, words)
         self._put(self._with_bar(editing.with_condition(self._points, Condition((atom,), worth))))
 
     def _with_bar(self, points: PointsQuestion) -> PointsQuestion:

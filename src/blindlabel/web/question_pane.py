@@ -18,7 +18,7 @@ from blindlabel.web.editor import QuestionEditor, Written
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.record_words import RecordWords, completion_words
 from blindlabel.web.verdict_pane import VerdictPane
-from blindlabel.web.verdicts import Verdict
+from blindlabel.web.verdicts import Judged
 
 VIEW = "web_view"
 MOST_FINDINGS = 5
@@ -45,7 +45,9 @@ class QuestionPane:
                     "span", "$r is any record of the other side; your question is asked of every one of them.", "quiet"
                 )
             self.points = PointsView(app.workspace, app.judging, self._replace, self._undo)
-            self.editor = QuestionEditor(app.workspace, on_typed, on_acted)
+            # What is not visible itself is not heard, so the editor is hidden by what it stands in.
+            with ui.element("div") as self._text_view:
+                self.editor = QuestionEditor(app.workspace, on_typed, on_acted)
             with (
                 ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as found
             ):
@@ -84,7 +86,7 @@ class QuestionPane:
 
     def _show_view(self) -> None:
         self.points.set_visibility(self._as_points)
-        self.editor.set_visibility(not self._as_points)
+        self._text_view.set_visibility(not self._as_points)
         for button, pressed in ((self._points_button, self._as_points), (self._text_button, not self._as_points)):
             button.props(f"aria-pressed={'true' if pressed else 'false'}")
             button.classes(**({"add": "pressed"} if pressed else {"remove": "pressed"}))
@@ -150,7 +152,7 @@ class QuestionPane:
         self.switch(as_points=False)
         self.editor.go(start)
 
-    def show_verdict(self, verdict: Verdict, formula: Formula, cost: str) -> None:
+    def show_verdict(self, verdict: Judged, formula: Formula, cost: str) -> None:
         """Show what is to be thought of the question."""
         self.verdict.show(verdict, formula, cost)
 

@@ -72,7 +72,7 @@ class RecordPane:
         wanted = self.words.words
         found = await run.io_bound(self._others, own, wanted)
         if found is not None and self._own is own:
-            self.words.shade(found, len(self._app.judging.table))
+            self.words.shade(found, len(self._app.judging.rows[0]))
 
     def _others(self, own: OwnRecord, words: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
         self._app.judging.warm_up()

@@ -129,7 +129,7 @@ def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, se
         judging = Judging(workspace)
         own = workspace.records()
         tasks = workspace.tasks()
-        texts = {task.record: judging.suggest(own[task.record], task).question for task in tasks[: len(tasks) // 2]}
+        texts = {task.record: judging.suggest(own[task.record], task).text for task in tasks[: len(tasks) // 2]}
         workspace.save_questions(texts, SUGGESTED)
     return made
 

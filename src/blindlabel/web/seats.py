@@ -15,7 +15,7 @@ from blindlabel.storage.annotations import PERSON, Mark
 from blindlabel.storage.workspace import OwnRecord, Task, TaskState
 from blindlabel.web.desk import STATES, Desk
 from blindlabel.web.judging import Judging
-from blindlabel.web.verdicts import RISKIEST, Verdict
+from blindlabel.web.verdicts import RISKIEST, Judged
 
 Filter = Literal["all", "mine", "open", "draft", "saved", "unsure"]
 
@@ -26,7 +26,7 @@ class Row:
 
     own: OwnRecord
     task: Task
-    verdict: Verdict | None
+    verdict: Judged | None
     mark: Mark
     asked: str
     """Who is asked about it, where that is one person."""

@@ -11,7 +11,7 @@ from blindlabel.storage.workspace import OwnRecord
 from blindlabel.web.components import Evidence, text
 from blindlabel.web.hits import marked
 from blindlabel.web.judging import Judging
-from blindlabel.web.verdicts import Verdict
+from blindlabel.web.verdicts import Judged
 
 
 class VerdictPane:
@@ -36,24 +36,24 @@ class VerdictPane:
         self._root.classes(replace="verdict")
         self._rows.set_visibility(False)
 
-    def show(self, verdict: Verdict, formula: Formula, cost: str) -> None:
+    def show(self, verdict: Judged, formula: Formula, cost: str) -> None:
         """Show a verdict with its evidence."""
         self._headline.text, self._detail.text, self._cost.text = verdict.headline, verdict.detail, cost
         self._root.classes(replace=f"verdict verdict-{verdict.level}")
-        self._rows.set_visibility(bool(verdict.fits))
-        if verdict.fits:
+        self._rows.set_visibility(bool(verdict.also))
+        if verdict.also:
             rows = "row" if verdict.others == 1 else "rows"
             self._rows_title.text = f"{verdict.others:,} other {rows} of yours that it fits"
             self._evidence.show(
                 evidence_of(self._judging, verdict, formula),
-                f"and {verdict.others - len(verdict.fits):,} more" if verdict.others > len(verdict.fits) else "",
+                f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
             )
 
 
-def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:
+def evidence_of(judging: Judging, verdict: Judged, formula: Formula) -> list[dict[str, Any]]:
     """The rows that a question fits, with what it found in them."""
-    rows, atoms = judging.table.rows, atoms_of(formula)
-    return [{"id": rows.ids[place], "attributes": marked(rows.records[place], atoms)} for place in verdict.fits]
+    (records, ids), atoms = judging.rows, atoms_of(formula)
+    return [{"id": ids[place], "attributes": marked(records[place], atoms)} for place in verdict.also]
 
 
 def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]]:

@@ -1,4 +1,5 @@
-"""What is to be thought of a question before it is asked, from the owner's own rows alone.
+"""What is to be thought of a question before it is asked, as the page says it. What a question says about the owner's
+own rows is worked out in `language.suggestions`; here it gets a name, a colour and a sentence.
 
 Nobody sees the other side's records, but the owner's own rows are nearly always *other* things: a question that fits
 one of them as well is likely to fit a wrong record over there. One count everywhere, on the page as in the log:
@@ -10,30 +11,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from blindlabel.language.formula import Constant, Formula, evaluate
-from blindlabel.storage.workspace import OwnRecord
-from blindlabel.web.own_table import OwnTable
+from blindlabel.language.formula import Constant, Formula
+from blindlabel.language.suggestions import Verdict
 
 Kind = Literal["only", "others", "loose", "not-itself", "never", "always"]
 RISKIEST: tuple[Kind, ...] = ("always", "never", "not-itself", "loose", "others", "only")
 """All kinds, the worst first."""
 MOST_FITS = 5
-"""From this many other rows on a question is too loose."""
+"""Above this many other rows a question is too loose."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judged:
     """How a question fits its own record and the owner's other rows."""
 
     kind: Kind
-    others: int = 0
-    rows: int = 0
-    """How many other rows were looked at."""
-    sampled: bool = False
-    fits: tuple[int, ...] = ()
-    """The other rows that it fits, as places among the rows: the first few."""
+    others: int
+    rows: int
+    """How many other rows there are."""
+    also: tuple[int, ...] = ()
+    """The first of the other rows that it fits."""
 
     @property
     def level(self) -> Literal["good", "warn", "bad"]:
@@ -43,13 +40,14 @@ class Verdict:
     @property
     def brief(self) -> str:
         """In a few words, for a column."""
-        if self.kind == "others":
-            return f"also {self.others:,} other{'' if self.others == 1 else 's'}"
-        if self.kind == "loose":
-            return f"{self.others:,} others"
-        return {"only": "only this", "not-itself": "not itself", "never": "always no", "always": "always yes"}[
-            self.kind
-        ]
+        return {
+            "only": "only this",
+            "others": f"also {self.others:,} other{'' if self.others == 1 else 's'}",
+            "loose": f"{self.others:,} others",
+            "not-itself": "not itself",
+            "never": "always no",
+            "always": "always yes",
+        }[self.kind]
 
     @property
     def headline(self) -> str:
@@ -66,11 +64,11 @@ class Verdict:
     @property
     def detail(self) -> str:
         """And what it says then."""
-        of = f"{'the ' if not self.sampled else 'a sample of '}{self.rows:,} other rows of your table"
-        others = f"It fits {self.others:,} of {of}" if self.others else f"It fits none of {of}"
+        rows = f"the {self.rows:,} other rows of your table"
+        others = f"It fits {self.others:,} of {rows}" if self.others else f"It fits none of {rows}"
         return {
             "only": f"{others}.",
-            "others": f"{others}; they are probably other things.",
+            "others": f"{others}; probably other things.",
             "loose": f"{others}. Ask for something rarer, or for more points.",
             "not-itself": f"It says no to the record that it was written for. {others}.",
             "never": "It says no to every record, whatever that record says.",
@@ -78,21 +76,14 @@ class Verdict:
         }[self.kind]
 
 
-def judge(formula: Formula, own: OwnRecord, table: OwnTable, most_shown: int = 20) -> Verdict:
-    """The verdict about a question of this record."""
-    place = table.place_of(own)
-    rows = len(table) - (place is not None)
+def judged(verdict: Verdict, formula: Formula) -> Judged:
+    """The verdict about a question with its name."""
+    rows = max(0, verdict.rows - 1)
+    kind: Kind = "only" if not verdict.others else "others"
     if isinstance(formula, Constant):
-        return Verdict("always" if formula.value else "never", rows if formula.value else 0, rows, table.rows.sampled)
-    fits = table.fits(formula)
-    if place is not None:
-        fits = fits.copy()
-        fits[place] = False
-    others = int(np.count_nonzero(fits))
-    shown = tuple(int(one) for one in np.flatnonzero(fits)[:most_shown])
-    kind: Kind = "only" if not others else "others"
-    if not evaluate(formula, own.prepared):
+        kind = "always" if formula.value else "never"
+    elif verdict.itself is False:
         kind = "not-itself"
-    elif others > MOST_FITS or (others > 1 and 2 * others >= rows):
+    elif verdict.others > MOST_FITS or (verdict.others > 1 and 2 * verdict.others >= rows):
         kind = "loose"
-    return Verdict(kind, others, rows, table.rows.sampled, shown)
+    return Judged(kind, verdict.others, rows, verdict.also if kind != "always" else ())

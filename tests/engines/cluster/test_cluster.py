@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.engines.cluster import ClusterEngine, connecting
 from blindlabel.engines.interface import EngineUnavailable, Keys, Terms
 from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.running.dask import ClusterEngine, connecting
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import read_question
 from blindlabel.language.formula import Formula

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
-from blindlabel.engines.packed import parameters
+from blindlabel.engines.packed.planning import parameters
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Record, interpret, read_question
 from blindlabel.language.formula import Formula
@@ -205,7 +205,7 @@ def test_records_beyond_the_agreement_are_refused_before_anything_is_encrypted()
 
 def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
     long = formulas('ret is_in("abcdefghijkl", $r)')
-    assert "shorter needle" in (ENGINE.refuse(SMALL, long[0]) or "")
+    assert "needles of at most" in (ENGINE.refuse(SMALL, long[0]) or "")
     with pytest.raises(QuestionError, match="Question 1: "):
         list(ENGINE.evaluate(SMALL, keys_of(SMALL).public, [], long, Round(SMALL).assist))
 

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 
 from blindlabel.engines.interface import ParcelError, Terms
-from blindlabel.engines.packed import parcels
-from blindlabel.engines.packed.material import open_public
-from blindlabel.engines.packed.parcels import Kind, Parcel, Study
+from blindlabel.engines.packed.encoding import parcels
+from blindlabel.engines.packed.encoding.parcels import Kind, Parcel, Study
+from blindlabel.engines.packed.keys import open_public
 from blindlabel.language import Limits, Record, read_question
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, keys_of

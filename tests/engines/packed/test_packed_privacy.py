@@ -12,10 +12,12 @@ import pytest
 import tenseal.sealapi as sealapi
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import parcels, seal
-from blindlabel.engines.packed.material import open_secret, setting_of
-from blindlabel.engines.packed.parameters import BIT_MODULUS
-from blindlabel.engines.packed.parcels import Kind
+from blindlabel.engines.packed.encoding import parcels
+from blindlabel.engines.packed.encoding.parcels import Kind
+from blindlabel.engines.packed.keys import open_secret
+from blindlabel.engines.packed.planning.parameters import BIT_MODULUS
+from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.seal import ring
 from blindlabel.language import Limits, Record, read_question
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear
@@ -38,7 +40,7 @@ SHORT = asked(*[f'ret is_in("w{i % 3}", $r) & (is_in("com", $r) | is_in("x{i}", 
 MANY = asked(*[f'ret (has_word("w{i % 3}", $r) & is_in("com", $r)) | is_in("x{i}", $r)' for i in range(20)])
 
 
-def _opened(one: Round, content: bytes, *kinds: Kind) -> tuple[Kind, seal.Cipher]:
+def _opened(one: Round, content: bytes, *kinds: Kind) -> tuple[Kind, ring.Cipher]:
     secret = open_secret(one.terms, one.keys.secret)
     parcel = parcels.read(content, kinds, secret.study, most_items=1, most_bytes=1 << 24)
     bits = secret.setting.chosen.bits is not None and parcel.kind is not Kind.DIGITS_REQUEST
@@ -128,7 +130,7 @@ def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms
 # -- the distinguisher: it owns the key and looks at the noise
 
 
-def _noise_of(holder: seal.KeyHolder, cipher: seal.Cipher) -> float:
+def _noise_of(holder: ring.KeyHolder, cipher: ring.Cipher) -> float:
     """Bits of the largest noise coefficient, to about a twentieth: the smallest factor k at which SEAL's whole-number
     budget drops.
     """
@@ -181,13 +183,13 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
 def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(
     terms: Terms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seal.Encryptor, "sanitised", lambda _self, cipher: cipher)
+    monkeypatch.setattr(ring.Encryptor, "sanitised", lambda _self, cipher: cipher)
     monkeypatch.setattr(
-        seal.Ring, "load_cipher", lambda ring, content, lowered=False: ring._load(sealapi.Ciphertext(), content)
+        ring.Ring, "load_cipher", lambda ring, content, lowered=False: ring._load(sealapi.Ciphertext(), content)
     )
     one, other = (_noises(terms, questions, 1) for questions in _unlike(terms))
     assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 10
     # A fresh zero without switching down does not help either: the noise of the computation still stands out.
-    monkeypatch.setattr(seal.Encryptor, "sanitised", lambda self, cipher: self.ring.add(cipher, self.zero()))
+    monkeypatch.setattr(ring.Encryptor, "sanitised", lambda self, cipher: self.ring.add(cipher, self.zero()))
     one, other = (_noises(terms, questions, 1) for questions in _unlike(terms))
     assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 10

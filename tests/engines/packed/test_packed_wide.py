@@ -14,11 +14,16 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import PackedEngine, alone, modular, noise, wide
-from blindlabel.engines.packed.clauses import compile_question
-from blindlabel.engines.packed.encrypting import encrypt_batch, read_batches
-from blindlabel.engines.packed.material import open_public, open_secret, setting_of
-from blindlabel.engines.packed.tables import features_of
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.encoding.encrypting import encrypt_batch, read_batches
+from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.keys import open_public, open_secret
+from blindlabel.engines.packed.planning import noise
+from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.seal import matrices
+from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
+from blindlabel.engines.packed.ways.conjunctive import many_records
+from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
 from blindlabel.language import Limits, Record, read_question
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
@@ -63,7 +68,7 @@ def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> 
     )
     left[0], left[1], left[2], right[:, 0] = prime - 1, prime // 2, prime // 2 + 1, prime - 1
     left[3], right[:, 1] = (1 << 26) - 1 + ((1 << 26) - 1 << 27), prime - 1
-    made = modular.product(modular.left_digits(left, prime), modular.right_digits(right, prime), prime)
+    made = matrices.product(matrices.left_digits(left, prime), matrices.right_digits(right, prime), prime)
     assert (made.astype(object) == (left.astype(object) @ right.astype(object)) % prime).all()
 
 
@@ -90,7 +95,7 @@ def test_noise_stays_within_the_estimate() -> None:
         iter(read_batches(public, encrypt_batch(public, features_of(setting.tables, records), 0, len(records))))
     )
     plan = compile_question(TERMS, setting.tables, ASKED[0])
-    forms = alone.wide_forms(public, wide.opened(ring, batch.items), [[plan] * setting.layout.stride])[0]
+    forms = conjunctive.wide_forms(public, many_records.opened(ring, batch.items), [[plan] * setting.layout.stride])[0]
     product = ring.multiply(forms[0], forms[1], public.relinearisation)
     true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - secret.holder.noise_budget(product)
     estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["answers"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from blindlabel.engines.gates import parcels as gates_parcels
 from blindlabel.engines.interface import EngineError, Terms
-from blindlabel.engines.packed import parcels as packed_parcels
+from blindlabel.engines.packed.encoding import parcels as packed_parcels
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope import Context, EnvelopeError, lock, new_identity, new_key, open_, seal, unlock
 from blindlabel.errors import InputError, OutsideError
