@@ -10,9 +10,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
+from blindlabel.storage.annotations import Annotations
+from blindlabel.storage.workspace import Workspace
+
+NAME = "Ada"
+"""Who sits at the tests' browsers."""
 SOURCE = Path(__file__).parents[2] / "src"
 ARGUMENTS = [
     "--no-sandbox",
@@ -40,6 +47,7 @@ class App:
 
     def __init__(self, workspace: Path, port: int | None = None) -> None:
         self.workspace = workspace
+        self.cookie = ""
         self._start(port)
 
     def _start(self, port: int | None) -> None:
@@ -61,6 +69,17 @@ class App:
         assert self.process.stdout is not None and self.process.stderr is not None
         self.link = self.process.stdout.readline().strip()
         assert self.link.startswith("http://127.0.0.1:"), self.process.stderr.read()
+
+    def let_in(self, context: BrowserContext) -> None:
+        """Let a browser in. A link lets one in; the tests' browsers share its cookie, as tabs of one browser do."""
+        if not self.cookie:
+            answer = httpx.get(self.link, follow_redirects=False)
+            self.cookie = answer.headers["set-cookie"].partition(";")[0]
+            number = self.cookie.partition("=")[2].partition(".")[0]
+            Annotations(Workspace.open(self.workspace)).name(number, NAME)
+        name, _, value = self.cookie.partition("=")
+        host = str(urlsplit(self.link).hostname)
+        context.add_cookies([{"name": name, "value": value, "domain": host, "path": "/", "sameSite": "Strict"}])
 
     @property
     def address(self) -> str:
@@ -100,15 +119,23 @@ def running(workspace: Path) -> Iterator[App]:
 
 
 def open_app(context: BrowserContext, app: App) -> Page:
-    """A tab with the app."""
+    """A tab with the app, of a person whose name is known."""
+    app.let_in(context)
     page = context.new_page()
-    page.goto(app.link)
+    page.goto(app.address)
     expect(page.locator(".head")).to_be_visible(timeout=20_000)
     return page
 
 
+def show_text(page: Page) -> None:
+    """Show the question as text, and put the cursor there."""
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(page.locator(".cm-content")).to_be_focused()
+
+
 def write(page: Page, text: str) -> None:
     """Replace the question in the editor by typing, without closing brackets and quotes for us."""
+    show_text(page)
     page.locator(".cm-content").click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(text)
@@ -127,8 +154,8 @@ def expect_question(page: Page, text: str) -> None:
         expect(page.locator(".cm-placeholder")).to_be_visible()
 
 
-def take_completion(page: Page) -> None:
+def take_completion(page: Page, key: str = "Enter") -> None:
     """Accept the marked completion; CodeMirror takes no key for one that has only just appeared."""
     expect(page.locator(".cm-tooltip-autocomplete li[aria-selected]")).to_be_visible()
     page.wait_for_timeout(150)
-    page.keyboard.press("Enter")
+    page.keyboard.press(key)

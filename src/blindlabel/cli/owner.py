@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
 from blindlabel.errors import InputError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
+app.add_typer(log_app)
+app.command("annotators")(annotators)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path; as in the invitation unless said.")]

@@ -47,7 +47,7 @@ class Annotation:
         self._visit: int | None = None
         self._suggestion: str | None = None
         self._loaded = ""
-        self._last = Written("", "", 0)
+        self._last = Written("", 0, "", 0)
         self._confirming = ""
         """The text that will be saved in spite of a bad verdict when saving is asked for again."""
         self._build()
@@ -96,9 +96,9 @@ class Annotation:
         if not fixed and task.state == "open" and task.previous:
             shown = task.previous[-1][1]
         key = f"{self._app.workspace.agreement.hash[:16]}/{self._app.workspace.name}/{self.seat.name}"
-        self._last = Written(f"{key}/{task.round}/{record}", shown, 0)
+        self._last = Written(f"{key}/{task.round}/{record}", self._last.serial + 1, shown, 0)
         self._loaded = shown
-        checked = self._pane.load(self._last.key, shown, own, self._own.words, fixed)
+        checked = self._pane.load(self._last.key, self._last.serial, shown, own, self._own.words, fixed)
         self._pane.editor.set_mode("annotate")
         self._root.set_visibility(True)
         self._pane.show(shown, checked)
@@ -170,7 +170,7 @@ class Annotation:
         await self._judge(checked, written.text)
 
     def _is_stale(self, written: Written) -> bool:
-        return self._record is None or written.key != self._last.key
+        return self._record is None or (written.key, written.serial) != (self._last.key, self._last.serial)
 
     def _keep(self, written: Written) -> bool:
         assert self._record is not None
@@ -283,7 +283,10 @@ class Annotation:
             tell(str(error), "problem")
             return
         if record == self._record and suggested is not None:
-            self._show_suggestion(suggested.text, f"Suggested: {suggested.why}")
+            points = suggested.points
+            enough = f"{points.bar} of {points.total} points are enough" if points.conditions else suggested.why
+            self._pane.points.explain(suggested)
+            self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}.")
 
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question

@@ -24,6 +24,7 @@ class Written:
     """What the editor tells: which text it holds, in which version, for which record."""
 
     key: str
+    serial: int
     text: str
     version: int
     action: str = ""
@@ -48,10 +49,12 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         self.on("action", lambda event: on_action(_written(event)))
 
     def load(
-        self, key: str, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
+        self, key: str, serial: int, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
     ) -> None:
-        """Begin with a text and what was found in it, without the history of the one before."""
-        self.run_method("load", key, text, list(words), fixed, [one.to_json() for one in diagnostics])
+        """Begin with a text and what was found in it, without the history of the one before. What the editor tells of
+        it carries the serial number, so that what was on its way is not taken for it.
+        """
+        self.run_method("load", key, serial, text, list(words), fixed, [one.to_json() for one in diagnostics])
 
     def replace(self, text: str, *, quietly: bool = False) -> None:
         """Put another text in, so that it can be undone; quietly: without taking the focus."""
@@ -128,4 +131,4 @@ def _offered(function: Function) -> dict[str, object]:
 def _written(event: GenericEventArguments) -> Written:
     told = event.args
     action, detail = str(told.get("name", "")), str(told.get("detail", ""))
-    return Written(str(told["key"]), str(told["text"]), int(told["version"]), action, detail)
+    return Written(str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]), action, detail)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from blindlabel.errors import InputError
 from blindlabel.language import Record
+from blindlabel.language.columns import Bits
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.points import PointsQuestion
 from blindlabel.language.suggestions import Suggester, Suggestion
@@ -81,6 +82,11 @@ class Judging:
                 checked = self._workspace.check(text)
                 if checked.formula is not None:
                     self.verdict(own, text, checked.formula)
+
+    def fitting(self, formula: Formula) -> Bits:
+        """Which own rows a question fits."""
+        with self._lock:
+            return self._suggester.table.fitting(formula)
 
     # Single conditions
 

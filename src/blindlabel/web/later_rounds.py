@@ -102,4 +102,4 @@ class Choices:
     def _points(self, checked: Checked) -> PointsQuestion | None:
         if checked.formula is None:
             return None
-        return points_written(checked.question, checked.formula, self._app.workspace.agreement.language_limits())
+        return points_written(checked.question, checked.formula, self._app.workspace.agreement.terms().limits)

@@ -30,14 +30,16 @@ def words_of(atom: Atom) -> str | None:
 # What the browser gets
 
 
-def view_of(points: PointsQuestion, others: Others) -> dict[str, Any]:
-    """The question line by line."""
+def view_of(points: PointsQuestion, others: Others, reasons: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The question line by line; `reasons` say why a suggested condition is there, by how it is written."""
+    why = reasons or {}
     return {
         "conditions": [
-            _line(condition.any_of, others) | {"points": condition.points, "enough": condition.points >= points.bar}
+            _line(condition.any_of, others, why)
+            | {"points": condition.points, "enough": condition.points >= points.bar}
             for condition in points.conditions
         ],
-        "exclusions": [_line((atom,), others) for atom in points.exclusions],
+        "exclusions": [_line((atom,), others, why) for atom in points.exclusions],
         "bar": points.bar,
         "total": points.total,
         "enough": [summary_of(condition) for condition in points.conditions if condition.points >= points.bar]
@@ -46,14 +48,16 @@ def view_of(points: PointsQuestion, others: Others) -> dict[str, Any]:
     }
 
 
-def _line(atoms: tuple[Atom, ...], others: Others) -> dict[str, Any]:
+def _line(atoms: tuple[Atom, ...], others: Others, why: Mapping[str, str]) -> dict[str, Any]:
     atom = atoms[0]
+    text = " or ".join(call_of(one, plain=True) for one in atoms)
     words = words_of(atom) if len(atoms) == 1 else None
     return {
         "function": atom.function if len(atoms) == 1 else "any of",
         "words": words,
         "field": atom.view.attribute or "",
-        "text": " or ".join(call_of(one, plain=True) for one in atoms),
+        "text": text,
+        "why": why.get(text, ""),
         "others": others(atoms),
     }
 

@@ -12,6 +12,7 @@ from nicegui.element import Element
 from blindlabel.language import Checked
 from blindlabel.language.points import Condition, PointsQuestion, points_written, text_of
 from blindlabel.language.record import View
+from blindlabel.language.suggestions import Suggestion
 from blindlabel.storage.workspace import OwnRecord, Workspace
 from blindlabel.web import points_editing as editing
 from blindlabel.web.judging import Judging
@@ -39,6 +40,7 @@ class PointsView(Element, component="browser/points_view.js"):
         self._workspace, self._judging, self._on_text = workspace, judging, on_text
         self._own: OwnRecord | None = None
         self._points: PointsQuestion | None = editing.NOTHING
+        self._reasons: dict[str, str] = {}
         self._bar_is_ours = True
         """Whether the bar may follow the clicked words: nobody has set it."""
         terms = workspace.agreement.terms()
@@ -59,8 +61,12 @@ class PointsView(Element, component="browser/points_view.js"):
 
     def open(self, own: OwnRecord, words: list[str], *, fixed: bool) -> None:
         """Begin with another record."""
-        self._own, self._bar_is_ours = own, True
+        self._own, self._bar_is_ours, self._reasons = own, True, {}
         self._props["fixed"], self._props["words"] = fixed, words
+
+    def explain(self, suggestion: Suggestion) -> None:
+        """Say at each line why it was suggested."""
+        self._reasons = {reason.condition: reason.sentence for reason in suggestion.reasons}
 
     def show(self, text: str, checked: Checked | None) -> None:
         """Show a question. One that has an error, but was written here, stays as it is shown."""
@@ -68,7 +74,7 @@ class PointsView(Element, component="browser/points_view.js"):
         if not text.strip():
             self._points, self._bar_is_ours = editing.NOTHING, True
         elif checked is not None and checked.formula is not None:
-            limits = self._workspace.agreement.language_limits()
+            limits = self._workspace.agreement.terms().limits
             self._points = points_written(checked.question, checked.formula, limits)
             self._bar_is_ours = self._bar_is_ours and written_here
         elif not written_here:
@@ -79,7 +85,9 @@ class PointsView(Element, component="browser/points_view.js"):
     def _show(self, *, fixed: bool, problem: str) -> None:
         own, judging = self._own, self._judging
         points = self._points or editing.NOTHING
-        shown = editing.view_of(points, lambda atoms: judging.others(own, atoms) if own is not None else None)
+        shown = editing.view_of(
+            points, lambda atoms: judging.others(own, atoms) if own is not None else None, self._reasons
+        )
         for name, value in (shown | {"fixed": fixed, "problem": problem}).items():
             self._props[name] = value
         self.update()

@@ -109,13 +109,15 @@ class QuestionPane:
 
     # What is shown
 
-    def load(self, key: str, question: str, own: OwnRecord, words: RecordWords, fixed: str) -> Checked | None:
+    def load(
+        self, key: str, serial: int, question: str, own: OwnRecord, words: RecordWords, fixed: str
+    ) -> Checked | None:
         """Begin with a record's question; `fixed` says why it cannot be changed."""
         self._words = words
         checked = self._app.desk.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
         self.points.open(own, offered, fixed=bool(fixed))
-        self.editor.load(key, question, offered, checked.diagnostics if checked else (), fixed=bool(fixed))
+        self.editor.load(key, serial, question, offered, checked.diagnostics if checked else (), fixed=bool(fixed))
         self._actions.set_visibility(not fixed)
         self._fixed.text = fixed
         self._fixed.set_visibility(bool(fixed))
@@ -130,8 +132,10 @@ class QuestionPane:
         if self._words is not None:
             self._words.underline(atoms_of(formula) if formula is not None else ())
         self._findings.clear()
-        if checked is None or formula is None:
+        if checked is None:
             self.verdict.clear()
+        elif formula is None:
+            self.verdict.clear("It cannot be asked yet.")
         if checked is None:
             return
         if version is not None:

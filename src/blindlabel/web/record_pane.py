@@ -40,7 +40,7 @@ class RecordPane:
         with ui.element("div").classes("mark").props('role=group aria-label="For yourself"'):
             self._unsure = ui.checkbox("Not sure", on_change=self._noted).props("dense")
             self._note = ui.input(placeholder="A note for yourself", on_change=self._noted).props(
-                'dense outlined debounce=300 maxlength=2000 aria-label="A note for yourself"'
+                'dense outlined maxlength=2000 aria-label="A note for yourself"'
             )
 
     def show(self, own: OwnRecord, task: Task, *, fixed: bool) -> None:

@@ -124,7 +124,7 @@ def asked_for(word: str, attribute: str, workspace: Workspace) -> Atom:
     """The predicate that a clicked word becomes: a whole word where that can be asked, else a part of the text; short
     words only in their own attribute. Upper and lower case do not matter in it.
     """
-    terms, limit = workspace.agreement.terms(), workspace.agreement.language_limits().needle_length
+    terms, limit = workspace.agreement.terms(), workspace.agreement.terms().limits.needle_length
     small = word.lower() if word.isascii() else word
     cased = word.isascii() and small.upper() != small
     view = view_for(workspace, attribute if len(word) <= SHORT else "", cased=cased)

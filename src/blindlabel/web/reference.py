@@ -105,7 +105,7 @@ def agreed_dialog(workspace: Workspace) -> ui.dialog:
 
 def syntax(workspace: Workspace) -> list[tuple[str, str]]:
     """What can be written, with this study's attributes and limits."""
-    agreement, limits = workspace.agreement, workspace.agreement.language_limits()
+    agreement, limits = workspace.agreement, workspace.agreement.terms().limits
     first = agreement.attributes[0]
     others = ", ".join(agreement.attributes[1:6]) + (", …" if len(agreement.attributes) > 6 else "")
     lowered = agreement.terms().case == "lower"
@@ -132,7 +132,7 @@ def examples(workspace: Workspace) -> list[tuple[str, str]]:
     found = sorted({word for _, value in values for word in words(value)}, key=len, reverse=True)
     if len(found) < 3 or not values:
         return []
-    one, two, three = (quote(word[: workspace.agreement.language_limits().needle_length]) for word in found[:3])
+    one, two, three = (quote(word[: workspace.agreement.terms().limits.needle_length]) for word in found[:3])
     name, value = values[0]
     field = f"$r{attribute_access(name)}"
     tried = [

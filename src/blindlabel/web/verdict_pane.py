@@ -30,7 +30,7 @@ class VerdictPane:
             self._rows_title = text("h3", "")
             self._evidence = Evidence()
 
-    def clear(self, sentence: str = "") -> None:
+    def clear(self, sentence: str = "No question yet.") -> None:
         """Nothing is known about the question."""
         self._headline.text, self._detail.text, self._cost.text = "", sentence, ""
         self._root.classes(replace="verdict")

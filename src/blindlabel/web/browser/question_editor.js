@@ -96,6 +96,7 @@ export default {
   emits: ["change", "action"],
   mounted() {
     this.key = "";
+    this.serial = 0;
     this.version = 0;
     this.words = [];
     this.mode = "list";
@@ -160,11 +161,12 @@ export default {
     },
     // Called from Python
 
-    load(key, text, words, fixed, list) {
+    load(key, serial, text, words, fixed, list) {
       this.flush();
       this.fixed = fixed;
       this.words = words;
       this.key = key;
+      this.serial = serial;
       this.version += 1;
       this.dirty = false;
       const unsaved = fixed ? null : sessionStorage.getItem(STORE + key);
@@ -254,7 +256,7 @@ export default {
       this.$emit("change", this.now());
     },
     now() {
-      return { key: this.key, text: this.view.state.doc.toString(), version: this.version };
+      return { key: this.key, serial: this.serial, text: this.view.state.doc.toString(), version: this.version };
     },
     act(name, detail = "") {
       this.flush();
