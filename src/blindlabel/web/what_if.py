@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.planning.explaining import explain
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import (
@@ -148,7 +148,7 @@ def _round_seconds(workspace: Workspace, formula: Formula) -> float | None:
     if workspace.agreement.encoding.engine != "packed":
         return None
     try:
-        return explain(workspace.agreement.terms(), formula).seconds
+        return PackedEngine().explain(workspace.agreement.terms(), formula).seconds
     except EngineError:
         return None
 

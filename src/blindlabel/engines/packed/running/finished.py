@@ -17,8 +17,8 @@ from pathlib import Path
 
 from blindlabel.engines.interface import ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
-from blindlabel.engines.packed.encoding.encrypting import Batch
 from blindlabel.engines.packed.encoding.parcels import Kind, Study
+from blindlabel.engines.packed.records import Batch
 from blindlabel.language.formula import Atom, Constant, Count, Formula, in_order, parts_of
 
 Place = tuple[int, int]

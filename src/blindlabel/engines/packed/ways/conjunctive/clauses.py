@@ -31,10 +31,15 @@ class ClausePlan:
     clauses: tuple[Alternatives, ...]
 
 
+def alternatives(terms: Terms) -> int:
+    """Alternatives of one clause."""
+    return max(terms.alternatives, parameters.widest(terms))
+
+
 def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePlan:
     """The plan of a question, or `QuestionError` where it does not fit the agreement's room."""
     check_allowed(terms, formula)
-    limit = parameters.alternatives(terms)
+    limit = alternatives(terms)
     top = formula.parts if isinstance(formula, Conjunction) else (formula,)
     expanded = sorted((_expand(terms, tables, part, limit) for part in top), key=len, reverse=True)
     clauses: list[Alternatives] = []
@@ -56,7 +61,7 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePl
 def _too_many(terms: Terms) -> QuestionError:
     return QuestionError(
         f"This question multiplies out to more than the agreement has room for ({terms.clauses} clauses of"
-        f" {parameters.alternatives(terms)} alternatives). Write it with fewer OR, or agree on more alternatives or"
+        f" {alternatives(terms)} alternatives). Write it with fewer OR, or agree on more alternatives or"
         " clauses."
     )
 
@@ -88,6 +93,6 @@ def _both(left: Alternatives, right: Alternatives) -> Alternatives:
     return _without_redundant(frozenset(a | b for a in left for b in right))
 
 
-def _without_redundant(alternatives: Alternatives) -> Alternatives:
+def _without_redundant(options: Alternatives) -> Alternatives:
     """An alternative that asks more than another one is not needed."""
-    return frozenset(one for one in alternatives if not any(other < one for other in alternatives))
+    return frozenset(one for one in options if not any(other < one for other in options))
