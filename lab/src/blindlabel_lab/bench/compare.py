@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import EngineError, Progress
@@ -99,21 +100,11 @@ def packed_seconds(work: Workload) -> float:
     """Processor seconds of the packed engine's evaluation, assist included; keys and encryption are not counted, as for
     the gates.
     """
-    packed = engine_named("packed")
-    keys = packed.make_keys(work.terms)
-    parcels = list(packed.encrypt(work.terms, keys.public, work.records))
+    records = EncryptedRecords(engine_named("packed"), work.terms, work.records)
     start = _processor_seconds()
-    answers = list(
-        packed.evaluate(
-            work.terms,
-            keys.public,
-            parcels,
-            work.questions,
-            lambda request: packed.assist(work.terms, keys.secret, request),
-        )
-    )
+    answers = records.evaluate(work.questions)
     seconds = _processor_seconds() - start
-    found = packed.decrypt(work.terms, keys.secret, answers, len(work.questions), len(work.records))
+    found = records.decrypt(answers, len(work.questions))
     expected = [[evaluate(question, record) for record in work.records] for question in work.questions]
     if found.tolist() != expected:
         raise EngineError("The packed engine gave a wrong answer, so its time means nothing.")

@@ -30,6 +30,7 @@ from blindlabel.engines.gates.compiling import compiled, refusal
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.interface import Answers, Assist, EngineError, EngineUnavailable, Keys, Progress, Terms
 from blindlabel.language.formula import Formula
+from blindlabel.language.formula_document import formula_document
 from blindlabel.language.record import Record
 
 PYTHON_VARIABLE = "BLINDLABEL_GATES_PYTHON"
@@ -153,7 +154,7 @@ class RemoteGatesEngine:
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         compiled(terms, questions)  # what cannot be asked is said before a worker starts
-        documents = [wire.formula_document(question) for question in questions]
+        documents = [formula_document(question) for question in questions]
         call = {"call": "evaluate", "terms": wire.terms_document(terms), "questions": documents, "workers": workers}
         return _call(call, _chained(public, parcels), progress)
 
@@ -202,6 +203,8 @@ def _call(call: dict[str, Any], blobs: Iterable[bytes], progress: Progress | Non
             speaker.join(timeout=5)
             if speaker.failure is not None:
                 raise speaker.failure from error
+            with contextlib.suppress(subprocess.TimeoutExpired):  # its last words may come after its last frame
+                worker.wait(timeout=5)
             complaints.seek(0)
             said = complaints.read().decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
             raise wire.WireError(f"The gates worker stopped ({said[0]}).") from error
