@@ -65,6 +65,7 @@ LIMIT = 85.0
 """31 degrees of freedom: beyond this with probability below 1e-6."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [TERMS, ALONE])
 def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform(terms: Terms) -> None:
     modulus = BIT_MODULUS if terms.negation else open_secret(terms, Round(terms).keys.secret).setting.ring.modulus
@@ -162,6 +163,7 @@ def _unlike(terms: Terms) -> tuple[list[Formula], list[Formula]]:
     return asked(*["ret 1 == 1"] * len(many)), many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [ALONE, TERMS, WIDE])
 def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise(terms: Terms) -> None:
     assert setting_of(terms).chosen.wide == (terms is WIDE)
@@ -174,6 +176,7 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
         assert np.std([*one[kind], *other[kind]]) < 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [ALONE, WIDE])
 def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(
     terms: Terms, monkeypatch: pytest.MonkeyPatch
