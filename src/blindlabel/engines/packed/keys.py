@@ -11,6 +11,8 @@ from functools import lru_cache
 from blindlabel.engines.interface import Keys, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
+from blindlabel.engines.packed.seal import holders
+from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.interface import Public, RingKeys, Secret
 
@@ -25,9 +27,9 @@ def make_keys(terms: Terms) -> Keys:
     publics: list[bytes] = []
     secrets: list[bytes] = []
     for needs in way.key_needs():
-        secret, *public = needs.ring.generate(needs.elements, relinearisation=needs.relinearisation)
-        publics += public
-        secrets.append(secret)
+        made = holders.generate(needs.ring, needs.elements, relinearisation=needs.relinearisation)
+        publics += [made.public, made.galois, made.relinearisation]
+        secrets.append(made.secret)
     study = way.study(parcels.key_id_of(tuple(publics)))
     return Keys(
         public=parcels.write(Parcel(Kind.PUBLIC_KEY, study, (), tuple(publics))),
@@ -37,7 +39,7 @@ def make_keys(terms: Terms) -> Keys:
 
 @lru_cache(maxsize=4)
 def open_public(terms: Terms, content: bytes) -> Public:
-    """A study's public keys, checked."""
+    """A study's public keys, measured and then loaded."""
     way = way_of(terms)
     needs = way.key_needs()
     parcel = _read(content, Kind.PUBLIC_KEY, way.study(b""), _ITEMS * len(needs))
@@ -46,9 +48,13 @@ def open_public(terms: Terms, content: bytes) -> Public:
     opened = []
     for place, need in enumerate(needs):
         public, galois, relinearisation = parcel.items[_ITEMS * place : _ITEMS * (place + 1)]
-        ring = need.ring
-        keys = ring.load_galois(galois), ring.load_relinearisation(relinearisation)
-        opened.append(RingKeys(ring.encryptor(public), *keys))
+        opened.append(
+            RingKeys(
+                Encryptor(need.ring, public),
+                holders.galois_keys(need.ring, galois, need.elements),
+                holders.relinearisation_keys(need.ring, relinearisation) if need.relinearisation else None,
+            )
+        )
     return Public(way, parcel.study, tuple(opened))
 
 
@@ -58,7 +64,7 @@ def open_secret(terms: Terms, content: bytes) -> Secret:
     way = way_of(terms)
     needs = way.key_needs()
     parcel = _read(content, Kind.SECRET_KEY, way.study(b""), len(needs))
-    holders = (need.ring.key_holder(item) for need, item in zip(needs, parcel.items))
+    holders = (KeyHolder(need.ring, item) for need, item in zip(needs, parcel.items))
     return Secret(way, parcel.study, tuple(holders))
 
 

@@ -15,7 +15,7 @@ from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.encoding.tables import check_record
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Plain, saved
+from blindlabel.engines.packed.seal.ring import Plain
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.record import Record
 
@@ -48,7 +48,7 @@ def _encrypt(public: Public, plains: Iterator[Plain], records: int, place: tuple
     batch, part, total = place
     layout = public.way.layout
     count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
-    items = tuple(saved(public.records.encryptor.encrypt(next(plains))) for _ in range(count))
+    items = tuple(public.way.ring.sent(public.records.encryptor.encrypt(next(plains))) for _ in range(count))
     numbers = (batch, layout.batches(total), part, layout.parcels, records, total)
     return parcels.write(Parcel(Kind.RECORDS, public.study, numbers, items))
 
@@ -67,7 +67,7 @@ class Batch:
 def read_batches(public: Public, contents: Iterable[bytes]) -> Iterator[Batch]:
     """The batches of a stream of parcels, in order; only one is held at a time."""
     layout = public.way.layout
-    limit = public.way.parameters.rings[0].ciphertext_bytes
+    limit = public.way.ring.form().length
     items: list[bytes] = []
     expected, total = (0, 0), 0
     finished = False

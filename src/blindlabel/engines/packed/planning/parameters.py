@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blindlabel.engines.interface import Encoded, Terms, TermsError
-from blindlabel.language import families, words
+from blindlabel.language.functions import PREDICATES
 from blindlabel.settings import declared
 
 _RANGES: dict[str, tuple[int, int]] = {"records": (1, 1_000_000)} | {
@@ -31,10 +31,5 @@ def check_terms(terms: Terms) -> None:
 
 def widest(terms: Terms) -> int:
     """The most set elements that one predicate of the agreement may ask for."""
-    most = 1
-    if "between" in terms.functions:
-        most = max(most, families.MOST_INTERVALS)
-    if "similar" in terms.functions:
-        length = words.SIMILAR_WORD_LENGTH
-        most = max(most, len(families.with_wildcards("a" * length, terms.limits.similar_distance)))
-    return most
+    asked = (PREDICATES[name] for name in terms.functions if name in PREDICATES)
+    return max((predicate.widest(terms.limits) for predicate in asked), default=1)

@@ -18,7 +18,7 @@ def read_outcomes(secret: Secret, contents: Iterable[bytes], questions: int, rec
     """The outcomes as a matrix. Every pair must be there exactly once."""
     way = secret.way
     size, block = way.group_size(questions), way.layout.block
-    limit = way.parameters.rings[-1].ciphertext_bytes
+    limit = way.answer_ring.form(1).length
     wanted = {(b, g) for b in range(way.layout.batches(records)) for g in range(group_count(way, questions))}
     found: Outcomes = np.zeros((questions, records), dtype=np.uint8)
     for content in contents:
@@ -39,5 +39,5 @@ def read_outcomes(secret: Secret, contents: Iterable[bytes], questions: int, rec
 
 def _values(secret: Secret, item: bytes, questions: int) -> Residues:
     holder = secret.answers
-    slots = holder.ring.read_slots(holder.decrypt(holder.ring.load_cipher(item, lowered=True)))
+    slots = holder.ring.read_slots(holder.decrypt(holder.ring.load_cipher(item, 1)))
     return secret.way.pairs(slots, questions)

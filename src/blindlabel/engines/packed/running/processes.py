@@ -34,7 +34,6 @@ from blindlabel.engines.packed.running.batch_file import store
 from blindlabel.engines.packed.running.finished import FinishedAnswers
 from blindlabel.engines.packed.running.tiles import Opened, Tile, compile_all, tiles_of
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import saved
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
@@ -107,7 +106,8 @@ class _State:
         if isinstance(task, _Tile):
             return list(self._opened(task.batch).answers(task.tile, self._assist))
         assert isinstance(task, _Unit)
-        return saved(self._opened(task.batch).evaluation.unit(task.group, task.unit, self._assist))
+        opened = self._opened(task.batch)
+        return opened.public.way.answer_ring.sent(opened.evaluation.unit(task.group, task.unit, self._assist))
 
     def _opened(self, batch: Batch | None) -> Opened:
         """The session of the batch at hand; given the batch, of that one from now on."""

@@ -18,7 +18,7 @@ from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.finished import Place
-from blindlabel.engines.packed.seal.ring import Cipher, saved
+from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step, groups
 from blindlabel.language.formula import Formula
 
@@ -79,7 +79,8 @@ class Opened:
 
     def parcel(self, group: int, values: Sequence[Cipher]) -> bytes:
         """Values of a group's pairs, sanitised and ready to leave."""
-        items = tuple(saved(self.public.answers.encryptor.sanitised(value)) for value in values)
+        ring, keys = self.public.way.answer_ring, self.public.answers
+        items = tuple(ring.sent(keys.encryptor.sanitised(value)) for value in values)
         numbers = (self.batch.index, group, self.questions, self.batch.total)
         return parcels.write(Parcel(Kind.ANSWERS, self.public.study, numbers, items))
 

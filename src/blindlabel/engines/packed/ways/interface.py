@@ -35,9 +35,10 @@ from blindlabel.engines.packed.encoding.parcels import Study
 from blindlabel.engines.packed.encoding.tables import Tables
 from blindlabel.engines.packed.planning.explaining import Explained, answer_bytes, key_bytes, record_bytes
 from blindlabel.engines.packed.planning.noise import Noise
+from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
 from blindlabel.engines.packed.seal.parameters import ParameterSet
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Encryptor, KeyHolder, Plain, Ring, open_ring
+from blindlabel.engines.packed.seal.ring import Cipher, Plain, Ring, open_ring
 from blindlabel.language.formula import Formula
 
 Plan = TypeVar("Plan")

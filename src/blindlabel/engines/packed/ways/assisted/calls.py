@@ -20,7 +20,7 @@ from blindlabel.engines.interface import Assist, ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Ring, saved
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import polynomials
 from blindlabel.engines.packed.ways.assisted.plans import Room
 from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
@@ -37,7 +37,7 @@ def difference_bits(ring: Ring) -> int:
 
 def serve(secret: Secret, room: Room, request: bytes) -> bytes:
     """Answer one request."""
-    most = max(ring.ciphertext_bytes for ring in secret.way.parameters.rings)
+    most = max(secret.way.ring.form(1).length, secret.way.answer_ring.form(1).length)
     kinds = (Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
     parcel = parcels.read(request, kinds, secret.study, most_items=1, most_bytes=most)
     values = _digits(secret, parcel) if parcel.kind is Kind.DIGITS_REQUEST else _powers(secret, room, parcel)
@@ -49,7 +49,7 @@ def _digits(secret: Secret, parcel: Parcel) -> Residues:
     ring, layout, copies = secret.records.ring, secret.way.layout, parcel.numbers[0]
     if copies < 1 or copies & (copies - 1) or copies > layout.stride:
         raise ParcelError("This assist request asks for a layout that the agreement does not have.")
-    cipher = ring.load_cipher(parcel.items[0], lowered=True)
+    cipher = ring.load_cipher(parcel.items[0], 1)
     coefficients = ring.read_polynomial(secret.records.decrypt(cipher))
     slots = np.empty_like(coefficients)
     slots[QuestionLayout(layout.degree, layout.block, copies).slot_of_coefficient()] = coefficients
@@ -60,7 +60,7 @@ def _powers(secret: Secret, room: Room, parcel: Parcel) -> Residues:
     ring, degree = secret.answers.ring, parcel.numbers[0]
     if degree not in (difference_bits(secret.records.ring), room.inner_weight, room.final_weight):
         raise ParcelError("This assist request asks for a degree that the agreement does not have.")
-    cipher = ring.load_cipher(parcel.items[0], lowered=True)
+    cipher = ring.load_cipher(parcel.items[0], 1)
     return polynomials.all_powers(ring.read_slots(secret.answers.decrypt(cipher)), degree)
 
 
@@ -69,10 +69,11 @@ def _powers(secret: Secret, room: Room, parcel: Parcel) -> Residues:
 
 def ask(public: Public, assist: Assist, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
     """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
-    ring = public.answers.encryptor.ring
-    request = parcels.write(Parcel(kind, public.study, (number,), (saved(cipher),)))
-    limit = ring.parameters.ciphertext_bytes
+    ring = public.way.answer_ring
+    sender = public.way.ring if kind is Kind.DIGITS_REQUEST else ring
+    request = parcels.write(Parcel(kind, public.study, (number,), (sender.sent(cipher),)))
+    limit = ring.form(seeded=True).length
     reply = parcels.read(assist(request), (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
     if reply.numbers[0] != number or len(reply.items) != expected:
         raise ParcelError("The assist answered something else than was asked.")
-    return (ring.to_ntt(ring.load_cipher(item)) for item in reply.items)
+    return (ring.to_ntt(ring.load_seeded(item)) for item in reply.items)

@@ -16,8 +16,9 @@ from blindlabel.engines.interface import Assist
 from blindlabel.engines.packed.encoding.parcels import Kind
 from blindlabel.engines.packed.planning.probing import Probe
 from blindlabel.engines.packed.seal import residues
+from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Encryptor, Ring
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import inner_products, polynomials
 from blindlabel.engines.packed.ways.assisted.calls import ask, difference_bits
 from blindlabel.engines.packed.ways.assisted.plans import Gate, Plan, Room

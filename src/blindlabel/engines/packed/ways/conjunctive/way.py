@@ -28,7 +28,7 @@ MANY_RECORDS = 128
 _MOST_BLOCK = 1024
 
 FEW_SETS = (
-    ParameterSet("alone-8192-1", (RingParameters(8192, (38, 46, 45, 45, 44), plain_bits=24),), depth=1),
+    ParameterSet("alone-8192-1", (RingParameters(8192, (38, 46, 45, 45, 36), plain_bits=24),), depth=1),
     ParameterSet("alone-16384-3", (RingParameters(16384, (42, 46, 46, 46, 46, 46, 46), plain_bits=28),), depth=3),
     ParameterSet(
         "alone-16384-5", (RingParameters(16384, (42, 45, 45, 45, 45, 45, 45, 45, 45), plain_bits=28),), depth=5
