@@ -22,7 +22,7 @@ from blindlabel.engines.packed.seal.ring import Cipher, open_ring
 from blindlabel.engines.packed.ways.assisted import inner_products
 from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import keys_of
 
 TERMS = Terms(
@@ -76,7 +76,7 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
 def test_products_of_forms_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(ALONE)
     setting = public.setting
-    formula = read_question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
+    formula = Question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
     assert formula is not None
     plans = [compile_question(ALONE, setting.tables, formula)] * 4
     forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]
