@@ -62,6 +62,7 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
     return rows, found, np.array(answers, dtype=np.bool_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_with_the_assist(seed: int) -> None:
     terms = Terms(
@@ -78,6 +79,7 @@ def test_random_questions_with_the_assist(seed: int) -> None:
     assert not expected.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_without_the_assist(seed: int) -> None:
     terms = Terms(
@@ -90,6 +92,7 @@ def test_random_questions_without_the_assist(seed: int) -> None:
     assert one.requests == []
 
 
+@pytest.mark.slow
 def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     terms = Terms(
         ("name",), record_length=24, records=8, case="both", encode_attributes=False, functions=("similar",
@@ -112,6 +115,7 @@ def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     assert found.sum() >= 10
 
 
+@pytest.mark.slow
 def test_wide_alternatives_without_the_assist() -> None:
     terms = Terms(
         ("year",), record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",

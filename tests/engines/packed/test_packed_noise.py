@@ -92,7 +92,7 @@ def test_weighted_sums_stay_within_the_estimate() -> None:
     pairs = []
     for _ in range(parameters.final_weight(TERMS)):
         values = ring.slots(residues.uniform(ring.degree, ring.modulus))
-        cipher = ring.to_ntt(ring.load_cipher(holder.encrypt(values)))
+        cipher = ring.to_ntt(ring.load_seeded(holder.encrypt(values)))
         pairs.append((cipher, ring.transformed(ring.slots(residues.uniform(ring.degree, ring.modulus)))))
     combined = ring.combination(pairs)
     estimate = noise.stages(TERMS, public.setting.chosen, public.setting.tables, public.setting.layout)["answers"]

@@ -72,6 +72,7 @@ def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> 
     assert (made.astype(object) == (left.astype(object) @ right.astype(object)) % prime).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [512, 4096])
 def test_answers_are_those_of_the_interpreter(records: int) -> None:
     terms = replace(TERMS, records=records)
@@ -80,11 +81,13 @@ def test_answers_are_those_of_the_interpreter(records: int) -> None:
     assert (Round(terms).run(RECORDS, asked) == in_clear(RECORDS, asked)).all()
 
 
+@pytest.mark.slow
 def test_worker_processes_share_out_the_tiles() -> None:
     asked = ASKED[:2] * 12
     assert (Round(TERMS).run(RECORDS, asked, workers=2) == in_clear(RECORDS, asked)).all()
 
 
+@pytest.mark.slow
 def test_noise_stays_within_the_estimate() -> None:
     keys = keys_of(TERMS)
     public, secret = open_public(TERMS, keys.public), open_secret(TERMS, keys.secret)
@@ -103,6 +106,7 @@ def test_noise_stays_within_the_estimate() -> None:
     assert max(noise.left(TERMS, setting.chosen, setting.tables, setting.layout).values()) <= -noise.HIDDEN
 
 
+@pytest.mark.slow
 def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     folder, keys = tmp_path / "journal", keys_of(TERMS)
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
