@@ -22,7 +22,7 @@ from blindlabel.engines.packed.seal.ring import Cipher, open_ring
 from blindlabel.engines.packed.ways.assisted import inner_products
 from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import keys_of
 
 TERMS = Terms(
@@ -76,7 +76,7 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
 def test_products_of_forms_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(ALONE)
     setting = public.setting
-    formula = read_question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
+    formula = Question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
     assert formula is not None
     plans = [compile_question(ALONE, setting.tables, formula)] * 4
     forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]
@@ -92,7 +92,7 @@ def test_weighted_sums_stay_within_the_estimate() -> None:
     pairs = []
     for _ in range(parameters.final_weight(TERMS)):
         values = ring.slots(residues.uniform(ring.degree, ring.modulus))
-        cipher = ring.to_ntt(ring.load_cipher(holder.encrypt(values)))
+        cipher = ring.to_ntt(ring.load_seeded(holder.encrypt(values)))
         pairs.append((cipher, ring.transformed(ring.slots(residues.uniform(ring.degree, ring.modulus)))))
     combined = ring.combination(pairs)
     estimate = noise.stages(TERMS, public.setting.chosen, public.setting.tables, public.setting.layout)["answers"]

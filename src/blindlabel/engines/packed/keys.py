@@ -14,7 +14,9 @@ from blindlabel.engines.packed.encoding.layout import QuestionLayout
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel, Study
 from blindlabel.engines.packed.planning import parameters
 from blindlabel.engines.packed.planning.setting import Setting, setting_of
-from blindlabel.engines.packed.seal.ring import Encryptor, KeyHolder, Ring
+from blindlabel.engines.packed.seal import holders
+from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
+from blindlabel.engines.packed.seal.ring import Ring
 from blindlabel.engines.packed.ways.assisted import inner_products
 from blindlabel.engines.packed.ways.conjunctive import diagonals, many_records
 
@@ -48,26 +50,33 @@ def make_keys(terms: Terms) -> Keys:
     """New keys for a study."""
     setting = setting_of(terms)
     assisted = setting.chosen.bits is not None
+    made = holders.generate(setting.ring, _elements(setting), relinearisation=not assisted)
+    publics, secrets = [made.public, made.galois, made.relinearisation], [made.secret]
     if assisted:
-        elements = inner_products.automorphisms(setting.layout)
-    else:
-        elements = (many_records if setting.chosen.wide else diagonals).rotations(setting.ring, setting.layout)
-    secret, public, galois, relin = setting.ring.generate(elements, relinearisation=not assisted)
-    publics, secrets = [public, galois, relin], [secret]
-    if assisted:
-        ring = setting.bit_ring
-        # One question leaves room for the most copies, so its folds contain those of all others.
-        folds = QuestionLayout.of(setting.layout, 1, parameters.probes(terms)).folds()
-        bit_elements = [fold_element(ring, step) for step in folds]
-        bit_secret, bit_public, bit_galois, _ = ring.generate(bit_elements, relinearisation=False)
-        publics += [bit_public, bit_galois]
-        secrets.append(bit_secret)
+        bits = holders.generate(setting.bit_ring, _bit_elements(setting), relinearisation=False)
+        publics += [bits.public, bits.galois]
+        secrets.append(bits.secret)
     key_id = parcels.key_id_of(tuple(publics))
     study = setting.study(key_id)
     return Keys(
         public=parcels.write(Parcel(Kind.PUBLIC_KEY, study, (), tuple(publics))),
         secret=parcels.write(Parcel(Kind.SECRET_KEY, study, (), tuple(secrets))),
     )
+
+
+def _elements(setting: Setting) -> list[int]:
+    """The Galois elements that the linear stage needs."""
+    if setting.chosen.bits is not None:
+        return inner_products.automorphisms(setting.layout)
+    if setting.chosen.wide:
+        return many_records.rotations(setting.ring, setting.layout)
+    return diagonals.rotations(setting.ring, setting.layout)
+
+
+def _bit_elements(setting: Setting) -> list[int]:
+    """Those of the ring for bits. One question leaves room for the most copies, so its folds contain all others'."""
+    folds = QuestionLayout.of(setting.layout, 1, parameters.probes(setting.terms)).folds()
+    return [fold_element(setting.bit_ring, step) for step in folds]
 
 
 def fold_element(ring: Ring, step: int) -> int:
@@ -77,7 +86,7 @@ def fold_element(ring: Ring, step: int) -> int:
 
 @lru_cache(maxsize=4)
 def open_public(terms: Terms, content: bytes) -> Public:
-    """A study's public keys, checked."""
+    """A study's public keys, measured and then loaded."""
     setting = setting_of(terms)
     parcel = parcels.read(content, (Kind.PUBLIC_KEY,), setting.study(b""), most_items=5, most_bytes=_MOST_KEY_BYTES)
     assisted = setting.chosen.bits is not None
@@ -85,21 +94,15 @@ def open_public(terms: Terms, content: bytes) -> Public:
         raise ParcelError("This public key has another number of parts than it should.")
     if parcels.key_id_of(parcel.items) != parcel.study.key_id:
         raise ParcelError("This public key does not carry its own name; it was put together from other keys.")
-    ring = setting.ring
-    encryptor = ring.encryptor(parcel.items[0])
-    galois, relin = ring.load_galois(parcel.items[1]), ring.load_relinearisation(parcel.items[2])
+    ring, items = setting.ring, parcel.items
+    encryptor = Encryptor(ring, items[0])
+    galois = holders.galois_keys(ring, items[1], _elements(setting))
     if not assisted:
-        return Public(setting, parcel.study, encryptor, galois, relin, None, None)
-    bit_ring = setting.bit_ring
-    return Public(
-        setting,
-        parcel.study,
-        encryptor,
-        galois,
-        relin,
-        bit_ring.encryptor(parcel.items[3]),
-        bit_ring.load_galois(parcel.items[4]),
-    )
+        relinearisation = holders.relinearisation_keys(ring, items[2])
+        return Public(setting, parcel.study, encryptor, galois, relinearisation, None, None)
+    bits = setting.bit_ring
+    bit_galois = holders.galois_keys(bits, items[4], _bit_elements(setting))
+    return Public(setting, parcel.study, encryptor, galois, None, Encryptor(bits, items[3]), bit_galois)
 
 
 @lru_cache(maxsize=4)
@@ -110,5 +113,5 @@ def open_secret(terms: Terms, content: bytes) -> Secret:
     assisted = setting.chosen.bits is not None
     if len(parcel.items) != (2 if assisted else 1):
         raise ParcelError("This secret key has another number of parts than it should.")
-    holder = setting.ring.key_holder(parcel.items[0])
-    return Secret(setting, parcel.study, holder, setting.bit_ring.key_holder(parcel.items[1]) if assisted else None)
+    holder = KeyHolder(setting.ring, parcel.items[0])
+    return Secret(setting, parcel.study, holder, KeyHolder(setting.bit_ring, parcel.items[1]) if assisted else None)

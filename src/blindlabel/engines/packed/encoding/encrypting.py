@@ -16,7 +16,7 @@ from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.encoding.tables import check_record
 from blindlabel.engines.packed.keys import Public
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Plain, saved
+from blindlabel.engines.packed.seal.ring import Plain
 from blindlabel.engines.packed.ways.assisted import inner_products
 from blindlabel.engines.packed.ways.conjunctive import diagonals, many_records
 from blindlabel.language.record import Record
@@ -60,7 +60,7 @@ def _encrypt(public: Public, plains: Iterator[Plain], records: int, place: tuple
     batch, part, total = place
     layout = public.setting.layout
     count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
-    items = tuple(saved(public.encryptor.encrypt(next(plains))) for _ in range(count))
+    items = tuple(public.setting.ring.sent(public.encryptor.encrypt(next(plains))) for _ in range(count))
     return parcels.write(
         Parcel(Kind.RECORDS, public.study, (batch, layout.batches(total), part, layout.parcels, records, total), items)
     )
@@ -81,7 +81,7 @@ def read_batches(public: Public, contents: Iterable[bytes]) -> Iterator[Batch]:
     """The batches of a stream of parcels, in order; only one is held at a time."""
     setting = public.setting
     layout = setting.layout
-    limit = setting.chosen.evaluation.ciphertext_bytes
+    limit = setting.ring.form().length
     items: list[bytes] = []
     expected, total = (0, 0), 0
     finished = False

@@ -31,6 +31,11 @@ class Setting:
             raise EngineError("This agreement never calls the assist.")
         return open_ring(self.chosen.bits)
 
+    @property
+    def answer_ring(self) -> Ring:
+        """The ring in which units are joined and answers leave."""
+        return self.ring if self.chosen.bits is None else self.bit_ring
+
     def study(self, key_id: bytes) -> Study:
         """The header of this study's parcels."""
         return Study(self.chosen.name, self.terms.agreement_hash, key_id)

@@ -36,7 +36,6 @@ from blindlabel.engines.packed.running.finished import FinishedAnswers
 from blindlabel.engines.packed.running.session import AnyPlan, Session, answer_parcel, compile_all, share
 from blindlabel.engines.packed.running.tiles import Tile, answers, tiles_of
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import saved
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -108,7 +107,8 @@ class _State:
         if isinstance(task, _Tile):
             return list(answers(self._opened(task.opened), task.batch, task.tile, self._assist))
         assert isinstance(task, _Unit)
-        return saved(self._opened(task.batch).unit(task.group, task.unit, self._assist))
+        session = self._opened(task.batch)
+        return session.public.setting.answer_ring.sent(session.unit(task.group, task.unit, self._assist))
 
     def _opened(self, batch: Batch | None) -> Session:
         """The session of the batch at hand; given the batch, of that one from now on."""
@@ -319,7 +319,7 @@ class _Batch:
                 pool.submit(partial(_unit, batch, wanted[place], unit, self.assist)) for unit in range(session.units())
             ]
 
-        ring = public.setting.bit_ring if public.setting.chosen.bits is not None else public.setting.ring
+        ring = public.setting.answer_ring
         waiting = start(0)
         for place, group in enumerate(wanted):
             current, waiting = waiting, start(place + 1)

@@ -21,7 +21,7 @@ from blindlabel.engines.packed.encoding.layout import QuestionLayout, groups
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.keys import Public, Secret
 from blindlabel.engines.packed.planning.setting import Setting
-from blindlabel.engines.packed.seal.ring import Cipher, saved
+from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.assisted import evaluating as assisted
 from blindlabel.engines.packed.ways.assisted import tallies
 from blindlabel.engines.packed.ways.conjunctive import clauses, diagonals, many_records
@@ -98,8 +98,10 @@ class Session:
     def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> bytes:
         """The answers of a group, sanitised."""
         if self.public.setting.chosen.bits is None:
-            return saved(conjunctive.answers(self.public, units, len(self.groups[group]), self.records))
-        return saved(assisted.gates(self._group(group), units, assist))
+            made = conjunctive.answers(self.public, units, len(self.groups[group]), self.records)
+        else:
+            made = assisted.gates(self._group(group), units, assist)
+        return self.public.setting.answer_ring.sent(made)
 
     def together(self, wanted: Sequence[int]) -> Iterator[bytes]:
         """The answers of several groups of the wide layout, which are made together."""
@@ -147,7 +149,7 @@ def decrypt(secret: Secret, contents: Iterable[bytes], questions: int, records: 
     wanted = {(b, g) for b in range(setting.layout.batches(records)) for g in range(len(groups(questions, size)))}
     answers: Answers = np.zeros((questions, records), dtype=np.bool_)
     for content in contents:
-        limit = max(ring.ciphertext_bytes for ring in (setting.chosen.evaluation, setting.chosen.bits) if ring)
+        limit = setting.answer_ring.form(1).length
         parcel = parcels.read(content, (Kind.ANSWERS,), secret.study, most_items=1, most_bytes=limit)
         batch, group, asked, total = parcel.numbers[:4]
         if (asked, total) != (questions, records):
@@ -167,7 +169,7 @@ def _read_answers(secret: Secret, content: bytes, answers: Answers, batch: int, 
     first = batch * layout.block
     count = min(layout.block, answers.shape[1] - first)
     if setting.chosen.bits is None:
-        values = setting.ring.read_slots(secret.holder.decrypt(setting.ring.load_cipher(content, lowered=True)))
+        values = setting.ring.read_slots(secret.holder.decrypt(setting.ring.load_cipher(content, 1)))
         by_question = (
             many_records.from_slots(layout, values).T
             if setting.chosen.wide
@@ -177,6 +179,6 @@ def _read_answers(secret: Secret, content: bytes, answers: Answers, batch: int, 
         ring, holder = setting.bit_ring, secret.bit_holder
         assert holder is not None
         size = group_size(setting, answers.shape[0])
-        values = ring.read_slots(holder.decrypt(ring.load_cipher(content, lowered=True)))
+        values = ring.read_slots(holder.decrypt(ring.load_cipher(content, 1)))
         by_question = values[: layout.block * size].reshape(layout.block, size).T
     answers[asked.start : asked.stop, first : first + count] = by_question[: len(asked), :count] == 0

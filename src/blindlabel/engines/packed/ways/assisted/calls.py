@@ -24,7 +24,7 @@ from blindlabel.engines.packed.keys import Public, Secret, open_secret
 from blindlabel.engines.packed.planning import parameters
 from blindlabel.engines.packed.planning.setting import Setting
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, saved
+from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.assisted import polynomials
 
 
@@ -48,7 +48,7 @@ def serve(terms: Terms, secret: bytes, request: bytes) -> bytes:
     setting = opened.setting
     if setting.chosen.bits is None:
         raise ParcelError("This agreement allows neither counting nor negation, so the assist is never called.")
-    most = max(setting.chosen.evaluation.ciphertext_bytes, setting.chosen.bits.ciphertext_bytes)
+    most = max(setting.ring.form(1).length, setting.bit_ring.form(1).length)
     kinds = (Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
     parcel = parcels.read(request, kinds, opened.study, most_items=1, most_bytes=most)
     values = _digits(opened, parcel) if parcel.kind is Kind.DIGITS_REQUEST else _powers(opened, parcel)
@@ -63,7 +63,7 @@ def _digits(opened: Secret, parcel: Parcel) -> Residues:
     copies = parcel.numbers[0]
     if copies < 1 or copies & (copies - 1) or copies > setting.layout.stride:
         raise ParcelError("This assist request asks for a layout that the agreement does not have.")
-    cipher = setting.ring.load_cipher(parcel.items[0], lowered=True)
+    cipher = setting.ring.load_cipher(parcel.items[0], 1)
     coefficients = setting.ring.read_polynomial(opened.holder.decrypt(cipher))
     slots = np.empty_like(coefficients)
     slots[QuestionLayout(setting.layout.degree, setting.layout.block, copies).slot_of_coefficient()] = coefficients
@@ -75,7 +75,7 @@ def _powers(opened: Secret, parcel: Parcel) -> Residues:
     if parcel.numbers[0] not in degrees(setting):
         raise ParcelError("This assist request asks for a degree that the agreement does not have.")
     assert opened.bit_holder is not None
-    cipher = setting.bit_ring.load_cipher(parcel.items[0], lowered=True)
+    cipher = setting.bit_ring.load_cipher(parcel.items[0], 1)
     values = setting.bit_ring.read_slots(opened.bit_holder.decrypt(cipher))
     return polynomials.all_powers(values, parcel.numbers[0])
 
@@ -86,9 +86,10 @@ def _powers(opened: Secret, parcel: Parcel) -> Residues:
 def ask(public: Public, assist: Assist, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
     """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
     ring = public.setting.bit_ring
-    request = parcels.write(Parcel(kind, public.study, (number,), (saved(cipher),)))
-    limit = ring.parameters.ciphertext_bytes
+    sender = public.setting.ring if kind is Kind.DIGITS_REQUEST else ring
+    request = parcels.write(Parcel(kind, public.study, (number,), (sender.sent(cipher),)))
+    limit = ring.form(seeded=True).length
     reply = parcels.read(assist(request), (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
     if reply.numbers[0] != number or len(reply.items) != expected:
         raise ParcelError("The assist answered something else than was asked.")
-    return (ring.to_ntt(ring.load_cipher(item)) for item in reply.items)
+    return (ring.to_ntt(ring.load_seeded(item)) for item in reply.items)

@@ -19,8 +19,9 @@ from blindlabel.engines.packed.keys import Public, fold_element
 from blindlabel.engines.packed.planning.parameters import BIT_MODULUS
 from blindlabel.engines.packed.planning.probing import Probe
 from blindlabel.engines.packed.seal import residues
+from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Encryptor
+from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.assisted import inner_products, polynomials
 from blindlabel.engines.packed.ways.assisted.calls import ask, difference_bits
 from blindlabel.engines.packed.ways.assisted.tallies import Gate, Plan, Room
