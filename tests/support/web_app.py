@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expec
 
 from blindlabel.storage.annotations import Annotations
 from blindlabel.storage.workspace import Workspace
+from support.patience import PATIENCE
 
 NAME = "Ada"
 """Who sits at the tests' browsers."""
@@ -101,7 +102,7 @@ class App:
         self._finish()
 
     def _finish(self) -> None:
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
@@ -123,7 +124,7 @@ def open_app(context: BrowserContext, app: App) -> Page:
     app.let_in(context)
     page = context.new_page()
     page.goto(app.address)
-    expect(page.locator(".head")).to_be_visible(timeout=20_000)
+    expect(page.locator(".head")).to_be_visible()
     return page
 
 

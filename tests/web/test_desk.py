@@ -115,7 +115,7 @@ def test_rows_are_searched_filtered_and_sorted(workspace: Workspace, seat: Seat)
 
 def test_blank_question_is_no_question(seat: Seat) -> None:
     checked = seat.save(0, "  \n")
-    assert not checked.ok and checked.diagnostics[0].message == "There is no question yet."
+    assert not checked.ok and checked.problems[0].message == "There is no question yet."
 
 
 def test_clicked_words_become_conditions_that_hold_for_their_record(workspace: Workspace) -> None:
@@ -145,7 +145,7 @@ def test_pattern_values_are_quoted_and_missing_ones_leave_the_record_out(workspa
     filled = fill("ret equals({surname}, $r.surname)", 3, record, workspace.check)
     assert filled.problem == ""
     checked = workspace.check(filled.question)
-    assert interpret(checked.question, record)
+    assert interpret(checked.tree, record)
     assert fill("ret is_in({surname 2}, $r)", 3, record, workspace.check).question == 'ret is_in("neil", $r)'
     assert "nothing for {title}" in fill("ret is_in({title}, $r)", 3, record, workspace.check).problem
     assert fill("ret is_in({surname}, $r) & nonsense", 3, record, workspace.check).problem

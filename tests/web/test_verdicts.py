@@ -52,7 +52,7 @@ def test_others_are_exactly_the_other_rows_that_the_interpreter_fits(workspace: 
     records = workspace.records()
     for word in ("a", "street", "0", "m"):
         text = f'ret is_in("{word}", $r)'
-        question = workspace.check(text).question
+        question = workspace.check(text).tree
         fits = [interpret(question, own.prepared) for own in records]
         for own in records[:5]:
             assert judged(judging, workspace, text, own.record)[2] == sum(fits) - fits[own.record]
@@ -93,7 +93,7 @@ def test_text_and_points_are_one_question(workspace: Workspace) -> None:
     text = 'ret 4*is_in("vm400s", $r) + 2*is_in("sanus", $r) + is_in("mount", $r) >= 5 & !is_in("tv", $r)\n'
     checked = workspace.check(text)
     assert checked.formula is not None
-    points = points_written(checked.question, checked.formula, workspace.agreement.terms().limits)
+    points = points_written(checked.tree, checked.formula, workspace.agreement.terms().limits)
     assert points is not None and text_of(points, lowered=True) == text
     assert editing.summary(points) == "vm400s 4, sanus 2, mount 1: 5 points are enough; not: tv"
 

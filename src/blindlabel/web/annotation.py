@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.language import Checked
+from blindlabel.language import Question
 from blindlabel.language.formula import Formula
 from blindlabel.language.points import call_of
 from blindlabel.storage.annotations import difference, source_of
@@ -338,7 +338,7 @@ class Annotation:
 
     # The verdict
 
-    async def _judge(self, checked: Checked | None, question: str) -> None:
+    async def _judge(self, checked: Question | None, question: str) -> None:
         """Show the verdict; at once where the table is ready, else when it is."""
         formula = checked.formula if checked is not None else None
         if checked is None or formula is None:
@@ -351,7 +351,7 @@ class Annotation:
         if verdict is not None and (last, record) == (self._last, self._record):
             self._pane.show_verdict(verdict, formula, cost or "")
 
-    async def _verdict_of(self, checked: Checked, question: str) -> Judged | None:
+    async def _verdict_of(self, checked: Question, question: str) -> Judged | None:
         formula: Formula | None = checked.formula
         if formula is None or self._record is None:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.planning.explaining import explain
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.language.formula import Atom, Count, Formula, Negation, in_order
 from blindlabel.storage.workspace import Workspace
 
@@ -30,7 +30,7 @@ def _round_seconds(workspace: Workspace, formula: Formula) -> float | None:
     if workspace.agreement.encoding.engine != "packed":
         return None
     try:
-        return explain(workspace.agreement.terms(), formula).seconds
+        return PackedEngine().explain(workspace.agreement.terms(), formula).seconds
     except EngineError:
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blindlabel.language import Checked
+from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
 from blindlabel.language.tree import NOWHERE
 from blindlabel.protocol.owner import State
@@ -133,7 +133,7 @@ class Desk:
 
     # Writing
 
-    def check(self, text: str) -> Checked:
+    def check(self, text: str) -> Question:
         """Read a question under the agreement; a blank one gets its own sentence."""
         return _blank(self.workspace.check(text)) if not text.strip() else self.workspace.check(text)
 
@@ -166,6 +166,6 @@ class Desk:
         self.edition += 1
 
 
-def _blank(checked: Checked) -> Checked:
+def _blank(checked: Question) -> Question:
     hint = "Click a word of your record, or let one be suggested."
-    return Checked(checked.question, None, (error("blank", "There is no question yet.", NOWHERE, hint),))
+    return checked.refused(error("blank", "There is no question yet.", NOWHERE, hint), alone=True)

@@ -12,7 +12,7 @@ from typing import Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.language import Checked
+from blindlabel.language import Question
 from blindlabel.language.points import PointsQuestion, points_written
 from blindlabel.storage.workspace import OwnRecord, Task
 from blindlabel.web import points_editing as editing
@@ -99,7 +99,7 @@ class Choices:
         said = editing.difference(before, after) if before and after else "written differently"
         return Choice(name, question, verdict, "as it was asked" if name == "Keep it" else said, suggested)
 
-    def _points(self, checked: Checked) -> PointsQuestion | None:
+    def _points(self, checked: Question) -> PointsQuestion | None:
         if checked.formula is None:
             return None
-        return points_written(checked.question, checked.formula, self._app.workspace.agreement.terms().limits)
+        return points_written(checked.tree, checked.formula, self._app.workspace.agreement.terms().limits)

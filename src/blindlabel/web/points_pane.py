@@ -9,7 +9,7 @@ from typing import Any
 
 from nicegui.element import Element
 
-from blindlabel.language import Checked
+from blindlabel.language import Question
 from blindlabel.language.points import Condition, PointsQuestion, points_written, text_of
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import Suggestion
@@ -68,14 +68,14 @@ class PointsView(Element, component="browser/points_view.js"):
         """Say at each line why it was suggested."""
         self._reasons = {reason.condition: reason.sentence for reason in suggestion.reasons}
 
-    def show(self, text: str, checked: Checked | None) -> None:
+    def show(self, text: str, checked: Question | None) -> None:
         """Show a question. One that has an error, but was written here, stays as it is shown."""
         written_here = self._points is not None and text == self._written(self._points)
         if not text.strip():
             self._points, self._bar_is_ours = editing.NOTHING, True
         elif checked is not None and checked.formula is not None:
             limits = self._workspace.agreement.terms().limits
-            self._points = points_written(checked.question, checked.formula, limits)
+            self._points = points_written(checked.tree, checked.formula, limits)
             self._bar_is_ours = self._bar_is_ours and written_here
         elif not written_here:
             self._points = None

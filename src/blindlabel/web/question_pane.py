@@ -9,7 +9,7 @@ from typing import Any
 
 from nicegui import ui
 
-from blindlabel.language import Checked
+from blindlabel.language import Question
 from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.storage.workspace import OwnRecord
 from blindlabel.web.app import OwnerApp
@@ -111,13 +111,13 @@ class QuestionPane:
 
     def load(
         self, key: str, serial: int, question: str, own: OwnRecord, words: RecordWords, fixed: str
-    ) -> Checked | None:
+    ) -> Question | None:
         """Begin with a record's question; `fixed` says why it cannot be changed."""
         self._words = words
         checked = self._app.desk.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
         self.points.open(own, offered, fixed=bool(fixed))
-        self.editor.load(key, serial, question, offered, checked.diagnostics if checked else (), fixed=bool(fixed))
+        self.editor.load(key, serial, question, offered, checked.problems if checked else (), fixed=bool(fixed))
         self._actions.set_visibility(not fixed)
         self._fixed.text = fixed
         self._fixed.set_visibility(bool(fixed))
@@ -125,7 +125,7 @@ class QuestionPane:
         self.confirm("")
         return checked
 
-    def show(self, question: str, checked: Checked | None, version: int | None = None) -> None:
+    def show(self, question: str, checked: Question | None, version: int | None = None) -> None:
         """Show what was found in a text; the verdict follows."""
         self.points.show(question, checked)
         formula = checked.formula if checked is not None else None
@@ -139,9 +139,9 @@ class QuestionPane:
         if checked is None:
             return
         if version is not None:
-            self.editor.show(version, checked.diagnostics)
+            self.editor.show(version, checked.problems)
         with self._findings:
-            for one in checked.diagnostics[:MOST_FINDINGS]:
+            for one in checked.problems[:MOST_FINDINGS]:
                 start = one.span.start
                 finding = ui.button(color=None, on_click=lambda start=start: self._go(start)).props(
                     "no-caps flat dense align=left"
@@ -149,8 +149,8 @@ class QuestionPane:
                 with finding.classes(f"finding finding-{one.severity}"):
                     text("span", f"Line {one.span.line}, column {one.span.column}", "place")
                     text("span", one.message + (f" {one.hint}" if one.hint else ""))
-            if len(checked.diagnostics) > MOST_FINDINGS:
-                text("span", f"and {len(checked.diagnostics) - MOST_FINDINGS} more", "place")
+            if len(checked.problems) > MOST_FINDINGS:
+                text("span", f"and {len(checked.problems) - MOST_FINDINGS} more", "place")
 
     def _go(self, start: int) -> None:
         self.switch(as_points=False)

@@ -66,7 +66,7 @@ class Review:
         checked = workspace.check(question)
         assert checked.formula is not None
         verdict = self._app.judging.verdict(own, question, checked.formula)
-        points = points_written(checked.question, checked.formula, workspace.agreement.terms().limits)
+        points = points_written(checked.tree, checked.formula, workspace.agreement.terms().limits)
         return {
             "record": record,
             "id": own.id,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from blindlabel.language import Checked
+from blindlabel.language import Question
 from blindlabel.storage.annotations import PERSON, Mark
 from blindlabel.storage.workspace import OwnRecord, Task, TaskState
 from blindlabel.web.desk import STATES, Desk
@@ -129,7 +129,7 @@ class Seat:
         state: TaskState = "saved" if text == task.question else "draft"
         self._put(replace(task, draft=text, state=state))
 
-    def save(self, record: int, text: str, source: str = PERSON) -> Checked:
+    def save(self, record: int, text: str, source: str = PERSON) -> Question:
         """Make a text the record's question where it has no error; keep it as a draft in any case."""
         checked = self.desk.check(text)
         if not checked.ok:

@@ -11,7 +11,7 @@ from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.parcels import CIPHERTEXT_BYTES, CIPHERTEXT_VALUES
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import Terms
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.language.functions import PREDICATES
 from blindlabel_lab.bench.gates import clear_needle_gates
 
@@ -23,12 +23,13 @@ def numbers(cells: str) -> list[int]:
     return [int(number.replace(",", "")) for number in re.findall(r"(?<=\| )[\d,]+(?= \|)", cells)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", re.findall(r"^\| `(\w+\(.*\))` (\|.*)$", PAGE, re.MULTILINE), ids=lambda line: str(line[0])
 )
 def test_counts_of_predicates(line: tuple[str, str]) -> None:
     question, cells = line
-    formula = read_question(f"ret {question}").formula
+    formula = Question(f"ret {question}").formula
     assert formula is not None
     lengths = (8, 46, 148)
     terms = [
@@ -48,6 +49,7 @@ def test_counts_of_the_published_circuit() -> None:
     assert numbers(line[1]) == [is_in_gates(6, length) for length in (8, 46, 148)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("title", "needles", "lengths"), [("1 (average)", 1, (46,)), ("5", 5, LENGTHS), ("50", 50, (46, 53))]
 )
