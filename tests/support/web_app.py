@@ -48,7 +48,7 @@ class App:
 
     def __init__(self, workspace: Path, port: int | None = None) -> None:
         self.workspace = workspace
-        self.cookie = ""
+        self.given = ""
         self._start(port)
 
     def _start(self, port: int | None) -> None:
@@ -71,14 +71,19 @@ class App:
         self.link = self.process.stdout.readline().strip()
         assert self.link.startswith("http://127.0.0.1:"), self.process.stderr.read()
 
+    def signed_in(self) -> str:
+        """The cookie that the start link gives once, with a name for whoever has it."""
+        if not self.given:
+            answer = httpx.get(self.link, follow_redirects=False)
+            assert answer.status_code == 303 and answer.headers["location"] == "/"
+            self.given = answer.headers["set-cookie"]
+            number = self.given.partition("=")[2].partition(".")[0]
+            Annotations(Workspace.open(self.workspace)).name(number, NAME)
+        return self.given.partition(";")[0]
+
     def let_in(self, context: BrowserContext) -> None:
         """Let a browser in. A link lets one in; the tests' browsers share its cookie, as tabs of one browser do."""
-        if not self.cookie:
-            answer = httpx.get(self.link, follow_redirects=False)
-            self.cookie = answer.headers["set-cookie"].partition(";")[0]
-            number = self.cookie.partition("=")[2].partition(".")[0]
-            Annotations(Workspace.open(self.workspace)).name(number, NAME)
-        name, _, value = self.cookie.partition("=")
+        name, _, value = self.signed_in().partition("=")
         host = str(urlsplit(self.link).hostname)
         context.add_cookies([{"name": name, "value": value, "domain": host, "path": "/", "sameSite": "Strict"}])
 

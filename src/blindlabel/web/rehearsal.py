@@ -92,6 +92,13 @@ class Rehearsal:
                     owner.confirm(peer)
         self.go_on()
 
+    def write_all(self, name: str) -> None:
+        """Let the rest of an owner's questions of the round be suggested."""
+        workspace = self.workspace(name)
+        judging, own = Judging(workspace), workspace.records()
+        missing = [task for task in workspace.tasks() if task.question is None]
+        workspace.save_questions({one.record: judging.suggest(own[one.record], one).text for one in missing}, SUGGESTED)
+
     def go_on(self) -> None:
         """Everything that needs no person now."""
         happened = True
