@@ -164,7 +164,7 @@ def test_attacks_in_records_stay_text_and_no_request_leaves_the_machine(app: App
     expect(page.get_by_text("No record is open.")).to_be_visible()
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Criteria").click()
-    expect(page.locator(".criteria")).to_contain_text("<img src=x onerror=window.hit=1>")
+    expect(page.locator(".q-dialog .criteria")).to_contain_text("<img src=x onerror=window.hit=1>")
     page.get_by_role("button", name="Close").click()
     assert page.evaluate("window.hit") is None
     assert page.locator("img[src=x], svg[onload], a[href^=javascript]").count() == 0

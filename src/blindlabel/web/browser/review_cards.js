@@ -4,8 +4,8 @@
 
 export default {
   template: `
-    <div class="cards" role="list" aria-label="Questions" tabindex="-1" ref="scroll">
-      <article v-for="(card, place) in cards" :key="card.record" role="listitem" :class="['card', { current: place === at }]" :ref="(element) => (places[place] = element)" @click="at = place">
+    <div class="cards" role="region" aria-label="Questions" tabindex="0" ref="scroll">
+      <article v-for="(card, place) in cards" :key="card.record" :aria-label="'Record ' + card.id" :class="['card', { current: place === at }]" :ref="(element) => (places[place] = element)" @click="at = place">
         <header>
           <label><input type="checkbox" :checked="isChosen(card)" @change="choose(card, $event.target.checked)" @click.stop
             /> <strong>{{ card.id }}</strong></label>
