@@ -84,7 +84,7 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Another one.")],
     json: JsonFlag = False,
 ) -> None:
-    """Say what differs between two agreements. Ends with exit code 1 when something does."""
+    """Show what differs between two agreements. The exit code is 1 where something does."""
     from blindlabel.protocol import agreement as agreements
 
     differences = agreements.compare(_read_agreement(first)[0], _read_agreement(second)[0])
@@ -115,12 +115,12 @@ def invite(
     at: Home,
     address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
     to: Annotated[
-        Path | None, typer.Option("--to", help="Folder for the invitation files; the agreement's folder unless said.")
+        Path | None, typer.Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
     ] = None,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Begin the study and write one invitation file for each owner. Give each to its owner by a private way: it holds a
+    """Begin the study and write one invitation file for each owner. Hand each to its owner in private: it holds a
     one-time code.
     """
     agreement, text = _read_agreement(file)
@@ -169,7 +169,7 @@ def serve(
 def bodies(
     url: Annotated[
         str | None,
-        typer.Argument(help="A URL of fsspec, for instance s3://bucket/folder; without it, say where they are."),
+        typer.Argument(help="An fsspec URL, for instance s3://bucket/folder; without it, show where they are."),
     ] = None,
     *,
     at: Home,
@@ -179,7 +179,7 @@ def bodies(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say or settle where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start
+    """Show or set where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start
     servers again after.
     """
     store = coordinator_at(at, database, make=url is not None).store
@@ -208,14 +208,14 @@ def code(*, at: Home, database: DatabaseAddress = None) -> None:
 @app.command("status")
 def status(
     study: Annotated[
-        str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")
+        str | None, typer.Argument(help="The study's name, or the beginning of its hash. Default: all studies.")
     ] = None,
     *,
     at: Home,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say how studies stand, what they wait for, and what of their leakage budget is used."""
+    """Show how studies stand, what they are waiting for, and how much of their leakage budget is used."""
     from blindlabel.parties.results import standing
 
     coordinator = coordinator_at(at, database)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
-Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path; as in the invitation unless said.")]
+Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path. Default: as in the invitation.")]
 Authority = Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS.")]
 
 
@@ -70,11 +70,13 @@ def join(
     *,
     at: WorkspaceFolder,
     id_column: Annotated[
-        str | None, typer.Option("--id-column", help="The column with the rows' ids; `id` unless said.")
+        str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", help="attribute=column, where your column is called otherwise; may stand often."),
+        typer.Option(
+            "--column", help="attribute=column, where your column has another name; may be given several times."
+        ),
     ] = None,
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")
@@ -149,7 +151,7 @@ def verify(
 
 @app.command("status")
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
-    """Say how the study stands on this side, and what is waited for."""
+    """Show how the study stands on this side, and what it is waiting for."""
     from blindlabel.parties.results import is_overdue
     from blindlabel.protocol import owner as rules
 
@@ -202,7 +204,7 @@ def annotate(
     at: WorkspaceFolder,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; the one of last time unless said."),
+        typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
