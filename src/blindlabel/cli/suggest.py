@@ -34,8 +34,7 @@ def suggest(
     prepare: Annotated[
         str | None,
         typer.Option(
-            "--prepare",
-            help="Text preparation steps, separated by commas, as in the agreement. Default: nfkc,collapse_space.",
+            "--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."
         ),
     ] = None,
     variants: Annotated[
