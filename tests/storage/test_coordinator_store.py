@@ -14,9 +14,10 @@ import pytest
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import State, blob_of, new_state, with_owner
+from blindlabel.protocol.interfaces import Moved
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR
-from blindlabel.storage.coordinator_store import CoordinatorStore, Moved
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.study_parties import small_agreement
 
 AGREEMENT = small_agreement()

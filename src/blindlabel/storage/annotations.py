@@ -22,8 +22,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from blindlabel.errors import InputError
+from blindlabel.protocol.interfaces import Task
 from blindlabel.storage import workspace_tables as tables
-from blindlabel.storage.workspace import Task, Workspace, task_of, upsert
+from blindlabel.storage.workspace import Workspace, task_of, upsert
 
 SUGGESTED = "suggested"
 """A suggestion, saved as it was shown."""

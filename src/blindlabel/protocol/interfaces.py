@@ -1,0 +1,400 @@
+"""What the parties need of the world: a store that remembers, and a line to the other side. Only their shapes are here.
+
+`parties` runs the rules over these interfaces. `storage` implements the stores with databases and files, `transport`
+the lines with HTTP and folders, and the laboratory both in memory, so that the simulation runs the product's own
+parties. Three rules that every implementation keeps:
+
+1. what a store's call has returned from is durable, and a call that fails has changed nothing;
+2. state and the messages that follow from it are saved together;
+3. everything that a line does can be repeated: after a failure, do the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.language.record import Record
+from blindlabel.protocol import facts, owner
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.shape import Blob
+
+
+class Unreachable(OutsideError):
+    """The coordinator cannot be reached now. Trying again later may help."""
+
+
+class SecretMissing(InputError):
+    """No secret was kept under this name, or its file is gone."""
+
+
+class Bodies(Protocol):
+    """Large bodies, named by their hash. A body is there complete, or not at all."""
+
+    def has(self, blob: Blob) -> bool:
+        """Whether the body is there."""
+        ...
+
+    def write(self, pieces: Iterable[bytes]) -> Blob:
+        """Store a body; its name follows from its content."""
+        ...
+
+    def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
+        """The body from an offset on, piece by piece."""
+        ...
+
+    def read_all(self, blob: Blob) -> bytes:
+        """The whole body, for small ones."""
+        ...
+
+    def remove(self, blob: Blob) -> None:
+        """Forget a body."""
+        ...
+
+    def received(self, blob: Blob) -> int:
+        """How many bytes of a body that arrives piece by piece are there."""
+        ...
+
+    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
+        """Continue a body at its end; the number of bytes that are there now."""
+        ...
+
+
+# An owner's side
+
+Signer = Callable[[Message], Signed]
+"""Signs a message that is about to wait in the outbox."""
+
+MovedBytes = Callable[[int, int], None]
+"""Called with the bytes that have been moved and all bytes of a body."""
+
+
+class Line(Protocol):
+    """An owner's way to the coordinator."""
+
+    def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
+        """Hand over a message and, before it, its bodies."""
+        ...
+
+    def fetch(self, after: int, wait: float) -> list[bytes]:
+        """The coordinator's messages with numbers above `after`; waits so many seconds for one where there is none."""
+        ...
+
+    def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
+        """Get a body that a message names, continuing what is there."""
+        ...
+
+    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """Carry an assist call; the reply's message and body."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        ...
+
+
+TaskState = Literal["open", "draft", "saved"]
+
+
+@dataclass(frozen=True)
+class OwnRecord:
+    """One sampled record of this owner."""
+
+    record: int
+    """Its place in the sample."""
+    position: int
+    """Its row in the table."""
+    id: str
+    row: dict[str, str]
+    """The values as they stand in the table."""
+    prepared: Record
+
+
+@dataclass(frozen=True)
+class Task:
+    """One record to ask in a round."""
+
+    record: int
+    round: int
+    state: TaskState
+    draft: str
+    """The newest text; equal to `question` when it was saved as it is."""
+    question: str | None
+    """The text that will be asked."""
+    disagreed: int
+    """With how many records of others it disagreed in the round before; 0 in round 1."""
+    previous: tuple[tuple[int, str], ...]
+    """Questions of earlier rounds: round and text."""
+    source: str = ""
+    """Where the question came from, see `annotations.SOURCES`."""
+    author: str = ""
+    """Who saved it, where a name is known."""
+
+
+class Questions(Protocol):
+    """Where the questions of a round are kept."""
+
+    @property
+    def agreement(self) -> Agreement:
+        """The study's agreement."""
+        ...
+
+    def state(self) -> owner.State:
+        """What the protocol knows."""
+        ...
+
+    def records(self) -> list[OwnRecord]:
+        """Own sampled records in the order of the sample; empty before the sample is drawn."""
+        ...
+
+    def tasks(self, round: int | None = None) -> list[Task]:
+        """What is to be asked in a round (the current one), in the order of the sample."""
+        ...
+
+    def save_draft(self, record: int, text: str) -> None:
+        """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
+        ...
+
+    def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
+        """Many questions at once, all checked before by the caller."""
+        ...
+
+    def hand_in(self) -> None:
+        """Fix the questions of the current round; every record must have one."""
+        ...
+
+
+class Store(Questions, Protocol):
+    """What an owner has to remember of one study."""
+
+    @property
+    def name(self) -> str:
+        """This owner's name in the study."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What was settled when joining: agreement, owner, table, columns, address."""
+        ...
+
+    @property
+    def bodies(self) -> Bodies:
+        """Bodies that were made here or came."""
+        ...
+
+    @property
+    def journal(self) -> Path | None:
+        """A folder for an engine's half-finished work; None: none is kept."""
+        ...
+
+    def secret(self, name: str) -> bytes:
+        """A secret that was kept under this name."""
+        ...
+
+    def keep_secret(self, name: str, content: bytes) -> None:
+        """Keep a secret."""
+        ...
+
+    def drop_secret(self, name: str) -> None:
+        """Forget a secret, where there is one of this name."""
+        ...
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a small fact that is no part of the protocol's state."""
+        ...
+
+    def remembered(self, name: str) -> str | None:
+        """Such a fact; None where there is none."""
+        ...
+
+    def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
+        """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
+        ...
+
+    def change(self, event: Callable[[owner.State], owner.Step], sign: Signer | None = None) -> owner.Step:
+        """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
+        ...
+
+    def unsent(self) -> list[tuple[int, bytes]]:
+        """Messages that have not been handed over, in order: number and bytes."""
+        ...
+
+    def sent(self) -> list[tuple[int, bytes]]:
+        """Messages that have been handed over, in order."""
+        ...
+
+    def mark_sent(self, sequence: int) -> None:
+        """The coordinator has this message."""
+        ...
+
+    def store_records(self, records: Iterable[OwnRecord]) -> None:
+        """Keep the sampled records, once."""
+        ...
+
+    def say(self, phase: str, share: float, sentence: str) -> None:
+        """Tell other processes (the web app) what this one is doing."""
+        ...
+
+
+# The coordinator's side
+
+
+@dataclass(frozen=True, order=True)
+class Moved:
+    """One message with its bodies, from or to an owner."""
+
+    owner: str
+    kind: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A study's state as it was read."""
+
+    state: facts.State
+    version: int
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """A study in a list."""
+
+    study: str
+    name: str
+    ended: bool
+    created: float
+
+
+class Studies(Protocol):
+    """What a coordinator has to remember of all its studies. Secrets of the study "" are the coordinator's own."""
+
+    def create(
+        self, name: str, agreement: str, state: facts.State, before_commit: Callable[[], object] = lambda: None
+    ) -> bool:
+        """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
+        ...
+
+    def studies(self) -> list[StudyRow]:
+        """All studies, oldest first."""
+        ...
+
+    def agreement(self, study: str) -> str | None:
+        """The text of a study's agreement; None where there is no such study."""
+        ...
+
+    def load(self, study: str) -> Loaded | None:
+        """A study's state; None where there is no such study."""
+        ...
+
+    def save(
+        self,
+        loaded: Loaded,
+        state: facts.State,
+        *,
+        incoming: Signed | None = None,
+        outgoing: Sequence[Signed] = (),
+        fetchable: Iterable[tuple[str, Blob]] = (),
+        moved: Iterable[Moved] = (),
+    ) -> bool:
+        """Save the new state with everything that goes with it; False (and nothing saved) where another process was
+        faster.
+        """
+        ...
+
+    def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
+        """Messages to an owner with numbers above `after`, in order."""
+        ...
+
+    def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
+        """The body of this name where the owner may fetch it."""
+        ...
+
+    def owner_of_token(self, study: str, token_hash: str) -> str | None:
+        """Whose token this is."""
+        ...
+
+    def count(self, study: str, moved: Iterable[Moved]) -> None:
+        """Count what has been moved, by owner and kind of message."""
+        ...
+
+    def traffic(self, study: str) -> list[tuple[str, str, int, int]]:
+        """What has been moved: owner, kind, times, bytes."""
+        ...
+
+    def milestones(self, study: str) -> list[tuple[str, float]]:
+        """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""
+        ...
+
+    def claim(self, study: str, worker: str, seconds: float) -> bool:
+        """Take on a study's work for some time, or for longer; False where another has it."""
+        ...
+
+    def release(self, study: str, worker: str) -> None:
+        """Give the study's work back."""
+        ...
+
+    def bodies(self, study: str) -> Bodies:
+        """The bodies of a study."""
+        ...
+
+    def free(self) -> int:
+        """Bytes that there is room for."""
+        ...
+
+    def remove_bodies(self, study: str, spent: Callable[[facts.State], Collection[Blob]]) -> None:
+        """Remove the bodies that a study does not need any more, by its newest state."""
+        ...
+
+    def secret(self, study: str, name: str) -> bytes:
+        """A secret of a study."""
+        ...
+
+    def keep_secret(self, study: str, name: str, content: bytes) -> None:
+        """Keep a secret of a study."""
+        ...
+
+    def drop_secrets(self, study: str, keep: Collection[str] = ()) -> None:
+        """Forget the secrets of a study, all but these."""
+        ...
+
+    def delete(self, study: str) -> None:
+        """Remove a study."""
+        ...
+
+    def remove_orphans(self) -> None:
+        """Remove what belongs to studies that are gone."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        ...
+
+
+class Service(Protocol):
+    """The coordinator, as those see it who carry messages to and from it."""
+
+    @property
+    def store(self) -> Studies:
+        """Its studies."""
+        ...
+
+    def agreement(self, study: str) -> Agreement:
+        """A study's agreement."""
+        ...
+
+    def receive(self, wire: bytes) -> bool:
+        """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
+        ...
+
+    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """Serve one assist call: the reply's message and body."""
+        ...
+
+    def work(self, study: str) -> bool:
+        """Do what can be done for a study now; True where something was done."""
+        ...
