@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from blindlabel.engines.cluster import ClusterEngine
 from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.running.dask import ClusterEngine
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
 from blindlabel.parties.computing import Computing, engine_at

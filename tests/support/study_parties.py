@@ -144,10 +144,10 @@ def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):
         asked_a = {
-            task.record: check_question(first.agreement, task.question or "").question for task in first.tasks(number)
+            task.record: check_question(first.agreement, task.question or "").tree for task in first.tasks(number)
         }
         asked_b = {
-            task.record: check_question(second.agreement, task.question or "").question for task in second.tasks(number)
+            task.record: check_question(second.agreement, task.question or "").tree for task in second.tasks(number)
         }
         for i in range(len(a)):
             for j in range(len(b)):

@@ -33,7 +33,7 @@ def engine_at(name: str, computing: Computing, journal: Path | None) -> Engine:
             )
         return engine_named(name)
     if computing.cluster:
-        from blindlabel.engines.cluster import ClusterEngine  # noqa: PLC0415 - heavy, and optional
+        from blindlabel.engines.packed.running.dask import ClusterEngine  # noqa: PLC0415 - heavy, and optional
 
         return ClusterEngine(computing.cluster, journal=journal, may_see_records=computing.cluster_may_see_records)
     from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415 - heavy

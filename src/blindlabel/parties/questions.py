@@ -78,7 +78,7 @@ def _checked(store: Store, path: Path) -> str:
         raise InputError(f"{path} cannot be read: {error}.") from error
     checked = check_question(store.agreement, text)
     if not checked.ok:
-        found = "\n".join(render(diagnostic, text, str(path)) for diagnostic in checked.diagnostics)
+        found = "\n".join(render(diagnostic, text, str(path)) for diagnostic in checked.problems)
         raise InputError(f"The question in {path.name} cannot be used:\n{found}")
     return text
 
@@ -101,11 +101,11 @@ class SuggestedQuestions:
         texts = {}
         for task in tasks:
             previous = [text for _, text in task.previous]
-            text = self._suggester.suggest(records[task.record].prepared, task.round, previous).question
+            text = self._suggester.suggest(records[task.record].prepared, task.round, previous).text
             checked = check_question(store.agreement, text)
             if not checked.ok:
                 raise InputError(
-                    f"The suggestion for record {task.record} cannot be used: {checked.diagnostics[0].message}"
+                    f"The suggestion for record {task.record} cannot be used: {checked.problems[0].message}"
                 )
             texts[task.record] = text
         store.save_questions(texts, SUGGESTED)

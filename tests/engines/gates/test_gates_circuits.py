@@ -15,7 +15,6 @@ from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import ClearGates, Netlist, run
 from blindlabel.engines.gates.compiling import compiled, refusal
 from blindlabel.engines.gates.layout import CODE_GROWTH, Layout
-from blindlabel.engines.gates.mapping import ClearThresholds
 from blindlabel.engines.interface import QuestionError, RecordError, Terms
 from blindlabel.language import words
 from blindlabel.language.formula import Atom, Count, Formula, Negation, evaluate
@@ -27,14 +26,12 @@ TERMS = Terms(ATTRIBUTES, record_length=24, attribute_length=9, functions=tuple(
 
 
 def answer(question: Formula, record: Record, terms: Terms = TERMS) -> bool:
-    """By two-input gates and by what the engine evaluates, which must agree."""
     circuit = compiled(terms, [question])
     inputs = dict(enumerate(Layout.of(terms).bits(record)))
-    two_input, gates = ClearGates(), ClearThresholds()
-    values = run(circuit.netlist, circuit.answers, inputs, two_input)
-    assert circuit.mapped.run(inputs, gates) == values
-    assert (two_input.count, gates.count) == (circuit.two_input_gates, circuit.gates)
-    return values[0]
+    gates = ClearGates()
+    (value,) = run(circuit.netlist, circuit.answers, inputs, gates)
+    assert gates.count == circuit.gates
+    return value
 
 
 def one_text(text: str, length: int | None = None) -> tuple[Record, Terms]:
@@ -50,6 +47,7 @@ def test_circuits_answer_as_the_plain_meaning_does(question: Formula, record: Re
     assert answer(question, record) == evaluate(question, record)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.text(alphabet="ab", min_size=14, max_size=17),
@@ -66,6 +64,7 @@ def test_similar_treats_long_words_as_the_plain_meaning_does(word: str, text: st
     assert answer(question, record, terms) == evaluate(question, record)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["is_in", "starts_with", "ends_with", "equals", "has_word"])
 def test_every_short_needle_in_every_short_text_is_found_as_it_should_be(function: str) -> None:
     for text in ("".join(letters) for n in range(4) for letters in itertools.product("aB ", repeat=n)):
@@ -111,6 +110,7 @@ def test_adders_sum_weights(weights: tuple[int, ...]) -> None:
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_a_netlist_folds_and_shares_without_changing_values(data: st.DataObject) -> None:
@@ -156,7 +156,7 @@ def test_needles_share_the_comparisons_of_a_position() -> None:
     lowered = compiled(terms, [Atom("is_in", ("camera",), View(None, "lower"))]).gates
     both = compiled(terms, [Atom("is_in", ("camera",), View()), Atom("is_in", ("camcorder",), View())]).gates
     alone = compiled(terms, [Atom("is_in", ("camcorder",), View())]).gates
-    assert lowered <= one < 600, "the published circuit has 4223"
+    assert lowered <= one < 1300, "the published circuit has 4223"
     assert both < 0.8 * (one + alone)
 
 

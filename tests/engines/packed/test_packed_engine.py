@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
-from blindlabel.engines.packed import parameters
+from blindlabel.engines.packed.planning import parameters
 from blindlabel.errors import OutsideError
-from blindlabel.language import Limits, Record, interpret, read_question
+from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Formula
 from blindlabel.language.rewriting import formula_of
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
@@ -30,7 +30,7 @@ SMALL = Terms(
 
 
 def formulas(*sources: str) -> list[Formula]:
-    found = [read_question(source).formula for source in sources]
+    found = [Question(source).formula for source in sources]
     return [formula for formula in found if formula is not None]
 
 
@@ -62,6 +62,7 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
     return rows, found, np.array(answers, dtype=np.bool_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_with_the_assist(seed: int) -> None:
     terms = Terms(
@@ -78,6 +79,7 @@ def test_random_questions_with_the_assist(seed: int) -> None:
     assert not expected.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_without_the_assist(seed: int) -> None:
     terms = Terms(
@@ -90,6 +92,7 @@ def test_random_questions_without_the_assist(seed: int) -> None:
     assert one.requests == []
 
 
+@pytest.mark.slow
 def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     terms = Terms(
         ("name",), record_length=24, records=8, case="both", encode_attributes=False, functions=("similar",
@@ -112,6 +115,7 @@ def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     assert found.sum() >= 10
 
 
+@pytest.mark.slow
 def test_wide_alternatives_without_the_assist() -> None:
     terms = Terms(
         ("year",), record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",
@@ -205,7 +209,7 @@ def test_records_beyond_the_agreement_are_refused_before_anything_is_encrypted()
 
 def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
     long = formulas('ret is_in("abcdefghijkl", $r)')
-    assert "shorter needle" in (ENGINE.refuse(SMALL, long[0]) or "")
+    assert "needles of at most" in (ENGINE.refuse(SMALL, long[0]) or "")
     with pytest.raises(QuestionError, match="Question 1: "):
         list(ENGINE.evaluate(SMALL, keys_of(SMALL).public, [], long, Round(SMALL).assist))
 

@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import alone, arithmetic, linear, noise, parameters
-from blindlabel.engines.packed.clauses import compile_question
-from blindlabel.engines.packed.encrypting import encrypt_batch, read_batches
-from blindlabel.engines.packed.material import Public, Secret, open_public, open_secret, setting_of
-from blindlabel.engines.packed.probing import Probe
-from blindlabel.engines.packed.seal import Cipher, open_ring
-from blindlabel.engines.packed.tables import features_of
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.engines.packed.encoding.encrypting import encrypt_batch, read_batches
+from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.keys import Public, Secret, open_public, open_secret
+from blindlabel.engines.packed.planning import noise, parameters
+from blindlabel.engines.packed.planning.probing import Probe
+from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.seal import residues
+from blindlabel.engines.packed.seal.parameters import RingParameters
+from blindlabel.engines.packed.seal.ring import Cipher, open_ring
+from blindlabel.engines.packed.ways.assisted import inner_products
+from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
+from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
+from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import keys_of
 
 TERMS = Terms(
@@ -58,12 +63,12 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
 
     def column(index: int) -> Cipher | None:
         return (
-            linear.inner_product(setting.ring, setting.layout, setting.tables, chunks, probe)[0]
+            inner_products.inner_product(setting.ring, setting.layout, setting.tables, chunks, probe)[0]
             if index % 16 == 0
             else None
         )
 
-    packed = linear.pack(setting.ring, setting.layout, setting.layout.stride, column, public.galois)
+    packed = inner_products.pack(setting.ring, setting.layout, setting.layout.stride, column, public.galois)
     estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["digits"]
     assert estimate - 10 <= _true_noise(secret, packed) <= estimate
 
@@ -71,10 +76,10 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
 def test_products_of_forms_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(ALONE)
     setting = public.setting
-    formula = read_question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
+    formula = Question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
     assert formula is not None
     plans = [compile_question(ALONE, setting.tables, formula)] * 4
-    forms = [alone.form(public, chunks, plans, index, 4) for index in range(2)]
+    forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]
     product = setting.ring.multiply(forms[0], forms[1], public.relinearisation)
     estimate = noise.stages(ALONE, setting.chosen, setting.tables, setting.layout)["answers"]
     assert estimate - 10 <= _true_noise(secret, product) <= estimate
@@ -86,9 +91,9 @@ def test_weighted_sums_stay_within_the_estimate() -> None:
     assert holder is not None
     pairs = []
     for _ in range(parameters.final_weight(TERMS)):
-        values = ring.slots(arithmetic.uniform(ring.degree, ring.modulus))
-        cipher = ring.to_ntt(ring.load_cipher(holder.encrypt(values)))
-        pairs.append((cipher, ring.transformed(ring.slots(arithmetic.uniform(ring.degree, ring.modulus)))))
+        values = ring.slots(residues.uniform(ring.degree, ring.modulus))
+        cipher = ring.to_ntt(ring.load_seeded(holder.encrypt(values)))
+        pairs.append((cipher, ring.transformed(ring.slots(residues.uniform(ring.degree, ring.modulus)))))
     combined = ring.combination(pairs)
     estimate = noise.stages(TERMS, public.setting.chosen, public.setting.tables, public.setting.layout)["answers"]
     true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - holder.noise_budget(combined)
@@ -124,6 +129,6 @@ def test_every_parameter_set_is_accepted_at_128_bits_and_leaves_room_at_the_last
 
 
 def test_too_little_security_is_refused() -> None:
-    weak = parameters.RingParameters(4096, (40, 54, 54, 54), plain_bits=24)
+    weak = RingParameters(4096, (40, 54, 54, 54), plain_bits=24)
     with pytest.raises(Exception, match="SEAL refuses"):
         open_ring(weak)

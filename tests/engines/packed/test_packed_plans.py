@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import QuestionError, Terms
-from blindlabel.engines.packed import clauses, gates
-from blindlabel.engines.packed.probing import Probe, probes_of
-from blindlabel.engines.packed.tables import tables_of
-from blindlabel.language import Limits, Record, View, case, interpret, read_question
+from blindlabel.engines.packed.encoding.tables import tables_of
+from blindlabel.engines.packed.planning.probing import Probe, probes_of
+from blindlabel.engines.packed.ways.assisted import tallies
+from blindlabel.engines.packed.ways.conjunctive import clauses
+from blindlabel.language import Limits, Question, Record, View, case, interpret
 from blindlabel.language.formula import Atom, Formula, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.rewriting import formula_of
@@ -47,10 +48,10 @@ def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
     terms = Terms(ATTRIBUTES, functions=WIDE, limits=LIMITS, probes=64, inner_gates=8, inner_levels=3)
     tables = tables_of(terms, MODULUS)
     try:
-        plan = gates.compile_question(terms, tables, formula_of(question, LIMITS))
+        plan = tallies.compile_question(terms, tables, formula_of(question, LIMITS))
     except QuestionError:
         return
-    room = gates.Room.of(terms)
+    room = tallies.Room.of(terms)
     assert len(plan.probes) <= room.probes
     assert all(
         len(level) <= room.inner_gates and all(gate.total <= room.inner_weight for gate in level)
@@ -59,7 +60,7 @@ def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
     assert plan.final.total <= room.final_weight
     for record in records:
         found = [_holds(probe, record) for probe in plan.probes]
-        assert gates.holds(plan, room, found) == interpret(question, record)
+        assert tallies.holds(plan, room, found) == interpret(question, record)
 
 
 def test_most_random_questions_fit_the_default_room() -> None:
@@ -74,7 +75,7 @@ def test_most_random_questions_fit_the_default_room() -> None:
         except NoRecordLeft:
             continue
         try:
-            gates.compile_question(terms, tables, formula_of(question, Limits()))
+            tallies.compile_question(terms, tables, formula_of(question, Limits()))
             fitting += 1
         except QuestionError as problem:
             assert "agree" in str(problem)
@@ -128,7 +129,7 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
 @pytest.mark.parametrize(
     ("source", "terms", "word"),
     [
-        ('ret is_in("abcdefghi", $r)', Terms(("a",), limits=Limits(needle_length=8)), "shorter needle"),
+        ('ret is_in("abcdefghi", $r)', Terms(("a",), limits=Limits(needle_length=8)), "needles of at most 8"),
         ('ret !is_in("a", $r)', Terms(("a",), negation=False), "negation"),
         ('ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2', Terms(("a",), counting=False), "counting"),
         ('ret similar("jonson", $r, 1)', Terms(("a",)), "does not encode similar"),
@@ -144,9 +145,9 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     ],
 )
 def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, terms: Terms, word: str) -> None:
-    formula = read_question(source).formula
+    formula = Question(source).formula
     assert formula is not None
-    compiling = gates.compile_question if terms.negation or terms.counting else clauses.compile_question
+    compiling = tallies.compile_question if terms.negation or terms.counting else clauses.compile_question
     with pytest.raises(QuestionError, match=word):
         compiling(terms, tables_of(terms, MODULUS), formula)
 
@@ -158,16 +159,16 @@ def test_any_function_of_six_needles_is_one_gate() -> None:
         f"ret ({needles[0]} & !{needles[1]} | {needles[2]}) & !({needles[3]} | {needles[4]} & !({needles[5]} |"
         f" {needles[0]}))"
     )
-    formula = read_question(source).formula
+    formula = Question(source).formula
     assert formula is not None
     terms = Terms(("a",), inner_gates=0)
-    plan = gates.compile_question(terms, tables_of(terms, MODULUS), formula)
+    plan = tallies.compile_question(terms, tables_of(terms, MODULUS), formula)
     assert plan.levels == ()
     assert plan.final.total <= 63
 
 
 def test_a_nested_count_becomes_an_inner_gate_where_the_sum_would_grow_too_large() -> None:
-    formula: Formula | None = read_question(
+    formula: Formula | None = Question(
         "ret ("
         + " + ".join(f'is_in("{c}", $r)' for c in "abcdefghij")
         + " >= 4) & ("
@@ -176,5 +177,5 @@ def test_a_nested_count_becomes_an_inner_gate_where_the_sum_would_grow_too_large
     ).formula
     assert formula is not None
     terms = Terms(("a",))
-    plan = gates.compile_question(terms, tables_of(terms, MODULUS), formula)
+    plan = tallies.compile_question(terms, tables_of(terms, MODULUS), formula)
     assert sum(map(len, plan.levels)) >= 1

@@ -10,9 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import RecordError, Terms
-from blindlabel.engines.packed.arithmetic import Words
-from blindlabel.engines.packed.hashing import spare_columns
-from blindlabel.engines.packed.tables import Table, Tables, asking, check_record, features_of, interpolate, tables_of
+from blindlabel.engines.packed.encoding.hashing import spare_columns
+from blindlabel.engines.packed.encoding.tables import (
+    Table,
+    Tables,
+    asking,
+    check_record,
+    features_of,
+    interpolate,
+    tables_of,
+)
+from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.language import Record, View
 from blindlabel.language.functions import PREDICATES
 from support.random_questions import random_text
@@ -21,12 +29,13 @@ LARGE, SMALL = 536690689, 114689
 ALL = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between")
 
 
-def _answers(tables: Tables, features: Words, table: Table, element: str) -> bool:
+def _answers(tables: Tables, features: Residues, table: Table, element: str) -> bool:
     weights, fingerprint = asking(tables, table, element)
     t = np.uint64(tables.modulus)
     return int((weights * features[table.offset : table.end] % t).sum() % t) == fingerprint
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_table_holds_its_set_and_nothing_else(seed: int) -> None:

@@ -14,12 +14,17 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import PackedEngine, alone, modular, noise, wide
-from blindlabel.engines.packed.clauses import compile_question
-from blindlabel.engines.packed.encrypting import encrypt_batch, read_batches
-from blindlabel.engines.packed.material import open_public, open_secret, setting_of
-from blindlabel.engines.packed.tables import features_of
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.encoding.encrypting import encrypt_batch, read_batches
+from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.keys import open_public, open_secret
+from blindlabel.engines.packed.planning import noise
+from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.seal import matrices
+from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
+from blindlabel.engines.packed.ways.conjunctive import many_records
+from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
+from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
 
@@ -38,7 +43,7 @@ RECORDS = [Record.of({"name": text}) for text in ("Anna Berg", "bert ahorn", "ca
 
 
 def formulas(*sources: str) -> list[Formula]:
-    found = [read_question(source).formula for source in sources]
+    found = [Question(source).formula for source in sources]
     assert all(formula is not None for formula in found)
     return [formula for formula in found if formula is not None]
 
@@ -63,10 +68,11 @@ def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> 
     )
     left[0], left[1], left[2], right[:, 0] = prime - 1, prime // 2, prime // 2 + 1, prime - 1
     left[3], right[:, 1] = (1 << 26) - 1 + ((1 << 26) - 1 << 27), prime - 1
-    made = modular.product(modular.left_digits(left, prime), modular.right_digits(right, prime), prime)
+    made = matrices.product(matrices.left_digits(left, prime), matrices.right_digits(right, prime), prime)
     assert (made.astype(object) == (left.astype(object) @ right.astype(object)) % prime).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [512, 4096])
 def test_answers_are_those_of_the_interpreter(records: int) -> None:
     terms = replace(TERMS, records=records)
@@ -75,11 +81,13 @@ def test_answers_are_those_of_the_interpreter(records: int) -> None:
     assert (Round(terms).run(RECORDS, asked) == in_clear(RECORDS, asked)).all()
 
 
+@pytest.mark.slow
 def test_worker_processes_share_out_the_tiles() -> None:
     asked = ASKED[:2] * 12
     assert (Round(TERMS).run(RECORDS, asked, workers=2) == in_clear(RECORDS, asked)).all()
 
 
+@pytest.mark.slow
 def test_noise_stays_within_the_estimate() -> None:
     keys = keys_of(TERMS)
     public, secret = open_public(TERMS, keys.public), open_secret(TERMS, keys.secret)
@@ -90,7 +98,7 @@ def test_noise_stays_within_the_estimate() -> None:
         iter(read_batches(public, encrypt_batch(public, features_of(setting.tables, records), 0, len(records))))
     )
     plan = compile_question(TERMS, setting.tables, ASKED[0])
-    forms = alone.wide_forms(public, wide.opened(ring, batch.items), [[plan] * setting.layout.stride])[0]
+    forms = conjunctive.wide_forms(public, many_records.opened(ring, batch.items), [[plan] * setting.layout.stride])[0]
     product = ring.multiply(forms[0], forms[1], public.relinearisation)
     true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - secret.holder.noise_budget(product)
     estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["answers"]
@@ -98,6 +106,7 @@ def test_noise_stays_within_the_estimate() -> None:
     assert max(noise.left(TERMS, setting.chosen, setting.tables, setting.layout).values()) <= -noise.HIDDEN
 
 
+@pytest.mark.slow
 def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     folder, keys = tmp_path / "journal", keys_of(TERMS)
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))

@@ -21,11 +21,12 @@ import numpy as np
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
-from blindlabel.engines.packed.arithmetic import Words
-from blindlabel.engines.packed.encrypting import check_records, encrypt_batch
-from blindlabel.engines.packed.material import Public, open_public, setting_of
-from blindlabel.engines.packed.tables import features_of
-from blindlabel.engines.packed.workers import features
+from blindlabel.engines.packed.encoding.encrypting import check_records, encrypt_batch
+from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.keys import Public, open_public
+from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.running.processes import features
+from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.record import Record, View
 
@@ -103,11 +104,11 @@ def question(chance: random.Random, records: list[Record], own: int, needles: in
     return Conjunction(parts) if needles > 1 else parts[0]
 
 
-def _encoded(terms: Terms, records: list[Record], workers: int) -> Words:
+def _encoded(terms: Terms, records: list[Record], workers: int) -> Residues:
     return features(terms, records, workers) if workers > 1 else features_of(setting_of(terms).tables, records)
 
 
-def _encrypted(public: Public, encoded: Words, batch: int, total: int) -> list[bytes]:
+def _encrypted(public: Public, encoded: Residues, batch: int, total: int) -> list[bytes]:
     return list(encrypt_batch(public, encoded, batch, total))
 
 

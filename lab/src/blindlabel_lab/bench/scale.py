@@ -231,7 +231,7 @@ def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Call
 
 def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, __: None) -> list[Row]:
     """One size: keys and records are made once, evaluation and decryption for each number of workers."""
-    from blindlabel.engines.packed.material import setting_of  # noqa: PLC0415
+    from blindlabel.engines.packed.planning.setting import setting_of  # noqa: PLC0415
 
     layout = setting_of(work.terms()).chosen.name
     pairs = work.records * work.questions

@@ -306,10 +306,10 @@ def _clear(first: Workspace, second: Workspace) -> Any:
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):
         asked_a = {
-            task.record: check_question(first.agreement, task.question or "").question for task in first.tasks(number)
+            task.record: check_question(first.agreement, task.question or "").tree for task in first.tasks(number)
         }
         asked_b = {
-            task.record: check_question(second.agreement, task.question or "").question for task in second.tasks(number)
+            task.record: check_question(second.agreement, task.question or "").tree for task in second.tasks(number)
         }
         for i, j in ((i, j) for i in asked_a for j in asked_b if expected[i, j] == 0):
             one, two = interpret(asked_a[i], b[j].prepared), interpret(asked_b[j], a[i].prepared)

@@ -24,8 +24,7 @@ from pathlib import Path
 from blindlabel.engines.interface import EngineError
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.language import Record, interpret, read_question
-from blindlabel.language.tree import Question
+from blindlabel.language import Question, Record, interpret
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import begin_study, own_identity
 from blindlabel.protocol import agreement as agreements
@@ -122,12 +121,10 @@ class Plan:
 
 @lru_cache(maxsize=100_000)
 def _says(source: str, text: str) -> bool:
-    return interpret(_read(source), Record({"name": text}, text))
+    return interpret(_read(source).tree, Record({"name": text}, text))
 
 
-@lru_cache(maxsize=10_000)
-def _read(source: str) -> Question:
-    return read_question(source, attributes=("name",)).question
+_read = lru_cache(maxsize=10_000)(partial(Question, attributes=("name",)))
 
 
 class Study:

@@ -6,10 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, Progress, Terms
-from blindlabel.engines.packed import assisting, encrypting, evaluating, material, tiles
-from blindlabel.engines.packed import workers as several
-from blindlabel.engines.packed.journal import Journal
-from blindlabel.engines.packed.tables import features_of
+from blindlabel.engines.packed import keys
+from blindlabel.engines.packed.encoding import encrypting
+from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.running import processes as several
+from blindlabel.engines.packed.running import session, tiles
+from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.ways.assisted import calls
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -30,14 +34,14 @@ class PackedEngine:
     def refuse(self, terms: Terms, question: Formula) -> str | None:
         """Why this question cannot be answered under these terms; None where it can."""
         try:
-            evaluating.compile_one(material.setting_of(terms), question)
+            session.compile_one(setting_of(terms), question)
         except EngineError as problem:
             return str(problem)
         return None
 
     def make_keys(self, terms: Terms) -> Keys:
         """New keys for a study."""
-        return material.make_keys(terms)
+        return keys.make_keys(terms)
 
     def encrypt(
         self,
@@ -49,7 +53,7 @@ class PackedEngine:
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """The records as parcels; nothing is encrypted where one of them does not fit."""
-        opened = material.open_public(terms, public)
+        opened = keys.open_public(terms, public)
         encrypting.check_records(opened, records)
         tell = progress or _quiet
         block = opened.setting.layout.block
@@ -75,8 +79,8 @@ class PackedEngine:
         """All questions over all records: parcels of encrypted answers, ready to leave. What is finished in the journal
         is not made again.
         """
-        opened = material.open_public(terms, public)
-        kept = Journal(self.journal, terms, opened.study, questions) if self.journal is not None else None
+        opened = keys.open_public(terms, public)
+        kept = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
         tell = progress or _quiet
         if workers > 1:
             return several.evaluate(
@@ -86,12 +90,12 @@ class PackedEngine:
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         """The coordinator's side of one assist call."""
-        return assisting.serve(terms, secret, request)
+        return calls.serve(terms, secret, request)
 
     def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
         """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
-        return evaluating.assist_calls(material.setting_of(terms), questions, records)
+        return session.assist_calls(setting_of(terms), questions, records)
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, one row a question and one column a record."""
-        return evaluating.decrypt(material.open_secret(terms, secret), parcels, questions, records)
+        return session.decrypt(keys.open_secret(terms, secret), parcels, questions, records)

@@ -1,0 +1,276 @@
+"""What of a record is encoded: one table for each view and set family, one after the other in a record's feature
+vector.
+
+A table holds a set as the coefficients of a polynomial Q of degree below the family's public bound, and a few spare
+values z, such that Q(point(s)) + <spare(s), z> = fingerprint(s) for every element s of the set. For an element outside
+the set that holds with probability 1/t only, because its fingerprint was used nowhere. The test is linear in (Q, z),
+and the size of the set does not show.
+
+This module says which tables there are, fills them from records, and gives the weights that ask a table about an
+element. It does not know how feature vectors are laid out in ciphertexts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from blindlabel.engines.interface import RecordError, Terms
+from blindlabel.engines.packed.encoding.hashing import bucket_bound, bucket_of, hash_elements, spare_columns
+from blindlabel.engines.packed.seal import residues
+from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.language import case
+from blindlabel.language.families import Family
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.record import Record, View
+from blindlabel.language.signatures import CaseRule
+
+_LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
+"""Families beyond the first size are divided into buckets of about the second, named with the third."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One set family of one view: where its features stand and how many there are."""
+
+    view: View
+    family: Family
+    offset: int
+    bound: int
+    """Coefficients of the polynomial: the most elements a set can have."""
+    spare: int
+
+    @property
+    def size(self) -> int:
+        """Features the table takes."""
+        return self.bound + self.spare
+
+    @property
+    def end(self) -> int:
+        """The first feature behind the table."""
+        return self.offset + self.size
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """All tables of an agreement, in order, over one field."""
+
+    modulus: int
+    salt: bytes
+    tables: tuple[Table, ...]
+
+    @property
+    def features(self) -> int:
+        """Length of a record's feature vector."""
+        return self.tables[-1].end if self.tables else 0
+
+    def find(self, view: View, family: str, element: str) -> Table | None:
+        """The table of a view in which an element of a family would be, if there is one."""
+        found = _positions(self).get((view, family), [])
+        if len(found) > 1:
+            return found[bucket_of(self.salt, family, element, len(found))]
+        return found[0] if found else None
+
+
+@lru_cache(maxsize=64)
+def _positions(tables: Tables) -> dict[tuple[View, str], list[Table]]:
+    positions: dict[tuple[View, str], list[Table]] = {}
+    for table in tables.tables:
+        positions.setdefault((table.view, table.family.name.partition(_BUCKET)[0]), []).append(table)
+    return positions
+
+
+def text_views(terms: Terms) -> tuple[View, ...]:
+    """The views that are encoded, apart from case."""
+    attributes = tuple(View(name) for name in terms.attributes) if terms.encode_attributes else ()
+    return ((View(),) if terms.encode_whole else ()) + attributes
+
+
+def longest_text(terms: Terms, view: View) -> int:
+    """The public length limit of a view's text."""
+    if view.attribute is None or terms.attribute_length is None:
+        return terms.record_length
+    return min(terms.attribute_length, terms.record_length)
+
+
+@lru_cache(maxsize=64)
+def tables_of(terms: Terms, modulus: int) -> Tables:
+    """Every table that questions under these terms can be asked of."""
+    found: list[Table] = []
+    seen: set[tuple[View, str]] = set()
+    offset = 0
+    for view in text_views(terms):
+        for name in terms.functions:
+            if name not in PREDICATES:  # common_words and other forms: rewritten into predicates
+                continue
+            predicate = PREDICATES[name]
+            for shown in case_views(terms, view, predicate.case_rule):
+                for family in predicate.all_families(terms.limits):
+                    bound = family.bound(longest_text(terms, view))
+                    if bound == 0 or (shown, family.name) in seen:
+                        continue
+                    seen.add((shown, family.name))
+                    for part, size in _parts(terms.salt, family, bound):
+                        table = Table(shown, part, offset, size, spare_columns(size, modulus))
+                        found.append(table)
+                        offset = table.end
+    return Tables(modulus, terms.salt, tuple(found))
+
+
+def _parts(salt: bytes, family: Family, bound: int) -> list[tuple[Family, int]]:
+    """A family as it is; a very large one in buckets, each a family of its own, so that encoding and asking stay
+    cheap.
+    """
+    if bound <= _LARGEST:
+        return [(family, bound)]
+    buckets = -(-bound // _BUCKET_MEAN)
+    share = bucket_bound(bound, buckets)
+
+    @lru_cache(maxsize=256)
+    def divided(text: str) -> tuple[frozenset[str], ...]:
+        parts: list[set[str]] = [set() for _ in range(buckets)]
+        for element in family.elements(text):
+            parts[bucket_of(salt, family.name, element, buckets)].add(element)
+        return tuple(map(frozenset, parts))
+
+    def part(number: int) -> Family:
+        return Family(f"{family.name}{_BUCKET}{number}", lambda text: divided(text)[number], lambda _: share)
+
+    return [(part(number), share) for number in range(buckets)]
+
+
+def case_views(terms: Terms, view: View, rule: CaseRule) -> tuple[View, ...]:
+    """The cases in which a family of this view is encoded: those whose answers do not follow from another."""
+    lower = () if rule is CaseRule.IGNORED or terms.case == "lower" else (View(view.attribute, "lower"),)
+    upper = (View(view.attribute, "upper"),) if rule is CaseRule.SEPARATE else ()
+    return (view, *lower, *upper)
+
+
+def check_record(terms: Terms, record: Record, position: int) -> None:
+    """Refuse a record that the tables cannot hold."""
+    for view in text_views(terms):
+        text = record.text(view)
+        longest = longest_text(terms, view)
+        name = "the whole record" if view.attribute is None else f"the attribute {view.attribute!r}"
+        if len(text) > longest:
+            raise RecordError(
+                f"Record {position + 1}: {name} has {len(text)} characters, and the agreement encodes {longest}. "
+                "Shorten it, or agree on a longer limit."
+            )
+        if terms.case == "lower" and case.has_paired_upper(text):
+            raise RecordError(
+                f"Record {position + 1}: {name} has capital letters, and the agreement says that records are in lower"
+                " case. Prepare the records in lower case, or agree on case = both."
+            )
+
+
+def features_of(tables: Tables, records: Sequence[Record]) -> Residues:
+    """The feature vectors: one row a record."""
+    result = np.zeros((len(records), tables.features), dtype=np.uint64)
+    for table in tables.tables:
+        result[:, table.offset : table.end] = _fill(tables, table, [record.text(table.view) for record in records])
+    return result
+
+
+def _fill(tables: Tables, table: Table, texts: Sequence[str]) -> Residues:
+    modulus = tables.modulus
+    points = np.empty((len(texts), table.bound), dtype=np.uint64)
+    values = np.zeros((len(texts), table.bound), dtype=np.uint64)
+    spares = np.zeros((len(texts), table.spare), dtype=np.uint64)
+    for row, text in enumerate(texts):
+        elements = sorted(table.family.elements(text))
+        if len(elements) > table.bound:
+            raise RecordError(
+                "A record's set elements crowd together more than the encoding allows for. Agree again with a new salt."
+            )
+        hashed = hash_elements(tables.salt, table.family.name, elements, table.spare, modulus)
+        own_points, first = np.unique(hashed[:, 0], return_index=True)
+        if own_points.size < len(elements):
+            spares[row] = _separate(hashed, modulus)
+        kept = hashed[first]
+        lean = (kept[:, 2:] * spares[row] % np.uint64(modulus)).sum(axis=1) % np.uint64(modulus)
+        count = own_points.size
+        points[row, :count] = own_points
+        values[row, :count] = (kept[:, 1] + np.uint64(modulus) - lean) % np.uint64(modulus)
+        # The rest of the points carry no meaning: any that are not taken, so that all records cost the same.
+        points[row, count:] = np.setdiff1d(np.arange(table.bound, dtype=np.uint64), own_points)[: table.bound - count]
+    return np.concatenate([interpolate(points, values, modulus), spares], axis=1)
+
+
+def _separate(hashed: Residues, modulus: int) -> Residues:
+    """Values z of the spare columns that make elements with the same point agree: <g(s) - g(s'), z> = f(s) - f(s')."""
+    rows: list[list[int]] = []
+    first: dict[int, list[int]] = {}
+    for row in hashed.tolist():
+        if row[0] in first:
+            rows.append(
+                [(a - b) % modulus for a, b in zip(row[2:], first[row[0]][2:])]
+                + [(row[1] - first[row[0]][1]) % modulus]
+            )
+        else:
+            first[row[0]] = row
+    solution = _solve(rows, hashed.shape[1] - 2, modulus)
+    if solution is None:
+        raise RecordError(
+            "A record's set elements collide more often than the encoding allows for. Agree again with a new salt."
+        )
+    return np.array(solution, dtype=np.uint64)
+
+
+def _solve(rows: list[list[int]], unknowns: int, modulus: int) -> list[int] | None:
+    """Some solution of a small linear system (rows end with the right-hand side), None where there is none."""
+    pivots: list[tuple[int, list[int]]] = []
+    for given in rows:
+        row = given
+        for column, pivot in pivots:
+            row = [(value - row[column] * known) % modulus for value, known in zip(row, pivot)]
+        column = next((i for i in range(unknowns) if row[i]), -1)
+        if column < 0:
+            if row[-1]:
+                return None
+            continue
+        scale = pow(row[column], -1, modulus)
+        row = [value * scale % modulus for value in row]
+        pivots = [(c, [(v - p[column] * k) % modulus for v, k in zip(p, row)]) for c, p in pivots]
+        pivots.append((column, row))
+    solution = [0] * unknowns
+    for column, pivot in pivots:
+        solution[column] = pivot[-1]
+    return solution
+
+
+def interpolate(points: Residues, values: Residues, modulus: int) -> Residues:
+    """Coefficients of the polynomials through (points, values), one polynomial a row (Lagrange, all rows at once)."""
+    rows, count = points.shape
+    t = np.uint64(modulus)
+    master = np.zeros((rows, count + 1), dtype=np.uint64)  # the product of (x - point), lowest coefficient first
+    master[:, 0] = 1
+    for i in range(count):
+        shifted = np.zeros((rows, i + 2), dtype=np.uint64)
+        shifted[:, 1:] = master[:, : i + 1]
+        shifted[:, : i + 1] += (t - points[:, i : i + 1]) * master[:, : i + 1] % t
+        master[:, : i + 2] = shifted % t
+    slope = np.zeros_like(points)  # the derivative of the product at each point
+    for k in range(count, 0, -1):
+        slope = np.asarray((slope * points + np.uint64(k) * master[:, k : k + 1]) % t, dtype=np.uint64)
+    weights = values * residues.inverse(slope, modulus) % t
+    result = np.empty((rows, count), dtype=np.uint64)
+    quotient = np.zeros_like(points)  # the product divided by (x - point), from the top coefficient down
+    for k in range(count, 0, -1):
+        quotient = (quotient * points + master[:, k : k + 1]) % t
+        result[:, k - 1] = (quotient * weights % t).sum(axis=1) % t
+    return result
+
+
+def asking(tables: Tables, table: Table, element: str) -> tuple[Residues, int]:
+    """Weights w over the table's features and the fingerprint f: the element is in the set iff <w, features> = f."""
+    point, fingerprint, *spare = _asked(tables, table.family.name, element, table.spare)
+    weights = np.concatenate([residues.powers(point, table.bound, tables.modulus), np.array(spare, dtype=np.uint64)])
+    return weights, fingerprint
+
+
+def _asked(tables: Tables, family: str, element: str, spare: int) -> tuple[int, ...]:
+    return tuple(hash_elements(tables.salt, family, [element], spare, tables.modulus)[0].tolist())

@@ -1,0 +1,1 @@
+"""What is settled before anything is computed: parameters, noise and setting of an agreement; probes of a question."""

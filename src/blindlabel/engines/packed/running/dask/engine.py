@@ -1,0 +1,187 @@
+"""The packed engine with its work on a cluster, behind the interface of all engines.
+
+Questions and encrypted records go to the cluster's machines, records in clear only where the owner says so. Keys,
+assist and decryption stay where they are: a cluster is an owner's, never the coordinator's.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from blindlabel.engines.interface import Answers, Assist, Keys, Progress, Terms
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.encoding.encrypting import check_records, read_batches
+from blindlabel.engines.packed.keys import Public, open_public
+from blindlabel.engines.packed.running.dask import tasks
+from blindlabel.engines.packed.running.dask.connecting import Client, check_address, connected, require_dask
+from blindlabel.engines.packed.running.dask.driving import Driver
+from blindlabel.engines.packed.running.dask.tasks import Study
+from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.session import compile_all
+from blindlabel.engines.packed.running.tiles import tiles_of
+from blindlabel.language.formula import Formula
+from blindlabel.language.record import Record
+
+_SLICE = 32
+"""Records whose features one task makes."""
+_AHEAD = 3
+"""Tiles handed out for each thread of the cluster, so that none waits for the owner's process."""
+
+
+class ClusterEngine:
+    """Evaluates (and, where allowed, encrypts) on the Dask cluster at an address: local, local:2, tcp://host:port,
+    tls://host:port.
+    """
+
+    name = "packed"
+
+    def __init__(self, address: str, *, journal: Path | None = None, may_see_records: bool = False) -> None:
+        check_address(address)
+        require_dask()
+        self.address = address
+        self.journal = journal
+        self.may_see_records = may_see_records
+        self._packed = PackedEngine()
+
+    def refuse(self, terms: Terms, question: Formula) -> str | None:
+        """Why this question cannot be answered under these terms; None where it can."""
+        return self._packed.refuse(terms, question)
+
+    def make_keys(self, terms: Terms) -> Keys:
+        """New keys for a study, made in this process."""
+        return self._packed.make_keys(terms)
+
+    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
+        """The coordinator's side of one assist call, in this process."""
+        return self._packed.assist(terms, secret, request)
+
+    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
+        """The answers, decrypted in this process."""
+        return self._packed.decrypt(terms, secret, parcels, questions, records)
+
+    def encrypt(
+        self,
+        terms: Terms,
+        public: bytes,
+        records: Sequence[Record],
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> Iterator[bytes]:
+        """The records as parcels: made in this process, or on the cluster where its machines may see records in
+        clear.
+        """
+        if not self.may_see_records:
+            yield from self._packed.encrypt(terms, public, records, workers=workers, progress=progress)
+            return
+        opened = open_public(terms, public)
+        check_records(opened, records)
+        with connected(self.address) as client:
+            study = client.scatter(Study(secrets.token_hex(8), terms, public), broadcast=True, hash=False)
+            layout = opened.setting.layout
+            batches = layout.batches(len(records))
+            for batch in range(batches):
+                part_of = records[batch * layout.block : (batch + 1) * layout.block]
+                slices = [part_of[start : start + _SLICE] for start in range(0, len(part_of), _SLICE)]
+                made = [client.submit(tasks.features, terms, some, pure=False) for some in slices]
+                parts = [
+                    client.submit(tasks.encrypt_part, study, made, batch, part, len(records), pure=False)
+                    for part in range(layout.parcels)
+                ]
+                for part, future in enumerate(parts):
+                    yield future.result()
+                    future.release()
+                    if progress is not None:
+                        progress("encrypt", (batch + (part + 1) / len(parts)) / batches)
+
+    def evaluate(
+        self,
+        terms: Terms,
+        public: bytes,
+        parcels: Iterable[bytes],
+        questions: Sequence[Formula],
+        assist: Assist,
+        *,
+        workers: int = 1,  # noqa: ARG002 - the cluster has as many as it has
+        progress: Progress | None = None,
+    ) -> Iterator[bytes]:
+        """All questions over all records, tile by tile on the cluster; answers come in the order in which they are
+        finished.
+        """
+        opened = open_public(terms, public)
+        compile_all(opened.setting, questions)  # what is wrong with a question is said before anything is shipped
+        journal = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
+        if not questions:
+            return
+        with (
+            connected(self.address) as client,
+            Driver(client, Study(secrets.token_hex(8), terms, public, questions), assist) as driver,
+        ):
+            yield from _evaluate(client, driver, opened, parcels, questions, journal, _Clock(progress))
+
+
+def _evaluate(
+    client: Client,
+    driver: Driver,
+    public: Public,
+    parcels: Iterable[bytes],
+    questions: Sequence[Formula],
+    journal: FinishedAnswers | None,
+    clock: _Clock,
+) -> Iterator[bytes]:
+    for batch in read_batches(public, parcels):
+        everything = tiles_of(public.setting, batch.index, len(questions))
+        finished = journal.finished(batch) if journal is not None else {}
+        for path in finished.values():
+            yield path.read_bytes()
+        wanted = tiles_of(public.setting, batch.index, len(questions), finished)
+        clock.begin(batch.index, batch.batches, len(everything), len(wanted))
+        if not wanted:
+            continue
+        window = _AHEAD * max(1, sum(client.nthreads().values()))
+        for answers in driver.batch(batch, wanted, window):
+            for answer in answers:
+                if journal is not None:
+                    journal.keep(answer)
+                yield answer
+            clock.tick()
+    driver.forget_broken()
+
+
+class _Clock:
+    """Tells tiles done and time left; what a journal had does not count for the pace."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._started = time.monotonic()
+        self._all = self._done = self._made = 0
+
+    def begin(self, batch: int, batches: int, tiles: int, wanted: int) -> None:
+        """A batch begins, of whose tiles some are finished."""
+        self._all = tiles * batches
+        self._done = tiles * batch + tiles - wanted
+        self._tell()
+
+    def tick(self) -> None:
+        """One more tile is finished."""
+        self._done += 1
+        self._made += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is None:
+            return
+        phase = f"evaluate: {self._done} of {self._all} tiles"
+        if self._made and self._done < self._all:
+            left = (time.monotonic() - self._started) / self._made * (self._all - self._done)
+            phase += f", about {_duration(left)} left"
+        self._progress(phase, self._done / self._all)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

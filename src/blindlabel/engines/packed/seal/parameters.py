@@ -1,0 +1,33 @@
+"""The parameters of one BFV ring. Which rings an agreement gets is said in `planning.parameters`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RingParameters:
+    """One BFV ring."""
+
+    degree: int
+    prime_bits: tuple[int, ...]
+    plain_bits: int = 0
+    """Bits of a batching plaintext prime; 0 where `plain_modulus` says it."""
+    plain_modulus: int = 0
+
+    @property
+    def data_primes(self) -> int:
+        """Primes that ciphertexts have."""
+        return len(self.prime_bits) - 1
+
+    @property
+    def ciphertext_bytes(self) -> int:
+        """The most that a ciphertext takes when saved."""
+        return 2 * self.degree * 8 * self.data_primes + 4096
+
+    @property
+    def dropped_bits(self) -> float:
+        """How far switching down to the first prime shrinks the noise; SEAL takes the largest primes of a size, all
+        close to the power of two.
+        """
+        return sum(self.prime_bits[1:-1]) - 0.1
