@@ -12,8 +12,7 @@ from blindlabel.language import render
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.asking import check_question
 from blindlabel.parties.suggesting import suggester_for
-from blindlabel.protocol.interfaces import Store, Task
-from blindlabel.storage.annotations import BULK, SUGGESTED
+from blindlabel.protocol.interfaces import BULK, SUGGESTED, Store, Task
 
 
 class QuestionSource(Protocol):

@@ -97,6 +97,16 @@ class Line(Protocol):
         ...
 
 
+SUGGESTED = "suggested"
+"""A suggestion, saved as it was shown."""
+CHANGED = "changed"
+"""A suggestion that a person changed."""
+PERSON = "person"
+"""Written by a person."""
+BULK = "bulk"
+"""Saved for many records at once: suggestions from a review, a pattern, files."""
+SOURCES = (SUGGESTED, CHANGED, PERSON, BULK)
+
 TaskState = Literal["open", "draft", "saved"]
 
 
@@ -130,7 +140,7 @@ class Task:
     previous: tuple[tuple[int, str], ...]
     """Questions of earlier rounds: round and text."""
     source: str = ""
-    """Where the question came from, see `annotations.SOURCES`."""
+    """Where the question came from, one of `SOURCES`."""
     author: str = ""
     """Who saved it, where a name is known."""
 
