@@ -33,11 +33,11 @@ from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import MalformedMessage, NotFitting, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.facts import State, Step, Work, blob_of, key_of, new_state, spent_bodies
-from blindlabel.protocol.interfaces import Loaded, Moved, Studies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import COORDINATOR, Blob
+from blindlabel.protocol.studies import Loaded, Moved, Studies
 
 LEASE = 30.0
 """Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its

@@ -26,9 +26,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from blindlabel.errors import InputError
 from blindlabel.protocol.facts import State
-from blindlabel.protocol.interfaces import Loaded, Moved, StudyRow
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.studies import Loaded, Moved, StudyRow
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, private_folder

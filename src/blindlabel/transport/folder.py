@@ -27,10 +27,11 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
 from blindlabel.protocol.errors import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.framing import pack_with_body, unpack_with_body
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, Service, StudyRow, Unreachable
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.studies import Service, StudyRow
 from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence, write_atomically
 
 log = logging.getLogger("blindlabel.folder")

@@ -34,9 +34,9 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import ProtocolError, WrongSender, WrongStudy
 from blindlabel.protocol.framing import pack_with_body, unpack_with_body
-from blindlabel.protocol.interfaces import Service
 from blindlabel.protocol.proofs import token_hash
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.studies import Service
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 

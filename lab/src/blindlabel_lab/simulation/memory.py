@@ -19,9 +19,10 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import blob_of
-from blindlabel.protocol.interfaces import Loaded, Moved, OwnRecord, SecretMissing, Signer, StudyRow, Task
+from blindlabel.protocol.interfaces import OwnRecord, SecretMissing, Signer, Task
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.studies import Loaded, Moved, StudyRow
 from blindlabel.storage import journal_points
 from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence
 from blindlabel.storage.journal_points import Point
