@@ -1,4 +1,4 @@
-"""What a coordinator needs of the world, and what those need of it who carry messages. Only shapes; see `interfaces`."""
+"""What a coordinator needs of the world, and what carriers of messages need of it. Only shapes; see `interfaces`."""
 
 from __future__ import annotations
 
