@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -37,12 +38,12 @@ def _party(
     report: Report | None = None,
     patience: float = 30.0,
 ) -> Iterator[Owner]:
-    from blindlabel.parties.connecting import connect
     from blindlabel.parties.owner import Owner
+    from blindlabel.transport.connecting import connect
 
     transport = connect(workspace, via, authority=ca, patience=patience)
     with closing(transport):
-        yield Owner(workspace, transport, computing=computing, report=report, passphrase=passphrase())
+        yield Owner(workspace, transport, computing=computing, report=report)
 
 
 @contextmanager
@@ -87,19 +88,20 @@ def join(
     """Join a study: read the agreement, check the table against it, make keys and a workspace, and tell the
     coordinator.
     """
-    from blindlabel.parties.connecting import checked_via
-    from blindlabel.parties.invitation import Invitation
     from blindlabel.parties.joining import TableOptions
     from blindlabel.parties.joining import join as make
-    from blindlabel.transport.interface import Unreachable
+    from blindlabel.protocol.interfaces import Unreachable
+    from blindlabel.storage.invitation_files import read_invitation
+    from blindlabel.storage.workspace import Workspace
+    from blindlabel.transport.connecting import checked_via
 
     pairs = [one.partition("=") for one in column or []]
     if any(not sign for _, sign, _ in pairs):
         raise InputError("--column takes attribute=column.")
     options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
-    invited = Invitation.read(invitation)
+    invited = read_invitation(invitation)
     checked_via(via or invited.address)
-    workspace = make(at, invited, options, via=via, passphrase=passphrase())
+    workspace = make(Workspace.create(at, passphrase()), invited, options, via=via)
     agreement = workspace.agreement
     say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
     say(f"The agreement's hash is {agreement.hash}.")
@@ -152,8 +154,8 @@ def verify(
 @app.command("status")
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """Show how the study stands on this side, and what it is waiting for."""
-    from blindlabel.parties.results import is_overdue
     from blindlabel.protocol import owner as rules
+    from blindlabel.protocol.deadline import is_overdue
 
     workspace = workspace_at(at)
     state, progress, activity = workspace.state(), workspace.progress(), workspace.activity()
@@ -171,7 +173,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "handed_in": progress.handed_in,
             "over": progress.over,
             "deadline": workspace.agreement.deadline or None,
-            "overdue": is_overdue(workspace.agreement) and not progress.over,
+            "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
             "waiting": waiting,
             "unsent": len(workspace.unsent()),
             "activity": None
@@ -192,7 +194,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     if workspace.agreement.deadline and not progress.over:
         result(
             f"  to be done by {workspace.agreement.deadline}"
-            + (", which has passed" if is_overdue(workspace.agreement) else "")
+            + (", which has passed" if is_overdue(workspace.agreement, datetime.date.today()) else "")
         )
     for sentence in waiting:
         result(f"  {sentence}")
@@ -290,7 +292,7 @@ def export(
 ) -> None:
     """Write the ground truth of the finished study, with your own ids on your side."""
     from blindlabel.cli.export import written
-    from blindlabel.parties.results import truths_of_owner
+    from blindlabel.export.studies import truths_of_owner
 
     written(truths_of_owner(workspace_at(at)), format, to, json=json)
 
