@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from blindlabel.storage.annotations import CHANGED, PERSON, SUGGESTED, Annotations, Mark
+from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED
+from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted

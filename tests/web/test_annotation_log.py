@@ -14,7 +14,8 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.errors import InputError
 from blindlabel.parties.questions import SuggestedQuestions
-from blindlabel.storage.annotations import BULK, CHANGED, PERSON, SUGGESTED, Annotations, Mark, difference, source_of
+from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
+from blindlabel.storage.annotations import Annotations, Mark, difference, source_of
 from blindlabel.storage.team import Team, name_team
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import pace

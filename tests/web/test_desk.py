@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import io
 import zipfile
+from functools import partial
 
 import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.language import Record, interpret
 from blindlabel.language.formula import evaluate
-from blindlabel.storage.annotations import BULK, PERSON
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol.interfaces import BULK, PERSON
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import question_files
 from blindlabel.web.desk import Desk
@@ -142,13 +144,19 @@ def test_pattern_with_unknown_attribute_is_refused_with_a_hint(workspace: Worksp
 
 def test_pattern_values_are_quoted_and_missing_ones_leave_the_record_out(workspace: Workspace) -> None:
     record = Record.of({"surname": 'o"neil \\ co', "title": ""})
-    filled = fill("ret equals({surname}, $r.surname)", 3, record, workspace.check)
+    filled = fill("ret equals({surname}, $r.surname)", 3, record, partial(check_question, workspace.agreement))
     assert filled.problem == ""
-    checked = workspace.check(filled.question)
+    checked = check_question(workspace.agreement, filled.question)
     assert interpret(checked.tree, record)
-    assert fill("ret is_in({surname 2}, $r)", 3, record, workspace.check).question == 'ret is_in("neil", $r)'
-    assert "nothing for {title}" in fill("ret is_in({title}, $r)", 3, record, workspace.check).problem
-    assert fill("ret is_in({surname}, $r) & nonsense", 3, record, workspace.check).problem
+    assert (
+        fill("ret is_in({surname 2}, $r)", 3, record, partial(check_question, workspace.agreement)).question
+        == 'ret is_in("neil", $r)'
+    )
+    assert (
+        "nothing for {title}"
+        in fill("ret is_in({title}, $r)", 3, record, partial(check_question, workspace.agreement)).problem
+    )
+    assert fill("ret is_in({surname}, $r) & nonsense", 3, record, partial(check_question, workspace.agreement)).problem
 
 
 def test_questions_survive_going_out_and_coming_in(workspace: Workspace, seat: Seat) -> None:
@@ -196,6 +204,6 @@ def test_suggestions_can_be_used_as_they_are(workspace: Workspace) -> None:
     assert [*ready, judging.ready] == [False, True]
     for own, task in zip(workspace.records(), workspace.tasks(), strict=True):
         suggested = judging.suggest(own, task)
-        checked = workspace.check(suggested.text)
+        checked = check_question(workspace.agreement, suggested.text)
         assert checked.formula is not None and suggested.why
         assert judging.verdict(own, suggested.text, checked.formula).kind in ("only", "others")

@@ -8,6 +8,7 @@ from blindlabel.language import Record, interpret
 from blindlabel.language.formula import Atom, atoms_of
 from blindlabel.language.points import Condition, PointsQuestion, points_written, text_of
 from blindlabel.language.record import View
+from blindlabel.parties.asking import check_question
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import points_editing as editing
 from blindlabel.web.hits import marked
@@ -30,7 +31,7 @@ def judging(workspace: Workspace) -> Judging:
 
 
 def judged(judging: Judging, workspace: Workspace, text: str, record: int = 0) -> tuple[str, str, int]:
-    formula = workspace.check(text).formula
+    formula = check_question(workspace.agreement, text).formula
     assert formula is not None, text
     verdict = judging.verdict(workspace.records()[record], text, formula)
     assert verdict.headline and verdict.detail and verdict.brief
@@ -52,7 +53,7 @@ def test_others_are_exactly_the_other_rows_that_the_interpreter_fits(workspace: 
     records = workspace.records()
     for word in ("a", "street", "0", "m"):
         text = f'ret is_in("{word}", $r)'
-        question = workspace.check(text).tree
+        question = check_question(workspace.agreement, text).tree
         fits = [interpret(question, own.prepared) for own in records]
         for own in records[:5]:
             assert judged(judging, workspace, text, own.record)[2] == sum(fits) - fits[own.record]
@@ -60,7 +61,7 @@ def test_others_are_exactly_the_other_rows_that_the_interpreter_fits(workspace: 
 
 def test_evidence_marks_what_a_question_found(workspace: Workspace) -> None:
     record = Record.of({"name": "Ann Hannah", "town": "Annaberg"})
-    formula = workspace.check('ret has_word("ann", lower($r)) | is_in("berg", $r)').formula
+    formula = check_question(workspace.agreement, 'ret has_word("ann", lower($r)) | is_in("berg", $r)').formula
     assert formula is not None
     parts = {one["name"]: one["parts"] for one in marked(record, atoms_of(formula))}
     assert parts["name"] == [{"text": "Ann", "hit": True}, {"text": " Hannah", "hit": False}]
@@ -91,7 +92,7 @@ def test_editing_points_keeps_the_question_answerable() -> None:
 
 def test_text_and_points_are_one_question(workspace: Workspace) -> None:
     text = 'ret 4*is_in("vm400s", $r) + 2*is_in("sanus", $r) + is_in("mount", $r) >= 5 & !is_in("tv", $r)\n'
-    checked = workspace.check(text)
+    checked = check_question(workspace.agreement, text)
     assert checked.formula is not None
     points = points_written(checked.tree, checked.formula, workspace.agreement.terms().limits)
     assert points is not None and text_of(points, lowered=True) == text

@@ -11,8 +11,8 @@ from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula
 from blindlabel.language.points import call_of
+from blindlabel.protocol.interfaces import Task
 from blindlabel.storage.annotations import difference, source_of
-from blindlabel.storage.workspace import Task
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import key_button, text
 from blindlabel.web.editor import Written

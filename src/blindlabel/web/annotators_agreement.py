@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from blindlabel.parties.asking import check_question
 from blindlabel.protocol.figures import Tally
 from blindlabel.storage.team import Team
 from blindlabel.storage.workspace import Workspace
@@ -47,7 +48,7 @@ def standing_of(workspace: Workspace, team: Team) -> dict[str, Any]:
 def _compared(workspace: Workspace, judging: Judging, first: str, second: str) -> Tally:
     answers = []
     for text in (first, second):
-        formula = workspace.check(text).formula
+        formula = check_question(workspace.agreement, text).formula
         assert formula is not None  # only what can be asked is saved
         answers.append(judging.fitting(formula))
     one, other = answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from blindlabel.export import GroundTruth
-from blindlabel.parties.results import truths_of_owner
+from blindlabel.export.studies import truths_of_owner
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.desk import Desk
 from blindlabel.web.judging import Judging

@@ -13,10 +13,12 @@ from dataclasses import replace
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
 from blindlabel.language.tree import NOWHERE
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
 from blindlabel.protocol.owner import State
 from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.team import team_of
-from blindlabel.storage.workspace import OwnRecord, RoundProgress, Task, TaskState, Workspace
+from blindlabel.storage.workspace import RoundProgress, Workspace
 
 STATES: dict[TaskState, int] = {"open": 0, "draft": 1, "saved": 2}
 """The states of a task, in the order of a round."""
@@ -135,7 +137,11 @@ class Desk:
 
     def check(self, text: str) -> Question:
         """Read a question under the agreement; a blank one gets its own sentence."""
-        return _blank(self.workspace.check(text)) if not text.strip() else self.workspace.check(text)
+        return (
+            _blank(check_question(self.workspace.agreement, text))
+            if not text.strip()
+            else check_question(self.workspace.agreement, text)
+        )
 
     def save_many(self, texts: dict[int, str], source: str, author: str = "") -> list[tuple[Task, Task]]:
         """Many questions at once, checked before; what each task was and what it became."""

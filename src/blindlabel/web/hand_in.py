@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.storage.annotations import BULK, CHANGED, PERSON, SUGGESTED
+from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
 from blindlabel.web.telling import tell

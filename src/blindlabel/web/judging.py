@@ -17,9 +17,11 @@ from blindlabel.language.columns import Bits
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.points import PointsQuestion
 from blindlabel.language.suggestions import Suggester, Suggestion
+from blindlabel.parties.asking import check_question
 from blindlabel.parties.joining import own_table
 from blindlabel.parties.suggesting import prepared_rows, suggester_for
-from blindlabel.storage.workspace import OwnRecord, Task, Workspace
+from blindlabel.protocol.interfaces import OwnRecord, Task
+from blindlabel.storage.workspace import Workspace
 from blindlabel.web.costs import cost_sentence
 from blindlabel.web.verdicts import Judged, judged
 
@@ -79,7 +81,7 @@ class Judging:
         """Come to know the verdicts about many questions."""
         for own, text in questions:
             if (own.record, text) not in self._known:
-                checked = self._workspace.check(text)
+                checked = check_question(self._workspace.agreement, text)
                 if checked.formula is not None:
                     self.verdict(own, text, checked.formula)
 
@@ -119,7 +121,7 @@ class Judging:
         """A question for one record that can be used as it is."""
         with self._lock:
             made = self._suggester.suggest(own.prepared, task.round, [text for _, text in task.previous])
-        checked = self._workspace.check(made.text)
+        checked = check_question(self._workspace.agreement, made.text)
         if not checked.ok:
             raise InputError(f"The suggestion for {own.id} cannot be used: {checked.problems[0].message}")
         return made

@@ -14,7 +14,8 @@ from nicegui import run, ui
 from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.points import PointsQuestion, points_written
-from blindlabel.storage.workspace import OwnRecord, Task
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.web import points_editing as editing
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
@@ -77,7 +78,7 @@ class Choices:
 
     def _made(self, own: OwnRecord, task: Task) -> list[Choice]:
         previous = task.previous[-1][1]
-        checked = self._app.workspace.check(previous)
+        checked = check_question(self._app.workspace.agreement, previous)
         before = self._points(checked)
         wanted = [("Keep it", previous, False)]
         if before is not None and before.conditions:
@@ -91,7 +92,7 @@ class Choices:
     def _choice(
         self, own: OwnRecord, before: PointsQuestion | None, name: str, question: str, suggested: bool
     ) -> Choice | None:
-        checked = self._app.workspace.check(question)
+        checked = check_question(self._app.workspace.agreement, question)
         if checked.formula is None:
             return None
         after = self._points(checked)

@@ -13,7 +13,8 @@ from blindlabel.language import Question
 from blindlabel.language.points import Condition, PointsQuestion, points_written, text_of
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import Suggestion
-from blindlabel.storage.workspace import OwnRecord, Workspace
+from blindlabel.protocol.interfaces import OwnRecord
+from blindlabel.storage.workspace import Workspace
 from blindlabel.web import points_editing as editing
 from blindlabel.web.judging import Judging
 from blindlabel.web.record_words import asked_for, view_for

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blindlabel.errors import InputError
-from blindlabel.storage.annotations import BULK
-from blindlabel.storage.workspace import OwnRecord, Task
+from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
 from blindlabel.web.desk import Desk
 from blindlabel.web.seats import Seat
 

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula, atoms_of
-from blindlabel.storage.workspace import OwnRecord
+from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import key_button, text
 from blindlabel.web.editor import QuestionEditor, Written

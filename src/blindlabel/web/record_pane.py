@@ -10,8 +10,8 @@ from typing import Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.annotations import Mark
-from blindlabel.storage.workspace import OwnRecord, Task
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
 from blindlabel.web.record_words import RecordWords, asked_for

@@ -12,8 +12,9 @@ from nicegui.element import Element
 from blindlabel.language.formula import Atom
 from blindlabel.language.record import View
 from blindlabel.language.words import is_word, is_word_character
+from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import prepare
-from blindlabel.storage.workspace import OwnRecord, Workspace
+from blindlabel.storage.workspace import Workspace
 from blindlabel.web.hits import spans_in
 
 SHORT = 3

@@ -11,6 +11,7 @@ from nicegui import ui
 from blindlabel.language.formatter import attribute_access, quote
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.words import words
+from blindlabel.parties.asking import check_question
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.components import text
 from blindlabel.web.editor import offered_functions
@@ -142,7 +143,11 @@ def examples(workspace: Workspace) -> list[tuple[str, str]]:
         (f"ret similar({quote(sorted(words(value))[0])}, {field}, 1)" if words(value) else "", "a typing error apart"),
         (f"ret equals({quote(value)}, {field}) | is_empty({field})", "the same value, or none"),
     ]
-    return [(question, meaning) for question, meaning in tried if question and workspace.check(question).ok]
+    return [
+        (question, meaning)
+        for question, meaning in tried
+        if question and check_question(workspace.agreement, question).ok
+    ]
 
 
 def language_dialog(workspace: Workspace) -> ui.dialog:

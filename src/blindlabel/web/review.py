@@ -11,8 +11,8 @@ from nicegui import run, ui
 
 from blindlabel.errors import InputError
 from blindlabel.language.points import points_written
-from blindlabel.storage.annotations import BULK
-from blindlabel.storage.workspace import Task
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol.interfaces import BULK, Task
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import ReviewCards, text
 from blindlabel.web.points_editing import summary
@@ -63,7 +63,7 @@ class Review:
 
     def _card(self, record: int, question: str) -> dict[str, Any]:
         own, workspace = self._app.desk.record(record), self._app.workspace
-        checked = workspace.check(question)
+        checked = check_question(workspace.agreement, question)
         assert checked.formula is not None
         verdict = self._app.judging.verdict(own, question, checked.formula)
         points = points_written(checked.tree, checked.formula, workspace.agreement.terms().limits)

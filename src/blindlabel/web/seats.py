@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from blindlabel.language import Question
-from blindlabel.storage.annotations import PERSON, Mark
-from blindlabel.storage.workspace import OwnRecord, Task, TaskState
+from blindlabel.protocol.interfaces import PERSON, OwnRecord, Task, TaskState
+from blindlabel.storage.annotations import Mark
 from blindlabel.web.desk import STATES, Desk
 from blindlabel.web.judging import Judging
 from blindlabel.web.verdicts import RISKIEST, Judged

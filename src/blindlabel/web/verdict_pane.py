@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from blindlabel.language.formula import Formula, atoms_of
-from blindlabel.storage.workspace import OwnRecord
+from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.web.components import Evidence, text
 from blindlabel.web.hits import marked
 from blindlabel.web.judging import Judging
