@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from blindlabel.protocol.interfaces import PERSON
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
@@ -27,8 +28,8 @@ def study(tmp_path: Path) -> Rehearsal:
     anna.remember(GUIDE_SEEN, "yes")
     for own in anna.records()[:10]:
         words = own.prepared.attributes
-        anna.save_question(own.record, STRICT.format(words["surname"], words["given_name"]))
-    anna.save_question(0, "ret true")
+        anna.save_questions({own.record: STRICT.format(words["surname"], words["given_name"])}, PERSON)
+    anna.save_questions({0: "ret true"}, PERSON)
     return made
 
 

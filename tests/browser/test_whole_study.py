@@ -104,7 +104,7 @@ def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
     page.get_by_role("button", name="Close").click()
     saved = [task.record for task in anna.tasks() if task.state == "saved"]
     assert saved and {anna.tasks()[record].source for record in saved} == {"bulk"}
-    anna.save_question(saved[0], "ret false", "person", "Ben")
+    anna.save_questions({saved[0]: "ret false"}, "person", "Ben")
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("1 question has changed since and stays.")).to_be_visible()
     tasks = anna.tasks()

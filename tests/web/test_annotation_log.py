@@ -85,7 +85,7 @@ def test_name_of_a_browser_is_asked_once(workspace: Workspace) -> None:
 
 
 def test_auto_keeps_saved_questions_unless_told_to_replace_them(workspace: Workspace) -> None:
-    workspace.save_question(0, "ret true", PERSON, "Ada")
+    workspace.save_questions({0: "ret true"}, PERSON, "Ada")
     SuggestedQuestions().provide(workspace)
     tasks = workspace.tasks()
     assert (tasks[0].question, tasks[0].source, tasks[0].author) == ("ret true", PERSON, "Ada")
@@ -94,7 +94,7 @@ def test_auto_keeps_saved_questions_unless_told_to_replace_them(workspace: Works
 
 
 def test_auto_with_replace_writes_every_question(workspace: Workspace) -> None:
-    workspace.save_question(0, "ret true")
+    workspace.save_questions({0: "ret true"}, PERSON)
     SuggestedQuestions(replace=True).provide(workspace)
     assert {task.source for task in workspace.tasks()} == {SUGGESTED}
 

@@ -144,19 +144,14 @@ def test_pattern_with_unknown_attribute_is_refused_with_a_hint(workspace: Worksp
 
 def test_pattern_values_are_quoted_and_missing_ones_leave_the_record_out(workspace: Workspace) -> None:
     record = Record.of({"surname": 'o"neil \\ co', "title": ""})
-    filled = fill("ret equals({surname}, $r.surname)", 3, record, partial(check_question, workspace.agreement))
+    check = partial(check_question, workspace.agreement)
+    filled = fill("ret equals({surname}, $r.surname)", 3, record, check)
     assert filled.problem == ""
     checked = check_question(workspace.agreement, filled.question)
     assert interpret(checked.tree, record)
-    assert (
-        fill("ret is_in({surname 2}, $r)", 3, record, partial(check_question, workspace.agreement)).question
-        == 'ret is_in("neil", $r)'
-    )
-    assert (
-        "nothing for {title}"
-        in fill("ret is_in({title}, $r)", 3, record, partial(check_question, workspace.agreement)).problem
-    )
-    assert fill("ret is_in({surname}, $r) & nonsense", 3, record, partial(check_question, workspace.agreement)).problem
+    assert fill("ret is_in({surname 2}, $r)", 3, record, check).question == 'ret is_in("neil", $r)'
+    assert "nothing for {title}" in fill("ret is_in({title}, $r)", 3, record, check).problem
+    assert fill("ret is_in({surname}, $r) & nonsense", 3, record, check).problem
 
 
 def test_questions_survive_going_out_and_coming_in(workspace: Workspace, seat: Seat) -> None:

@@ -6,11 +6,11 @@ export default {
   template: `
     <div class="cards" role="region" aria-label="Questions" tabindex="0" ref="scroll">
       <article v-for="(card, place) in cards" :key="card.record" :aria-label="'Record ' + card.id" :class="['card', { current: place === at }]" :ref="(element) => (places[place] = element)" @click="at = place">
-        <header>
+        <div class="card-head">
           <label><input type="checkbox" :checked="isChosen(card)" @change="choose(card, $event.target.checked)" @click.stop
             /> <strong>{{ card.id }}</strong></label>
           <span :class="'chip chip-' + card.level">{{ card.verdict }}</span>
-        </header>
+        </div>
         <p class="card-record"><span v-for="attribute in card.attributes" :key="attribute.name" class="evidence-value"
           ><span class="evidence-name">{{ attribute.name }}</span
           ><template v-for="(part, index) in attribute.parts" :key="index"
