@@ -52,7 +52,7 @@ STILL_OUTWARD = {
     "blindlabel.transport.folder -> parties",
     "blindlabel.transport.server -> parties",
 }
-STILL_CYCLIC = {"blindlabel", "blindlabel.engines.packed", "blindlabel.web", "blindlabel_lab.simulation"}
+STILL_CYCLIC = {"blindlabel", "blindlabel.web", "blindlabel_lab.simulation"}
 STILL_LONG_MODULES = {
     "blindlabel.protocol.coordinator",
     "blindlabel.protocol.owner",

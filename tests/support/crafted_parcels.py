@@ -21,6 +21,7 @@ from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.ways.assisted import calls
+from blindlabel.engines.packed.ways.assisted.plans import Room
 from blindlabel.language import Limits, Record, read_question
 from support.packed_rounds import ENGINE, Round
 
@@ -76,13 +77,11 @@ def uses() -> dict[str, tuple[bytes, Callable[[bytes], object]]]:
     played.run([Record.of({"a": "x"})], questions)
     public, secret = played.keys.public, played.keys.secret
     opened = open_public(TERMS, public)
-    assert opened.bit_encryptor is not None
-    cipher = opened.bit_encryptor.sanitised(opened.bit_encryptor.zero())
-    powers = max(calls.degrees(opened.setting))
+    bits = opened.answers.encryptor
+    cipher = bits.sanitised(bits.zero())
+    powers = Room.of(TERMS).final_weight
 
-    request = parcels.write(
-        Parcel(Kind.POWERS_REQUEST, opened.study, (powers,), (opened.setting.bit_ring.sent(cipher),))
-    )
+    request = parcels.write(Parcel(Kind.POWERS_REQUEST, opened.study, (powers,), (bits.ring.sent(cipher),)))
 
     def ask(reply: bytes) -> object:
         asked = calls.ask(opened, lambda _: reply, Kind.POWERS_REQUEST, cipher, number=powers, expected=powers)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
-from blindlabel.engines.packed.planning import parameters
+from blindlabel.engines.packed.encoding import layout
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Formula
@@ -147,7 +147,7 @@ def test_batches_of_any_size(records: int, questions: int, assisted: bool) -> No
 
 def test_samples_larger_than_a_batch_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Many features make the engine hold fewer records at a time; a small memory does so here: three batches of 512.
-    monkeypatch.setattr(parameters, "_MOST_FEATURES", 1 << 12)
+    monkeypatch.setattr(layout, "_MOST_FEATURES", 1 << 12)
     terms = Terms(
         ("a",), record_length=9, records=1100, case="lower", encode_attributes=False, functions=("has_word",),
         counting=False, negation=False, alternatives=1,

@@ -219,7 +219,7 @@ def test_assist_requests_beyond_the_agreement_are_refused(played: Round) -> None
 
 def test_a_public_key_put_together_from_two_is_refused(played: Round) -> None:
     other = ENGINE.make_keys(TERMS)
-    theirs = parcels.read(other.public, (Kind.PUBLIC_KEY,), None, most_items=5, most_bytes=1 << 30).items
+    theirs = parcels.read(other.public, (Kind.PUBLIC_KEY,), None, most_items=6, most_bytes=1 << 30).items
     mixed = _resealed(played.keys.public, lambda parcel: replace(parcel, items=(theirs[0], *parcel.items[1:])))
     with pytest.raises(ParcelError, match="own name"):
         open_public(TERMS, mixed)

@@ -14,10 +14,11 @@ from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind
 from blindlabel.engines.packed.keys import open_secret
-from blindlabel.engines.packed.planning.parameters import BIT_MODULUS
-from blindlabel.engines.packed.planning.setting import setting_of
 from blindlabel.engines.packed.seal import ring
 from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
+from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
+from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.conjunctive.way import ManyRecords
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear
@@ -43,14 +44,13 @@ MANY = asked(*[f'ret (has_word("w{i % 3}", $r) & is_in("com", $r)) | is_in("x{i}
 def _opened(one: Round, content: bytes, *kinds: Kind) -> tuple[Kind, ring.Cipher]:
     secret = open_secret(one.terms, one.keys.secret)
     parcel = parcels.read(content, kinds, secret.study, most_items=1, most_bytes=1 << 24)
-    bits = secret.setting.chosen.bits is not None and parcel.kind is not Kind.DIGITS_REQUEST
-    ring = secret.setting.bit_ring if bits else secret.setting.ring
+    ring = secret.way.ring if parcel.kind is Kind.DIGITS_REQUEST else secret.way.answer_ring
     return parcel.kind, ring.load_cipher(parcel.items[0], 1)
 
 
 def _answer_slots(one: Round) -> npt.NDArray[np.uint64]:
     secret = open_secret(one.terms, one.keys.secret)
-    holder = secret.bit_holder or secret.holder
+    holder = secret.answers
     found = [holder.ring.read_slots(holder.decrypt(_opened(one, answer, Kind.ANSWERS)[1])) for answer in one.answers]
     return np.concatenate(found)
 
@@ -68,7 +68,7 @@ LIMIT = 85.0
 @pytest.mark.slow
 @pytest.mark.parametrize("terms", [TERMS, ALONE])
 def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform(terms: Terms) -> None:
-    modulus = BIT_MODULUS if terms.negation else open_secret(terms, Round(terms).keys.secret).setting.ring.modulus
+    modulus = BIT_MODULUS if terms.negation else open_secret(terms, Round(terms).keys.secret).way.ring.modulus
     no, unused, zeros = [], [], 0
     for _ in range(3 if terms.negation else 5):
         one = Round(terms)
@@ -102,12 +102,11 @@ def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
             kind, cipher = _opened(one, request, Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
             if kind is Kind.DIGITS_REQUEST:
                 values, modulus = (
-                    secret.setting.ring.read_polynomial(secret.holder.decrypt(cipher)),
-                    secret.setting.ring.modulus,
+                    secret.way.ring.read_polynomial(secret.records.decrypt(cipher)),
+                    secret.way.ring.modulus,
                 )
             else:
-                assert secret.bit_holder is not None
-                values, modulus = secret.setting.bit_ring.read_slots(secret.bit_holder.decrypt(cipher)), BIT_MODULUS
+                values, modulus = secret.way.answer_ring.read_slots(secret.answers.decrypt(cipher)), BIT_MODULUS
             assert _chi_square(values, modulus) < LIMIT
 
 
@@ -150,7 +149,7 @@ def _noises(terms: Terms, questions: list[Formula], runs: int) -> dict[Kind, lis
         secret = open_secret(one.terms, one.keys.secret)
         for content in (*one.requests, *one.answers):
             kind, cipher = _opened(one, content, Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST, Kind.ANSWERS)
-            holder = secret.holder if kind is Kind.DIGITS_REQUEST or secret.bit_holder is None else secret.bit_holder
+            holder = secret.records if kind is Kind.DIGITS_REQUEST else secret.answers
             found.setdefault(kind, []).append(_noise_of(holder, cipher))
     return found
 
@@ -166,7 +165,7 @@ def _unlike(terms: Terms) -> tuple[list[Formula], list[Formula]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("terms", [ALONE, TERMS, WIDE])
 def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise(terms: Terms) -> None:
-    assert setting_of(terms).chosen.wide == (terms is WIDE)
+    assert isinstance(way_of(terms), ManyRecords) == (terms is WIDE)
     runs = 5 if terms is ALONE else 2
     one, other = (_noises(terms, questions, runs) for questions in _unlike(terms))
     assert one.keys() == other.keys()

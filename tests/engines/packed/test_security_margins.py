@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from blindlabel.engines.packed.planning import security
-from blindlabel.engines.packed.planning.parameters import parameter_sets
 from blindlabel.engines.packed.seal.parameters import RingParameters
+from blindlabel.engines.packed.ways.choosing import parameter_sets
 
-RINGS = [ring for chosen in parameter_sets() for ring in (chosen.evaluation, chosen.bits) if ring is not None]
+RINGS = [ring for chosen in parameter_sets() for ring in chosen.rings]
 
 
 @pytest.mark.parametrize("ring", RINGS, ids=str)
