@@ -41,7 +41,7 @@ def text_of(value: object) -> str:
 def _number(value: float) -> str:
     if math.isnan(value):
         return ""
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(float(value))
 
 
 def unusable(error: Exception) -> str:
