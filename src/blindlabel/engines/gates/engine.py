@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from blindlabel.engines.allowed import check_records
 from blindlabel.engines.gates import parcels
 from blindlabel.engines.gates.circuit import run
 from blindlabel.engines.gates.compiling import Compiled, compiled, refusal
@@ -21,7 +22,7 @@ from blindlabel.engines.gates.forking import in_forks
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import EncryptedGates, context
 from blindlabel.engines.gates.parcels import Kind, Values
-from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, ParcelError, Progress, RecordError, Terms
+from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, ParcelError, Progress, Terms
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -52,8 +53,7 @@ class LocalGatesEngine:
         workers: int = 1,  # noqa: ARG002 - encrypting is a small part, and forked processes must not encrypt
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        if len(records) > terms.records:
-            raise RecordError(f"There are {len(records)} records, and the agreement allows {terms.records}.")
+        check_records(terms, records)
         layout = Layout.of(terms)
         bits = [layout.bits(record) for record in records]  # what does not fit is said before any work
         key_id, library = _with_public_key(terms, public)

@@ -13,14 +13,13 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from blindlabel.engines.interface import Assist, QuestionError
+from blindlabel.engines.interface import Assist
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.finished import Place
 from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step, groups
-from blindlabel.language.formula import Formula
 
 
 @dataclass(frozen=True)
@@ -29,17 +28,6 @@ class Tile:
 
     batch: int
     groups: tuple[int, ...]
-
-
-def compile_all(way: AnyWay, questions: Sequence[Formula]) -> list[Any]:
-    """The plans of all questions; an error says which question it is about."""
-    plans = []
-    for position, question in enumerate(questions):
-        try:
-            plans.append(way.plan(question))
-        except QuestionError as problem:
-            raise QuestionError(f"Question {position + 1}: {problem}") from problem
-    return plans
 
 
 def group_count(way: AnyWay, questions: int) -> int:
