@@ -13,6 +13,7 @@ from blindlabel.protocol.agreement_text import to_text
 from blindlabel.transport.server import ServerLimits, create_app
 from blindlabel_lab.simulation import fuzzing
 from blindlabel_lab.simulation.http_fuzzing import fuzz_http
+from support.patience import PATIENCE
 from support.study_parties import joined, over_http, served, small_agreement, write_person_tables
 
 TARGETS = {target.name: target for target in fuzzing.targets()}
@@ -38,7 +39,7 @@ def test_http_interface_by_its_own_document(tmp_path: Path) -> None:
         transport.deliver(workspaces[0].unsent()[0][1], workspaces[0].bodies)
         transport.close()
         headers = {"Authorization": f"Bearer {own_token(workspaces[0])}"}
-        with httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=30) as client:
+        with httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=PATIENCE) as client:
             known = {"study": [agreement.hash], "hash": ["ab" * 32]}
             statuses, wrong = fuzz_http(create_app(coordinator).openapi(), client, examples=15, known=known)
     assert wrong == []

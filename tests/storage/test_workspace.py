@@ -114,7 +114,7 @@ def test_question_that_the_engine_cannot_answer_is_an_error_at_save_time(tmp_pat
     workspace = in_round(tmp_path / "w", [0], engine="packed")
     checked = workspace.save_question(0, 'ret similar("miller", $r, 1)')
     assert not checked.ok
-    assert checked.diagnostics[-1].code == "not-encoded"
+    assert checked.problems[-1].code == "not-encoded"
 
 
 def test_no_second_workspace_in_one_folder_and_no_workspace_elsewhere(tmp_path: Path) -> None:

@@ -142,8 +142,8 @@ def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:
     a, b = first.records(), second.records()
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):
-        asked_a = {task.record: first.check(task.question or "").question for task in first.tasks(number)}
-        asked_b = {task.record: second.check(task.question or "").question for task in second.tasks(number)}
+        asked_a = {task.record: first.check(task.question or "").tree for task in first.tasks(number)}
+        asked_b = {task.record: second.check(task.question or "").tree for task in second.tasks(number)}
         for i in range(len(a)):
             for j in range(len(b)):
                 if expected[i, j] == 0 and i in asked_a and j in asked_b:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.cli.main import run
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 
 GUIDE = Path(__file__).parents[2] / "docs" / "annotating.md"
@@ -47,8 +47,8 @@ def test_questions_in_the_guide_are_right() -> None:
     questions = re.findall(r"^    (ret .*)$", GUIDE.read_text("utf-8"), re.MULTILINE)
     assert len(questions) >= 4
     for question in questions:
-        checked = read_question(question)
-        assert checked.ok and not checked.diagnostics, question
+        checked = Question(question)
+        assert checked.ok and not checked.problems, question
 
 
 def test_pictures_of_the_guide_are_there_and_small() -> None:

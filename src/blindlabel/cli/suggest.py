@@ -101,12 +101,12 @@ def _judged(
 def _written(given: str, suggester: Suggester, record: Record, ids: Sequence[str]) -> tuple[Formula, dict[str, Any]]:
     """A person's own question and its verdict."""
     from blindlabel.cli.question_files import question_source
-    from blindlabel.language import read_question
+    from blindlabel.language import Question
 
     name, text = question_source(given)
-    checked = read_question(text, attributes=suggester.attributes, limits=suggester.limits, lowered=suggester.lowered)
+    checked = Question(text, attributes=suggester.attributes, limits=suggester.limits, lowered=suggester.lowered)
     if checked.formula is None:
-        raise InputError(f"{name} cannot be used yet: {checked.diagnostics[0].message}")
+        raise InputError(f"{name} cannot be used yet: {checked.problems[0].message}")
     verdict = suggester.verdict(checked.formula, record)
     return checked.formula, {"question": text, "why": verdict.sentence, "verdict": _verdict(verdict, ids)}
 

@@ -33,7 +33,7 @@ def try_(
     """Try a question on records: one answer a record."""
     from blindlabel.engines.ask import ask
     from blindlabel.engines.registry import engine_named
-    from blindlabel.language import read_question, render
+    from blindlabel.language import Question, render
     from blindlabel.records.preparation import check_steps, gives_lower_case
     from blindlabel.records.preparation import prepare as prepare_row
     from blindlabel.records.tables import read_table
@@ -43,8 +43,8 @@ def try_(
     name, source = question_source(question)
     table = read_table(records, id_column=id_column, attributes=attribute_list(attributes), encoding=encoding)
     lowered = gives_lower_case(steps)
-    checked = read_question(source, attributes=table.attributes, lowered=lowered)
-    for one in checked.diagnostics:
+    checked = Question(source, attributes=table.attributes, lowered=lowered)
+    for one in checked.problems:
         say(render(one, source, name))
     if checked.formula is None:
         raise InputError("The question cannot be used yet; see above.")

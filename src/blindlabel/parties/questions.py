@@ -77,7 +77,7 @@ def _checked(workspace: Workspace, path: Path) -> str:
         raise InputError(f"{path} cannot be read: {error}.") from error
     checked = workspace.check(text)
     if not checked.ok:
-        found = "\n".join(render(diagnostic, text, str(path)) for diagnostic in checked.diagnostics)
+        found = "\n".join(render(diagnostic, text, str(path)) for diagnostic in checked.problems)
         raise InputError(f"The question in {path.name} cannot be used:\n{found}")
     return text
 
@@ -104,7 +104,7 @@ class SuggestedQuestions:
             checked = workspace.check(text)
             if not checked.ok:
                 raise InputError(
-                    f"The suggestion for record {task.record} cannot be used: {checked.diagnostics[0].message}"
+                    f"The suggestion for record {task.record} cannot be used: {checked.problems[0].message}"
                 )
             texts[task.record] = text
         workspace.save_questions(texts, SUGGESTED)

@@ -13,9 +13,9 @@ of the state says.
                                               saved question, with how many records of others it disagreed, questions of
                                               earlier rounds
     workspace.progress()                      counts of the round and of the study, for the head of a page
-    workspace.check(text)                     read_question under this agreement (diagnostics for the editor)
+    workspace.check(text)                     Question under this agreement (diagnostics for the editor)
     workspace.save_draft(record, text)        keeps any text; autosave calls this workspace.save_question(record, text)
-    keeps the text and, where it has no error, makes it the record's question; returns Checked workspace.discard(record)
+    keeps the text and, where it has no error, makes it the record's question workspace.discard(record)
     forgets draft and question of this round workspace.hand_in()                       all questions are there: fix
     them; `owner run` goes on from here workspace.activity()                      what `owner run` is doing: phase,
     share done, what it waits for workspace.labels()                        after the end: {other owner: labels matrix,
@@ -41,7 +41,7 @@ import sqlalchemy as sa
 
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
-from blindlabel.language import Checked, Record, read_question
+from blindlabel.language import Question, Record
 from blindlabel.language.diagnostics import error
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
@@ -285,19 +285,16 @@ class Workspace:
 
     # Questions
 
-    def check(self, text: str) -> Checked:
+    def check(self, text: str) -> Question:
         """Read a question under this study's agreement."""
         terms, limits = self.agreement.terms(), self.agreement.limits
-        checked = read_question(
-            text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower"
-        )
+        checked = Question(text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower")
         if checked.formula is None:
             return checked
         refused = engine_named(self.agreement.encoding.engine).refuse(terms, checked.formula)
         if refused is None:
             return checked
-        whole = checked.question.statements[-1].span
-        return Checked(checked.question, None, (*checked.diagnostics, error("not-encoded", refused, whole)))
+        return checked.refused(error("not-encoded", refused, checked.tree.statements[-1].span))
 
     def tasks(self, round: int | None = None) -> list[Task]:
         """What is to be asked in a round (the current one), in the order of the sample."""
@@ -314,7 +311,7 @@ class Workspace:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
         self._write(record, draft=text)
 
-    def save_question(self, record: int, text: str, source: str = "person", author: str = "") -> Checked:
+    def save_question(self, record: int, text: str, source: str = "person", author: str = "") -> Question:
         """Keep a text, and make it the record's question where it has no error."""
         checked = self.check(text)
         if checked.ok:

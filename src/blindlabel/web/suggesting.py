@@ -72,5 +72,5 @@ class Background:
             made = self._suggester.suggest(own.prepared, task.round, [text for _, text in task.previous])
         checked = self._workspace.check(made.text)
         if not checked.ok:
-            raise InputError(f"The suggestion for {own.id} cannot be used: {checked.diagnostics[0].message}")
+            raise InputError(f"The suggestion for {own.id} cannot be used: {checked.problems[0].message}")
         return Suggested(task.record, made.text, made.why)

@@ -19,7 +19,7 @@ from blindlabel.engines.interface import EngineUnavailable, Keys, Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.running.dask import ClusterEngine, connecting
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
@@ -63,7 +63,7 @@ def questions(terms: Terms, count: int) -> list[Formula]:
     made = []
     for number in range(count):
         first, second = needles[number % len(needles)], needles[(number * 3 + 1) % len(needles)]
-        formula = read_question(f'ret is_in("{first}", $r) {joint} is_in("{second}", $r)').formula
+        formula = Question(f'ret is_in("{first}", $r) {joint} is_in("{second}", $r)').formula
         assert formula is not None
         made.append(formula)
     return made

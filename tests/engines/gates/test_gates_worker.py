@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from blindlabel.engines.gates import remote, wire
 from blindlabel.engines.interface import EngineUnavailable, ParcelError, QuestionError, RecordError, Terms
 from blindlabel.errors import OutsideError
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.language.formula import Atom, Formula, evaluate, in_order
 from blindlabel.language.formula_document import formula_document, read_formula
 from blindlabel.language.record import Record, View
@@ -109,7 +109,7 @@ def test_a_tiny_study_runs_through_the_worker() -> None:
     owned = [Record({}, "Canon"), Record({}, "sony")]
     asked = []
     for source in ('ret is_in("non", $r)', 'ret !starts_with("c", lower($r))'):
-        formula = read_question(source).formula
+        formula = Question(source).formula
         assert formula is not None
         asked.append(formula)
     parcels = list(engine.encrypt(terms, keys.public, owned))

@@ -24,7 +24,7 @@ from blindlabel.engines.packed.ways.choosing import parameter_sets, way_of
 from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
 from blindlabel.engines.packed.ways.interface import Public, Secret
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import keys_of
 
 TERMS = Terms(
@@ -78,7 +78,7 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
 def test_products_of_forms_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(ALONE)
     way = public.way
-    formula = read_question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
+    formula = Question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
     assert formula is not None
     plans = [compile_question(ALONE, way.tables, formula)] * 4
     forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]

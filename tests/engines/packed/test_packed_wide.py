@@ -25,7 +25,7 @@ from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive import many_records
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
 from blindlabel.engines.packed.ways.conjunctive.way import ManyRecords
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
 
@@ -44,7 +44,7 @@ RECORDS = [Record.of({"name": text}) for text in ("Anna Berg", "bert ahorn", "ca
 
 
 def formulas(*sources: str) -> list[Formula]:
-    found = [read_question(source).formula for source in sources]
+    found = [Question(source).formula for source in sources]
     assert all(formula is not None for formula in found)
     return [formula for formula in found if formula is not None]
 

@@ -299,8 +299,8 @@ def _clear(first: Workspace, second: Workspace) -> Any:
     a, b = first.records(), second.records()
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):
-        asked_a = {task.record: first.check(task.question or "").question for task in first.tasks(number)}
-        asked_b = {task.record: second.check(task.question or "").question for task in second.tasks(number)}
+        asked_a = {task.record: first.check(task.question or "").tree for task in first.tasks(number)}
+        asked_b = {task.record: second.check(task.question or "").tree for task in second.tasks(number)}
         for i, j in ((i, j) for i in asked_a for j in asked_b if expected[i, j] == 0):
             one, two = interpret(asked_a[i], b[j].prepared), interpret(asked_b[j], a[i].prepared)
             if one == two:

@@ -17,7 +17,7 @@ import numpy as np
 
 from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import Answers, Engine, Progress, Terms
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.language.columns import Columns
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
@@ -107,7 +107,7 @@ def simulate(
 
 def formula_of(source: str, attributes: Sequence[str]) -> Formula:
     """The formula of an oracle's question. One that cannot be read is a defect of the oracle."""
-    checked = read_question(source, attributes=attributes, lowered=True)
+    checked = Question(source, attributes=attributes, lowered=True)
     if checked.formula is None:
         raise ValueError(f"a simulated oracle wrote a question that cannot be read: {source!r}")
     return checked.formula

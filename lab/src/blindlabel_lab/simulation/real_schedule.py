@@ -12,7 +12,7 @@ from typing import Any
 from blindlabel.engines.interface import EngineError
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.language import Record, interpret, read_question
+from blindlabel.language import Question, Record, interpret
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity
 from blindlabel.protocol import agreement as agreements
@@ -166,7 +166,7 @@ class RealStudy(Study):
         """What the clear protocol answers: the question about the own row, interpreted on the other row."""
         source = question(self.texts[mine[0]][mine[1]], round, mine[0])
         text = self.texts[other[0]][other[1]]
-        return interpret(read_question(source, attributes=("name",)).question, Record({"name": text}, text))
+        return interpret(Question(source, attributes=("name",)).tree, Record({"name": text}, text))
 
 
 def run_real(
