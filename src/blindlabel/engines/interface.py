@@ -19,6 +19,7 @@ correct is a `RecordError` or `QuestionError`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -239,3 +240,19 @@ class Engine(Protocol):
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, one row a question and one column a record."""
         ...
+
+
+class WithoutPads(ABC):
+    """For engines whose answers are not padded: what is opened is zero for yes and one for no."""
+
+    @abstractmethod
+    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
+        """The answers, one row a question and one column a record."""
+
+    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
+        """The values of all pairs."""
+        return (~self.decrypt(terms, secret, parcels, questions, records))[None].astype(np.uint64)
+
+    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:  # noqa: ARG002
+        """Zeros."""
+        return np.zeros((1, questions, records), dtype=np.uint64)

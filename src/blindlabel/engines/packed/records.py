@@ -134,9 +134,7 @@ def _read_shares(stream: Iterator[bytes], public: Public, batch: int, questions:
     for group in range(way.group_count(questions)):
         parcel = _next(stream, public, Kind.SHARES, count, length)
         if parcel.numbers[:4] != (batch, group, questions, total) or len(parcel.items) != count:
-            raise ParcelError(
-                "The randomness that came with these records is for other questions. Have it made anew."
-            )
+            raise ParcelError("The randomness that came with these records is for other questions. Have it made anew.")
         found += parcel.items
     return found
 

@@ -60,7 +60,7 @@ class FinishedAnswers:
             if named is None or named[3] != self._digests[batch.index]:
                 continue
             try:
-                place = place_of(self.read(path).parcel, self._study)
+                place = place_of(read_answer(path), self._study)
             except ParcelError:  # damaged on disk: made again
                 path.unlink()
                 continue
@@ -68,22 +68,32 @@ class FinishedAnswers:
                 found[place] = path
         return found
 
-    def read(self, path: Path) -> Evaluated:
-        """An answers parcel and its pads."""
-        content = path.read_bytes()
-        size = int.from_bytes(content[:_SIZE], "little") + _SIZE
-        return Evaluated(content[_SIZE:size], content[size:])
-
     def keep(self, made: Evaluated) -> None:
         """Write down one answers parcel and its pads."""
-        batch, group = place_of(made.parcel, self._study)
+        batch, group = place_of(made, self._study)
         content = len(made.parcel).to_bytes(_SIZE, "little") + made.parcel + made.pads
         _write(self._folder / f"{batch}-{group}-{self._digests[batch]}.answers", content)
 
 
-def place_of(content: bytes, study: Study) -> Place:
-    """Where an answers parcel belongs, from its header."""
-    parcel = parcels.read(content, (Kind.ANSWERS,), study, most_items=_MOST_VALUES, most_bytes=len(content))
+def read_answer(path: Path) -> Evaluated:
+    """An answers parcel and its pads from their file."""
+    content = path.read_bytes()
+    size = int.from_bytes(content[:_SIZE], "little") + _SIZE
+    return Evaluated(content[_SIZE:size], content[size:])
+
+
+def place_of(made: Evaluated, study: Study) -> Place:
+    """Where an answers parcel and its pads belong, from their headers."""
+    places = {_place(made.parcel, Kind.ANSWERS, study)}
+    if made.pads:
+        places.add(_place(made.pads, Kind.PADS, study))
+    if len(places) > 1:
+        raise ParcelError("These pads belong to other answers.")
+    return places.pop()
+
+
+def _place(content: bytes, kind: Kind, study: Study) -> Place:
+    parcel = parcels.read(content, (kind,), study, most_items=_MOST_VALUES, most_bytes=len(content))
     return parcel.numbers[0], parcel.numbers[1]
 
 

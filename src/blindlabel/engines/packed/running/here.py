@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from blindlabel.engines.interface import Assist, Evaluated, Progress
 from blindlabel.engines.packed.records import read_batches
-from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
 from blindlabel.engines.packed.running.tiles import Opened, compile_all, tiles_of
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
@@ -27,7 +27,7 @@ def evaluate(
             continue
         finished = journal.finished(batch) if journal is not None else {}
         for path in finished.values():
-            yield journal.read(path)
+            yield read_answer(path)
         wanted = tiles_of(public.way, batch.index, len(plans), finished)
         if not wanted:
             continue

@@ -31,7 +31,7 @@ from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.records import Batch, read_batches
 from blindlabel.engines.packed.running.batch_file import store
-from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
 from blindlabel.engines.packed.running.tiles import Opened, Tile, compile_all, tiles_of
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of
@@ -261,7 +261,7 @@ def evaluate(
                 continue
             finished = journal.finished(arrived) if journal is not None else {}
             for path in finished.values():
-                yield journal.read(path)
+                yield read_answer(path)
             batch = replace(
                 arrived,
                 items=store(Path(folder) / "batch", arrived.items),

@@ -19,7 +19,7 @@ from blindlabel.engines.packed.running.dask import tasks
 from blindlabel.engines.packed.running.dask.connecting import Client, check_address, connected, require_dask
 from blindlabel.engines.packed.running.dask.driving import Driver
 from blindlabel.engines.packed.running.dask.tasks import Study
-from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
 from blindlabel.engines.packed.running.tiles import compile_all, tiles_of
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
@@ -147,7 +147,7 @@ def _evaluate(
         everything = tiles_of(public.way, batch.index, len(questions))
         finished = journal.finished(batch) if journal is not None else {}
         for path in finished.values():
-            yield journal.read(path)
+            yield read_answer(path)
         wanted = tiles_of(public.way, batch.index, len(questions), finished)
         clock.begin(batch.index, batch.batches, len(everything), len(wanted))
         if not wanted:
