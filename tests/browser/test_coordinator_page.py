@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import SuggestedQuestions
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.served_app import serving
@@ -124,7 +125,7 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
 
 
 def test_guessing_the_code_is_slowed_down(tmp_path: Path) -> None:
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with (
         serving(coordinator, lambda app: add_page(app, coordinator)) as address,
         httpx.Client(base_url=address) as client,

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_token
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.server import ServerLimits, create_app
 from blindlabel_lab.simulation import fuzzing
 from blindlabel_lab.simulation.http_fuzzing import fuzz_http
@@ -30,7 +30,7 @@ def test_good_examples_are_read() -> None:
 
 
 def test_http_interface_by_its_own_document(tmp_path: Path) -> None:
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     agreement = small_agreement()
     limits = ServerLimits(requests_per_second=10_000, joins_per_second=10_000, largest_part=2**20)
     with served(coordinator, limits) as address:
@@ -38,7 +38,7 @@ def test_http_interface_by_its_own_document(tmp_path: Path) -> None:
         transport = over_http(address)(workspaces[0])
         transport.deliver(workspaces[0].unsent()[0][1], workspaces[0].bodies)
         transport.close()
-        headers = {"Authorization": f"Bearer {own_token(workspaces[0])}"}
+        headers = {"Authorization": f"Bearer {workspaces[0].secret('token').decode()}"}
         with httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=PATIENCE) as client:
             known = {"study": [agreement.hash], "hash": ["ab" * 32]}
             statuses, wrong = fuzz_http(create_app(coordinator).openapi(), client, examples=15, known=known)

@@ -16,7 +16,8 @@ from blindlabel.protocol import messages
 from blindlabel.protocol.facts import State, blob_of, new_state, with_owner
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR
-from blindlabel.storage.coordinator_store import LONGEST_LEASE, CoordinatorStore, Moved
+from blindlabel.protocol.studies import Moved
+from blindlabel.storage.coordinator_store import LONGEST_LEASE, CoordinatorStore
 from support.patience import Patience
 from support.study_parties import small_agreement
 

@@ -15,6 +15,7 @@ import pytest
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from support import slow_command
 from support.study_parties import (
     clear_labels,
@@ -73,7 +74,7 @@ def one_study(folder: Path, chance: random.Random) -> int:
     """Play a study while killing its processes; how many were killed before its end."""
     folder.mkdir()
     agreement = small_agreement(records=6)
-    coordinator = Coordinator(folder / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     port = free_port()
     invitations = coordinator.create(to_text(agreement), f"http://127.0.0.1:{port}")
     workspaces = joined(folder, invitations, write_person_tables(folder, rows=6, seed=3))
@@ -100,7 +101,7 @@ def one_study(folder: Path, chance: random.Random) -> int:
     finally:
         processes.stop()
         for owner in owners:
-            owner.transport.close()
+            owner.line.close()
     expected = clear_labels(*workspaces)
     assert np.array_equal(workspaces[0].labels()["berta"], expected)
     assert np.array_equal(workspaces[1].labels()["anna"], expected.T)

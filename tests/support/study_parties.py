@@ -16,23 +16,24 @@ import numpy as np
 import uvicorn
 
 from blindlabel.language import interpret
+from blindlabel.parties.asking import check_question
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.invitation import Invitation
-from blindlabel.parties.joining import TableOptions, join, own_token
+from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import QuestionSource, SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.interfaces import Line
+from blindlabel.protocol.invitation import Invitation
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
-from blindlabel.transport.interface import Transport
 from blindlabel.transport.server import ServerLimits, create_app
 
-Connect = Callable[[Workspace], Transport]
+Connect = Callable[[Workspace], Line]
 
 
 def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **other: object) -> Agreement:
@@ -88,14 +89,14 @@ def served(coordinator: Coordinator, limits: ServerLimits | None = None) -> Iter
 def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> list[Workspace]:
     """Every owner's workspace."""
     return [
-        join(folder / invitation.owner, invitation, TableOptions(table))
+        join(Workspace.create(folder / invitation.owner), invitation, TableOptions(table))
         for invitation, table in zip(invitations, tables)
     ]
 
 
 def over_http(address: str) -> Connect:
     """Connects owners to a coordinator over HTTP."""
-    return lambda workspace: HttpTransport(address, workspace.agreement.hash, own_token(workspace))
+    return lambda workspace: HttpTransport(address, workspace.agreement.hash, workspace.secret("token").decode())
 
 
 def play(
@@ -114,23 +115,23 @@ def play(
             time.sleep(0.02)
     finally:
         for owner in owners:
-            owner.transport.close()
+            owner.line.close()
     raise AssertionError([owner.awaits() for owner in owners])
 
 
 def confirm_all(owners: list[Owner]) -> None:
     """Compare the words of every two owners, as their people would by telephone, and confirm."""
     for first, second in combinations(owners, 2):
-        states = {owner: owner.workspace.state() for owner in (first, second)}
+        states = {owner: owner.store.state() for owner in (first, second)}
         if any(state.keys is None for state in states.values()):
             continue
         waiting = [
-            (owner, other.workspace.name)
+            (owner, other.store.name)
             for owner, other in ((first, second), (second, first))
-            if other.workspace.name not in states[owner].confirmed
+            if other.store.name not in states[owner].confirmed
         ]
         if waiting:
-            assert first.words(second.workspace.name) == second.words(first.workspace.name)
+            assert first.words(second.store.name) == second.words(first.store.name)
         for owner, peer in waiting:
             owner.confirm(peer)
 
@@ -142,8 +143,12 @@ def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:
     a, b = first.records(), second.records()
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):
-        asked_a = {task.record: first.check(task.question or "").tree for task in first.tasks(number)}
-        asked_b = {task.record: second.check(task.question or "").tree for task in second.tasks(number)}
+        asked_a = {
+            task.record: check_question(first.agreement, task.question or "").tree for task in first.tasks(number)
+        }
+        asked_b = {
+            task.record: check_question(second.agreement, task.question or "").tree for task in second.tasks(number)
+        }
         for i in range(len(a)):
             for j in range(len(b)):
                 if expected[i, j] == 0 and i in asked_a and j in asked_b:

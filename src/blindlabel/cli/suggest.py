@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def suggest(
-    records: Annotated[Path, typer.Argument(help="The own table: CSV, JSON lines or Parquet.")],
+    records: Annotated[Path, typer.Argument(help="Your own table: CSV, JSON lines or Parquet.")],
     attributes: Annotated[
-        str | None, typer.Option("--attributes", help="Columns to use, joined by commas. Else all but the id.")
+        str | None, typer.Option("--attributes", help="Columns to use, separated by commas. Default: all but the id.")
     ] = None,
     row_id: Annotated[
         list[str] | None, typer.Option("--id", help="Only the row with this id; may be given several times.")
@@ -34,7 +34,7 @@ def suggest(
     prepare: Annotated[
         str | None,
         typer.Option(
-            "--prepare", help="Text preparation steps, joined by commas, as in the agreement. Else nfkc,collapse_space."
+            "--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."
         ),
     ] = None,
     variants: Annotated[

@@ -29,7 +29,7 @@ def refuse_text(terms: Terms, attribute: str | None) -> str | None:
     return None
 
 
-def check_lengths(terms: Terms, record: Record, number: int) -> None:
+def check_lengths(terms: Terms, record: Record, position: int) -> None:
     """Refuse a record of which something that the agreement encodes is too long."""
     longest = terms.record_length if terms.attribute_length is None else terms.attribute_length
     texts = [("", record.whole, terms.record_length)] if terms.encode_whole else []
@@ -37,4 +37,4 @@ def check_lengths(terms: Terms, record: Record, number: int) -> None:
         texts += [(f"'s {name}", text, longest) for name, text in record.attributes.items()]
     for whose, text, most in texts:
         if len(text) > most:
-            raise RecordError(f"Record {number}{whose} has {len(text)} characters; the agreement encodes {most}.")
+            raise RecordError(f"Record {position + 1}{whose} has {len(text)} characters; the agreement encodes {most}.")

@@ -158,7 +158,7 @@ def fit(record: Record, lengths: Lengths, position: int) -> Record:
 
 def _too_long(position: int, what: str, length: int, limit: int) -> str:
     return (
-        f"The row at position {position} is too long: {what} has {length} characters after preparation, and the"
+        f"Row {position + 1} is too long: {what} has {length} characters after preparation, and the"
         f" agreement encodes {limit}. Agree on a larger limit, on fewer attributes, or on cutting what is too long."
     )
 

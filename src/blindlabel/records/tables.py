@@ -2,7 +2,8 @@
 
 The rules, the same for every format:
 
-- a row's position counts data rows from 0 in the order of the file; blank lines do not count;
+- a row's position counts data rows from 0 in the order of the file; blank lines do not count. Sentences for people
+  say "row 1" for the one at position 0;
 - the id column is `id` where there is one and none was named; without any, the position is the id;
 - ids are unique and not empty; attributes are all other columns in the order of the file unless some were chosen;
 - every value is text (`text_of` says how numbers, dates and the like are written; missing is empty text).
@@ -62,9 +63,7 @@ class Table:
     def row(self, position: int) -> dict[str, str]:
         """The attributes of one row by name."""
         if not 0 <= position < len(self.rows):
-            raise InputError(
-                f"{self.name} has no row at position {position}: it has {len(self.rows)} rows, counted from 0."
-            )
+            raise InputError(f"{self.name} has no row {position + 1}: it has {len(self.rows)}.")
         return dict(zip(self.attributes, self.rows[position]))
 
     def position(self, id: str) -> int:
@@ -373,10 +372,10 @@ def _check_ids(ids: Sequence[str], id_column: str, shown: str) -> None:
     first: dict[str, int] = {}
     for position, own in enumerate(ids):
         if not own:
-            raise InputError(f"{shown}: the row at position {position} has no id in column {id_column!r}.")
+            raise InputError(f"{shown}: row {position + 1} has no id in column {id_column!r}.")
         if own in first:
             raise InputError(
-                f"{shown}: the id {own!r} in column {id_column!r} stands at positions {first[own]} and {position}; ids"
-                " must be unique."
+                f"{shown}: the id {own!r} in column {id_column!r} stands in rows {first[own] + 1} and {position + 1};"
+                " ids must be unique."
             )
         first[own] = position

@@ -11,7 +11,7 @@ from nicegui import run, ui
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question
-from blindlabel.storage.workspace import OwnRecord, Task
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.web.components import QuestionEditor, RecordWords, Written, condition_for, key_button, text, words_of
 from blindlabel.web.what_if import cost_sentence
 

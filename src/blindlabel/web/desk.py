@@ -13,8 +13,10 @@ from typing import Literal
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
 from blindlabel.language.tree import NOWHERE
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.protocol.owner import State
-from blindlabel.storage.workspace import OwnRecord, RoundProgress, Task, Workspace
+from blindlabel.storage.workspace import RoundProgress, Workspace
 
 BRIEF_LENGTH = 160
 
@@ -163,8 +165,8 @@ class Desk:
     def check(self, text: str) -> Question:
         """Read a question under the agreement; a blank one gets its own sentence."""
         if not text.strip():
-            return _blank(self.workspace.check(text))
-        return self.workspace.check(text)
+            return _blank(check_question(self.workspace.agreement, text))
+        return check_question(self.workspace.agreement, text)
 
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written."""

@@ -29,6 +29,7 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.packed_rounds import ENGINE, in_clear
 from support.study_parties import (
     clear_labels,
@@ -167,7 +168,7 @@ def test_wrong_addresses_and_absent_clusters_are_sentences(keys: Keys, monkeypat
 def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Path) -> None:
     room = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
     agreement = small_agreement(records=3, encoding=room, rounds=1)
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as at:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), at), write_person_tables(tmp_path, rows=3))
         places = [Computing(cluster=address), Computing()]
@@ -181,6 +182,6 @@ def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Pat
             confirm_all(owners)
             assert time.monotonic() < until
         for owner in owners:
-            owner.transport.close()
+            owner.line.close()
     assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
     assert list((tmp_path / "anna" / "journal").glob("*.answers"))
