@@ -65,6 +65,11 @@ class Desk:
         self.edition += 1
 
     @property
+    def version(self) -> int:
+        """Of the protocol's state."""
+        return self._version
+
+    @property
     def state(self) -> State:
         """The protocol's view."""
         return self._state

@@ -51,7 +51,8 @@ class Standing:
         activity = self._app.workspace.activity() if waiting else None
         runs = waiting and desk.state.truth is None and self._app.workspace.is_run
         said = None if activity is None else (activity.phase, activity.sentence, activity.share)
-        shown = (desk.state.received, desk.state.truth is None, desk.writable, desk.state.round, said, runs)
+        unsent = waiting and bool(self._app.workspace.unsent())
+        shown = (desk.version, desk.writable, said, runs, unsent)
         if shown == self._shown:
             return
         self._shown = shown

@@ -2,7 +2,7 @@
 
 export default {
   template: `
-    <ul class="evidence" v-if="rows.length">
+    <ul class="evidence" v-if="rows.length" tabindex="0">
       <li v-for="row in rows" :key="row.id">
         <strong>{{ row.id }}</strong>
         <span v-for="attribute in row.attributes" :key="attribute.name" class="evidence-value"
