@@ -169,9 +169,16 @@ class Ring:
 
     def multiply(self, left: Cipher, right: Cipher, relinearisation: Any) -> Cipher:
         """The product of two ciphertexts, of ordinary size again."""
-        product = self._made(self._evaluator.multiply, left, right)
-        self._evaluator.relinearize_inplace(product, relinearisation)
-        return product
+        return self.relinearised(self.product(left, right), relinearisation)
+
+    def product(self, left: Cipher, right: Cipher) -> Cipher:
+        """The product of two ciphertexts, of three parts: a sum of several is relinearised once."""
+        return self._made(self._evaluator.multiply, left, right)
+
+    def relinearised(self, cipher: Cipher, relinearisation: Any) -> Cipher:
+        """Of ordinary size again (in place)."""
+        self._evaluator.relinearize_inplace(cipher, relinearisation)
+        return cipher
 
     def to_ntt(self, cipher: Cipher) -> Cipher:
         """In NTT form, for products with plaintexts."""

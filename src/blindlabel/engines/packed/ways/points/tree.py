@@ -1,0 +1,126 @@
+"""The products: from the places of a group of questions to one value a pair that is zero for yes, uniform for no.
+
+Every step is taken for every question. A sum of products is relinearised once. What a question asks for (S of `shape`)
+is the same for all records, so Σ S·A is a product of matrices on words (`periodic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.seal import residues
+from blindlabel.engines.packed.seal.residue_form import ResidueForm
+from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.seal.ring import Cipher, Encryptor, Ring
+from blindlabel.engines.packed.ways.points import periodic
+from blindlabel.engines.packed.ways.points.shape import Shape, merged
+
+Coefficients = dict[tuple[int, ...], Cipher]
+"""By the vector of how many places of each class do not hold. The constant 1, the vector of zeros, is left out."""
+
+
+def value(
+    encryptor: Encryptor, layout: RecordLayout, shape: Shape, places: Sequence[Cipher], support: Residues, keys: Any
+) -> list[tuple[Cipher, Cipher]]:
+    """The summands of y as pairs of factors (B, Σ S·A), B being None for the constant 1. `support` is S: [left, right,
+    column].
+    """
+    ring = encryptor.ring
+    lefts = half(ring, shape, shape.left, places, keys)
+    rights = half(ring, shape, shape.right, places, keys)
+    form = ResidueForm(ring, ring.to_ntt(places[0]))
+    words = np.stack([form.words(ring.to_ntt(cipher)) for cipher in lefts])
+    made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
+    found = []
+    for factor, rows, constant in zip([None, *rights], made, support[0]):
+        total = _nonzero(encryptor, form, rows, words[0])
+        plain = ring.slots(periodic.in_slots(layout, np.tile(constant, (layout.block, 1))))
+        found.append((factor, ring.add_plain(total, plain)))
+    return found
+
+
+def joined(encryptor: Encryptor, summands: Sequence[tuple[Cipher, Cipher]], masks: Iterable[Residues], keys: Any) -> Cipher:
+    """y = Σ mask · B · (Σ S·A), a mask of its own for every summand and slot."""
+    ring = encryptor.ring
+    (_, first), *rest = summands
+    given = iter(masks)
+    alone = times(encryptor, first, next(given))
+    total: Cipher = None
+    for (factor, other), mask in zip(rest, given, strict=True):
+        product = ring.product(times(encryptor, factor, mask), other)
+        if total is None:
+            total = product
+        else:
+            ring.add_into(total, product)
+    return alone if total is None else ring.add(ring.relinearised(total, keys), alone)
+
+
+def times(encryptor: Encryptor, cipher: Cipher, values: Residues) -> Cipher:
+    """The product with a clear value for every slot."""
+    ring = encryptor.ring
+    idle = not values.any()  # SEAL refuses to multiply by zero; the time is spent all the same
+    plain = ring.transformed(ring.slots(np.ones_like(values) if idle else values))
+    product = ring.from_ntt(ring.multiply_plain(ring.to_ntt(cipher), plain))
+    return encryptor.zero() if idle else product
+
+
+def _nonzero(encryptor: Encryptor, form: ResidueForm, rows: Residues, other: Residues) -> Cipher:
+    """The ciphertext of these words; a fresh zero where they are all zero, which SEAL refuses."""
+    idle = not rows.any()
+    cipher = encryptor.ring.from_ntt(form.cipher(other if idle else rows))
+    zero = encryptor.zero()
+    return zero if idle else encryptor.ring.add(cipher, zero)
+
+
+def half(ring: Ring, shape: Shape, classes: Sequence[int], places: Sequence[Cipher], keys: Any) -> list[Cipher]:
+    """The coefficients of a half but the constant, in the order of the support's axis."""
+    lists: dict[int, Coefficients] = {}
+    for number in classes:
+        made = alike(ring, [places[place] for place in shape.places_of(number)], keys)
+        position = classes.index(number)
+        lists[number] = {_unit(len(classes), position, count + 1): cipher for count, cipher in enumerate(made)}
+    following = max(classes, default=-1) + 1
+    for one, other in merged([((shape.sizes[number] - 1).bit_length(), number) for number in classes]):
+        first, second = lists.pop(one), lists.pop(other)
+        both = {
+            tuple(a + b for a, b in zip(left, right)): ring.multiply(first[left], second[right], keys)
+            for left in first
+            for right in second
+        }
+        lists[following] = {**first, **second, **both}
+        following += 1
+    found = lists.popitem()[1] if lists else {}
+    return [found[vector] for vector in sorted(found)]
+
+
+def _unit(length: int, position: int, count: int) -> tuple[int, ...]:
+    return tuple(count if place == position else 0 for place in range(length))
+
+
+def alike(ring: Ring, places: Sequence[Cipher], keys: Any) -> list[Cipher]:
+    """The elementary symmetric polynomials e_1, e_2, … of these places."""
+    if len(places) == 1:
+        return list(places)
+    middle = (len(places) + 1) // 2
+    first, second = alike(ring, places[:middle], keys), alike(ring, places[middle:], keys)
+    found = []
+    for degree in range(1, len(places) + 1):
+        total: Cipher = None
+        for count in range(max(1, degree - len(second)), min(degree - 1, len(first)) + 1):
+            product = ring.product(first[count - 1], second[degree - count - 1])
+            total = product if total is None else ring.add(total, product)
+        total = None if total is None else ring.relinearised(total, keys)
+        for other in (first, second):
+            if degree <= len(other):
+                total = other[degree - 1] if total is None else ring.add(total, other[degree - 1])
+        found.append(total)
+    return found
+
+
+def masks_of(ring: Ring, wanted: Residues, count: int) -> list[Residues]:
+    """So many masks, uniform where `wanted` is 1 and zero elsewhere."""
+    return [residues.uniform(ring.degree, ring.modulus) * wanted for _ in range(count)]
