@@ -2,9 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+from blindlabel.engines.interface import RecordError, Terms
+from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
+from blindlabel.language import read_question
+from blindlabel.language.record import Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.records.preparation import prepare_table
+from blindlabel.records.tables import Table
 
 
 def test_written_agreement_reads_back_the_same() -> None:
@@ -79,3 +85,29 @@ def test_terms_carry_hash_salt_and_case() -> None:
     assert terms.salt.hex() == made.salt
     assert terms.case == "lower"
     assert terms.limits.needle_length == made.limits.needle_length
+
+
+def test_agreement_without_whole_records_takes_records_of_any_length_together() -> None:
+    """Found from outside: `encoding.whole = false` still refused records by the whole's length."""
+    made = agreements.new("s", ["a", "b"], ["name", "city"], encoding={"whole": False, "record_length": 6})
+    table = Table("t", ("1",), ("name", "city"), (("abcdef", "ghijkl"),))
+    record = prepare_table(table, [0], ["name", "city"], [], made.lengths())[0]
+    assert record.whole == "abcdef | ghijkl"
+    keys = PlainEngine().make_keys(made.terms())
+    [parcel] = PlainEngine().encrypt(made.terms(), keys.public, [record])
+    assert b"abcdef | ghijkl" not in parcel
+    for long in ({"name": "abcdefg", "city": ""}, {"name": "", "city": "abcdefg"}):
+        with pytest.raises(RecordError, match="7 characters"):
+            list(PlainEngine().encrypt(made.terms(), keys.public, [Record.of(long)]))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [({"whole": False}, 'ret is_in("a", $r)'), ({"attributes": False}, 'ret is_in("a", $r.name)')],
+)
+def test_plain_engine_refuses_what_is_not_encoded(encoding: dict[str, bool], text: str) -> None:
+    terms = agreements.new("s", ["a", "b"], ["name"], encoding=encoding).terms()
+    asked = read_question(text, attributes=("name",)).formula
+    assert asked is not None
+    assert "does not encode" in (PlainEngine().refuse(terms, asked) or "")
+    assert PlainEngine().refuse(Terms(("name",)), asked) is None

@@ -64,24 +64,24 @@ def test_a_record_has_the_agreed_attributes_in_the_agreed_order() -> None:
 
 def test_too_long_is_refused_with_position_and_length() -> None:
     record = prepare({"given": "abcdef", "surname": "gh"}, ["given", "surname"], [])
-    assert fit(record, Lengths(record=11, attribute=6), 3) is record
+    assert fit(record, Lengths(record_length=11, attribute_length=6), 3) is record
     with pytest.raises(TooLongError, match=r"position 3 .* its given has 6 characters .* encodes 5"):
-        fit(record, Lengths(record=11, attribute=5), 3)
+        fit(record, Lengths(record_length=11, attribute_length=5), 3)
     with pytest.raises(TooLongError, match=r"position 4 .* the whole record has 11 characters .* encodes 10"):
-        fit(record, Lengths(record=10), 4)
+        fit(record, Lengths(record_length=10), 4)
 
 
 def test_cutting_cuts_attributes_first_and_then_the_whole() -> None:
     record = prepare({"given": "abcdef", "surname": "ghijkl"}, ["given", "surname"], [])
-    cut = fit(record, Lengths(record=8, attribute=4, too_long="cut"), 0)
+    cut = fit(record, Lengths(record_length=8, attribute_length=4, too_long="cut"), 0)
     assert dict(cut.attributes) == {"given": "abcd", "surname": "ghij"}
     assert cut.whole == "abcd | g"
 
 
 def test_the_whole_may_be_any_length_where_only_attributes_are_encoded() -> None:
     record = prepare({"given": "abcdef", "surname": "ghijkl"}, ["given", "surname"], [])
-    assert fit(record, Lengths(record=8, whole=False), 0) is record
-    assert fit(record, Lengths(record=5, too_long="cut", whole=False), 0).whole == "abcde | ghijk"
+    assert fit(record, Lengths(record_length=8, encode_whole=False), 0) is record
+    assert fit(record, Lengths(record_length=5, too_long="cut", encode_whole=False), 0).whole == "abcde | ghijk"
 
 
 def test_rows_of_a_table_are_prepared_in_the_order_asked() -> None:

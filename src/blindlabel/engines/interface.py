@@ -18,15 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, StringConstraints
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
+from blindlabel.settings import Setting
 
 Answers = npt.NDArray[np.bool_]
 """A matrix: one row a question, one column a record."""
@@ -66,51 +68,67 @@ class EngineUnavailable(EngineError, OutsideError):
     """The library behind this engine cannot be used on this machine."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Encoded:
+    """The settings of an agreement that engines need: what is encrypted of a record, and the room a question has.
+
+    A further setting for an engine is one more field here: the agreement's file, its text and `Terms` follow.
+    """
+
+    record_length: Annotated[int, Setting("Longest whole record in characters, after preparation.", 1, 100_000)] = 148
+    attribute_length: Annotated[int | None, Setting("Longest single attribute; absent: as the record.", 1, 100_000)] = (
+        None
+    )
+    encode_whole: Annotated[
+        bool, Field(alias="whole"), Setting("Whether questions may look at the whole record ($r).")
+    ] = True
+    encode_attributes: Annotated[
+        bool, Field(alias="attributes"), Setting("Whether questions may look at single attributes ($r.name).")
+    ] = True
+    functions: Annotated[
+        tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...],
+        Setting("The functions that can be asked; each makes the encrypted records larger."),
+    ] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
+    counting: Annotated[
+        bool, Setting("Whether questions may count (3*is_in(...) + is_in(...) >= 3); needs the assist.")
+    ] = True
+    negation: Annotated[bool, Setting("Whether questions may negate; needs the assist.")] = True
+    probes: Annotated[
+        int, Setting("packed: needles that one question has room for; 0: 16, more for similar and between.", 0, 512)
+    ] = 0  # more than 512 would bring the error of hashing beyond 1e-6 a label
+    inner_gates: Annotated[
+        int, Setting("packed: nested counts or alternatives of one question, on each level.", 0, 16)
+    ] = 3
+    inner_levels: Annotated[int, Setting("packed: levels of nested counts or alternatives.", 0, 8)] = 1
+    inner_weight: Annotated[
+        int,
+        Setting("packed: largest sum of weights in a nested count; 0: 31, more for similar and between.", 0, 255),
+    ] = 0
+    alternatives: Annotated[
+        int, Setting("packed without counting and negation: what one clause may multiply out to (2: one OR).", 1, 32)
+    ] = 2
+    clauses: Annotated[
+        int, Setting("packed without counting and negation: clauses, all of which must hold.", 1, 16)
+    ] = 1
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
+
+
 @dataclass(frozen=True)
-class Terms:
+class Terms(Encoded):
     """The part of an agreement that engines need. Everything in it is public."""
 
     attributes: tuple[str, ...]
     agreement_hash: bytes = bytes(32)
     salt: bytes = bytes(16)
     """Public, chosen at random for each study; hashing is salted with it."""
-    record_length: int = 148
-    """Longest whole record, in characters, after preparation."""
-    attribute_length: int | None = None
-    """Longest single attribute; None: as the record."""
-    encode_whole: bool = True
-    """Whether questions may look at $r as one text."""
-    encode_attributes: bool = True
-    """Whether questions may look at single attributes."""
     case: str = "both"
     """`both`: exact and lower (and with it upper) can be asked; `lower`: prepared records are in lower case, so one
     view serves both.
     """
-    functions: tuple[str, ...] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
-    """The predicates that can be asked; `common_words` needs has_word and counting."""
-    counting: bool = True
-    """Whether counts may be asked (they need the assist)."""
-    negation: bool = True
-    """Whether negation may be asked (it needs the assist)."""
     limits: Limits = field(default_factory=Limits)
     records: int = 50
     """Records per owner in the sample, at most."""
-    probes: int = 0
-    """Packed engine: set elements that one question may ask about (a needle is one); 0: 16, and more where `similar` or
-    `between` are listed.
-    """
-    inner_gates: int = 3
-    """Packed engine: parts of one question, a level, that are worked out on their own before the last step (counts
-    inside counts, …).
-    """
-    inner_levels: int = 1
-    """Packed engine: levels of such parts."""
-    inner_weight: int = 0
-    """Packed engine: largest sum of weights of such a part; 0: 31, and more where `similar` or `between` are listed."""
-    alternatives: int = 2
-    """Packed engine without counting and negation: alternatives that one clause may multiply out to (2: one OR)."""
-    clauses: int = 1
-    """Packed engine without counting and negation: clauses, all of which must hold."""
 
 
 @dataclass(frozen=True)

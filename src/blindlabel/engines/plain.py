@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.interface import Answers, Assist, Keys, ParcelError, Progress, RecordError, Terms
+from blindlabel.engines.allowed import check_lengths, refuse_texts
+from blindlabel.engines.interface import Answers, Assist, Keys, ParcelError, Progress, Terms
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.record import Record
 
@@ -39,14 +40,20 @@ def _unpack(terms: Terms, kind: str, parcel: bytes) -> Any:
         raise ParcelError("This parcel is damaged.") from problem
 
 
+def _encoded(terms: Terms, record: Record) -> list[Any]:
+    """What the agreement encodes of a record, and nothing else."""
+    attributes = dict(record.attributes) if terms.encode_attributes else {}
+    return [attributes, record.whole if terms.encode_whole else ""]
+
+
 class PlainEngine:
     """Answers questions on clear records, through the interface of all engines."""
 
     name = "plain"
 
-    def refuse(self, terms: Terms, question: Formula) -> str | None:  # noqa: ARG002
-        """Nothing is beyond the plain engine."""
-        return None
+    def refuse(self, terms: Terms, question: Formula) -> str | None:
+        """Only what the agreement does not encode is beyond the plain engine."""
+        return refuse_texts(terms, question)
 
     def make_keys(self, terms: Terms) -> Keys:
         """Keys that keep nothing secret."""
@@ -64,12 +71,8 @@ class PlainEngine:
         """The records, readable."""
         _unpack(terms, "public key", public)
         for position, record in enumerate(records):
-            if len(record.whole) > terms.record_length:
-                raise RecordError(
-                    f"Record {position} has {len(record.whole)} characters; the agreement encodes"
-                    f" {terms.record_length}."
-                )
-        yield _pack(terms, "records", [[dict(record.attributes), record.whole] for record in records])
+            check_lengths(terms, record, position)
+        yield _pack(terms, "records", [_encoded(terms, record) for record in records])
         if progress:
             progress("encrypt", 1.0)
 

@@ -6,23 +6,27 @@ An agreement may set each of them; the defaults here are what a study gets that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from blindlabel.settings import Setting
 
 
 @dataclass(frozen=True)
 class Limits:
     """What a question may at most be. The checker refuses what goes beyond, with a sentence."""
 
-    question_bytes: int = 64 * 1024
-    """Size of a question's source in UTF-8."""
-    predicates: int = 256
-    """Predicates (is_in, equals, …) a question comes to once its variables are filled in."""
-    nesting: int = 100
-    """How deep brackets, calls and negations may be nested."""
-    needle_length: int = 16
-    """Longest text that is_in, starts_with and ends_with may look for: what the agreement encodes."""
-    total_weight: int = 64
-    """Sum of the weights of one count, after scaling them to the smallest whole numbers."""
-    similar_distance: int = 2
-    """Largest edit distance that `similar` may ask for."""
-    number_digits: int = 15
-    """Digits of a number literal."""
+    question_bytes: Annotated[int, Setting("Size of a question's text, in bytes of UTF-8.", 1, 10**9)] = 64 * 1024
+    predicates: Annotated[
+        int, Setting("Function calls a question comes to once its variables are filled in.", 1, 10**9)
+    ] = 256
+    nesting: Annotated[int, Setting("How deep brackets, calls and negations may be nested.", 1, 10**9)] = 100
+    needle_length: Annotated[
+        int, Setting("Longest text that is_in, starts_with and ends_with may look for.", 1, 10**9)
+    ] = 16
+    total_weight: Annotated[
+        int, Setting("Sum of the weights of one count, scaled to the smallest whole numbers.", 1, 10**9)
+    ] = 64
+    similar_distance: Annotated[int, Setting("Largest edit distance that `similar` may ask for.", 0, 5)] = 2
+    number_digits: Annotated[int, Setting("Digits of a number in a question.", 1, 10**9)] = 15
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}

@@ -5,6 +5,8 @@
    the hash.
 3. Nothing in it is secret. The salt is random and makes every study's hash its own.
 4. What is wrong with it is said all at once, each point with its place in the file.
+5. A setting is declared once, in its section (see `settings`). A further one is a further field there; the file, its
+   comments, the engines' terms and the table in `docs/settings.md` follow from it.
 """
 
 from __future__ import annotations
@@ -15,101 +17,111 @@ import json
 import secrets
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from blindlabel.engines.interface import Terms
+from blindlabel.engines.interface import Encoded, Terms
 from blindlabel.errors import InputError
 from blindlabel.language.functions import PREDICATES
-from blindlabel.language.limits import Limits as LanguageLimits
+from blindlabel.language.limits import Limits
 from blindlabel.protocol.labels import MOST_ROUNDS, pairings
 from blindlabel.protocol.shape import COORDINATOR, Name, Position, Shape, canonical
 from blindlabel.records import preparation as preparing
+from blindlabel.settings import Setting, taken
 
 VERSION = 1
 LARGEST_FILE = 4 * 2**20
-ENGINES = ("packed", "plain", "gates")
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Whole = Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Preparation(Shape):
     """What is done to every value before anything else."""
 
-    version: int = preparing.VERSION
-    steps: tuple[Label, ...] = preparing.DEFAULT_STEPS
-    too_long: Literal["refuse", "cut"] = "refuse"
+    version: Annotated[int, Setting("The version of the steps' meaning.")] = preparing.VERSION
+    steps: Annotated[tuple[Label, ...], Setting(f"Applied to every value, in order: {', '.join(preparing.STEPS)}.")] = (
+        preparing.DEFAULT_STEPS
+    )
+    too_long: Annotated[
+        Literal["refuse", "cut"], Setting('A text beyond the lengths below is refused ("refuse") or shortened ("cut").')
+    ] = "refuse"
 
 
 class Sampling(Shape):
     """Which rows of the tables are labelled."""
 
-    method: Literal["uniform", "enriched", "rows"] = "uniform"
-    records: Whole = 50
-    """Rows of each owner's table, at most."""
-    share: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """enriched: the share of sampled rows that shall have a likely partner."""
-    blocking: tuple[Label, ...] = ()
-    """enriched: the attributes that blocking keys are made from."""
-    rows: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
-    """rows: the positions, by owner."""
+    method: Annotated[
+        Literal["uniform", "enriched", "rows"],
+        Setting('"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
+    ] = "uniform"
+    records: Annotated[int, Setting("Rows of each table, at most.", 1, 10**9)] = 50
+    share: Annotated[float, Setting("enriched: the share of sampled rows that shall have a likely partner.", 0, 1)] = (
+        0.5
+    )
+    blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
+    rows: Annotated[dict[Name, tuple[Position, ...]], Setting("rows: the positions, by owner.")] = Field(
+        default_factory=dict
+    )
 
 
-class Encoding(Shape):
+@dataclass(frozen=True, kw_only=True)
+class Encoding(Encoded):
     """What is encrypted of a record, and thereby what can be asked about it."""
 
-    engine: Literal["packed", "plain", "gates"] = "packed"
-    record_length: Annotated[int, Field(ge=1, le=100_000)] = 148
-    attribute_length: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    whole: bool = True
-    attributes: bool = True
-    functions: tuple[Label, ...] = Terms.functions
-    counting: bool = True
-    negation: bool = True
-    probes: Annotated[int, Field(ge=0, le=512)] = Terms.probes
-    """This and the next: the room that the packed engine gives every question; see `engines.interface.Terms`."""
-    inner_gates: Annotated[int, Field(ge=0, le=16)] = Terms.inner_gates
-    inner_levels: Annotated[int, Field(ge=0, le=8)] = Terms.inner_levels
-    inner_weight: Annotated[int, Field(ge=0, le=255)] = Terms.inner_weight
-    alternatives: Annotated[int, Field(ge=1, le=32)] = Terms.alternatives
-    clauses: Annotated[int, Field(ge=1, le=16)] = Terms.clauses
-
-
-class Limits(Shape):
-    """What a question may at most be; see `language.limits`."""
-
-    question_bytes: Whole = LanguageLimits.question_bytes
-    predicates: Whole = LanguageLimits.predicates
-    nesting: Whole = LanguageLimits.nesting
-    needle_length: Whole = LanguageLimits.needle_length
-    total_weight: Whole = LanguageLimits.total_weight
-    similar_distance: Annotated[int, Field(ge=0, le=5)] = LanguageLimits.similar_distance
-    number_digits: Whole = LanguageLimits.number_digits
+    engine: Annotated[
+        Literal["packed", "plain", "gates"],
+        Setting('"packed" (the default), "gates" (bit by bit), or "plain" (NO protection: for rehearsals only).'),
+    ] = "packed"
 
 
 class Budget(Shape):
     """What the study may reveal at most, counted by the coordinator and refused beyond."""
 
-    records_asked: Whole | None = None
-    """Questions of one owner over all rounds; None: rounds times records."""
-    assist_calls: Annotated[int, Field(ge=0, le=10**9)] = 20_000
-    """Calls of one owner over the whole study, repetitions after a crash included."""
+    records_asked: Annotated[
+        int | None, Setting("Questions of one owner over all rounds; absent: rounds times records.", 1, 10**9)
+    ] = None
+    assist_calls: Annotated[
+        int,
+        Setting(
+            "Times one owner may ask the coordinator to refresh blinded ciphertexts, in the whole study.", 0, 10**9
+        ),
+    ] = 20_000
 
 
 class Agreement(Shape):
     """What the parties of a study agreed on."""
 
-    version: int = VERSION
-    name: Label
-    criteria: Text
-    owners: tuple[Name, ...]
-    attributes: tuple[Label, ...]
-    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 3
-    deadline: Annotated[str, StringConstraints(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = ""
-    salt: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+    version: Annotated[int, Setting("The version of this file's form.")] = VERSION
+    name: Annotated[Label, Setting("What the study is called.")]
+    criteria: Annotated[
+        Text, Setting("When are two records a match? In words, for the people who write the questions.")
+    ]
+    owners: Annotated[
+        tuple[Name, ...],
+        Setting("The organisations that hold a table, two or more: small letters, digits and hyphens."),
+    ]
+    attributes: Annotated[
+        tuple[Label, ...], Setting("What questions can name, in order. Each owner maps its own columns to these.")
+    ]
+    rounds: Annotated[
+        int,
+        Setting(
+            "How often a record is asked at most; pairs without agreement after that are discarded.", 1, MOST_ROUNDS
+        ),
+    ] = 3
+    deadline: Annotated[
+        str,
+        StringConstraints(pattern=r"^(\d{4}-\d{2}-\d{2})?$"),
+        Setting('The day the study shall be done, as "2030-01-31"; empty: none.'),
+    ] = ""
+    salt: Annotated[
+        str,
+        StringConstraints(pattern=r"^[0-9a-f]{32}$"),
+        Setting("Random, new for every study; hashing is salted with it. Not secret."),
+    ]
     preparation: Preparation = Preparation()
     sampling: Sampling = Sampling()
     encoding: Encoding = Encoding()
@@ -119,9 +131,7 @@ class Agreement(Shape):
     @property
     def hash(self) -> str:
         """What every message names: BLAKE2b of the canonical text of all values, in hexadecimal."""
-        return hashlib.blake2b(
-            canonical(self.model_dump(mode="json")), digest_size=32, person=b"bl-agreement"
-        ).hexdigest()
+        return hashlib.blake2b(canonical(_values(self)), digest_size=32, person=b"bl-agreement").hexdigest()
 
     @property
     def pairings(self) -> list[tuple[str, str]]:
@@ -137,36 +147,21 @@ class Agreement(Shape):
         """The other owners, sorted."""
         return sorted(other for other in self.owners if other != owner)
 
-    def language_limits(self) -> LanguageLimits:
-        """The limits in the question language's own terms."""
-        return LanguageLimits(**self.limits.model_dump())
-
     def lengths(self) -> preparing.Lengths:
-        """The lengths in the preparation's own terms."""
-        return preparing.Lengths(self.encoding.record_length, self.encoding.attribute_length, self.preparation.too_long)
+        """The part that preparation needs."""
+        return taken(preparing.Lengths, self.preparation, self.encoding)
 
     def terms(self) -> Terms:
         """The part that engines need."""
-        return Terms(
+        return taken(
+            Terms,
+            self.encoding,
+            self.sampling,
             attributes=self.attributes,
             agreement_hash=bytes.fromhex(self.hash),
             salt=bytes.fromhex(self.salt),
-            record_length=self.encoding.record_length,
-            attribute_length=self.encoding.attribute_length,
-            encode_whole=self.encoding.whole,
-            encode_attributes=self.encoding.attributes,
             case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
-            functions=self.encoding.functions,
-            counting=self.encoding.counting,
-            negation=self.encoding.negation,
-            limits=self.language_limits(),
-            records=self.sampling.records,
-            probes=self.encoding.probes,
-            inner_gates=self.encoding.inner_gates,
-            inner_levels=self.encoding.inner_levels,
-            inner_weight=self.encoding.inner_weight,
-            alternatives=self.encoding.alternatives,
-            clauses=self.encoding.clauses,
+            limits=self.limits,
         )
 
 
@@ -213,7 +208,7 @@ def _sentence(problem: Any) -> str:
     place = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "missing":
         return f"{place} is missing"
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{place} is not a setting of an agreement"
     return f"{place}: {str(problem['msg'])[:1].lower()}{str(problem['msg'])[1:]}"
 
@@ -277,7 +272,7 @@ def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
 
 def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
     encoding = agreement.encoding
-    if not encoding.whole and not encoding.attributes:
+    if not encoding.encode_whole and not encoding.encode_attributes:
         yield "encoding: whole and attributes are both off, so nothing could be asked"
     if not encoding.functions:
         yield "encoding.functions: at least one is needed"
@@ -292,8 +287,13 @@ def compare(first: Agreement, second: Agreement) -> list[str]:
     """What differs between two agreements, a sentence each; empty where they are the same."""
     return [
         f"{place}: {_shown(one)} here, {_shown(other)} there"
-        for place, one, other in _differences("", first.model_dump(mode="json"), second.model_dump(mode="json"))
+        for place, one, other in _differences("", _values(first), _values(second))
     ]
+
+
+def _values(agreement: Agreement) -> dict[str, Any]:
+    """All values by the names that the file uses."""
+    return agreement.model_dump(mode="json", by_alias=True)
 
 
 def _differences(place: str, first: Any, second: Any) -> Iterator[tuple[str, Any, Any]]:

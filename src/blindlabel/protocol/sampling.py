@@ -17,10 +17,12 @@ import secrets
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from blindlabel.language.record import Record
 from blindlabel.protocol.errors import NotFitting
 
+_Thing = TypeVar("_Thing")
 Draw = Callable[[int], int]
 """A whole number from 0 to below the argument, each equally likely."""
 
@@ -32,8 +34,8 @@ MOST_COMMON = 64
 _ROW_BYTES = KEYS_PER_ROW * HASH_BYTES
 
 
-def choose(rows: Sequence[int], wanted: int, draw: Draw) -> list[int]:
-    """So many of these rows (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without
+def choose(rows: Sequence[_Thing], wanted: int, draw: Draw) -> list[_Thing]:
+    """So many of these (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without
     copying big tables.
     """
     moved: dict[int, int] = {}

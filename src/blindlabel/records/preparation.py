@@ -50,11 +50,11 @@ class Step:
 class Lengths:
     """How long texts may be after preparation, and what happens to longer ones."""
 
-    record: int
-    attribute: int | None = None
+    record_length: int
+    attribute_length: int | None = None
     """None: as the record."""
     too_long: TooLong = "refuse"
-    whole: bool = True
+    encode_whole: bool = True
     """Whether the whole record is encoded; where only single attributes are, its length does not matter."""
 
 
@@ -142,15 +142,17 @@ def prepare(row: Mapping[str, str], attributes: Sequence[str], steps: Sequence[s
 
 def fit(record: Record, lengths: Lengths, position: int) -> Record:
     """The record within the agreed lengths: as it is, cut, or refused with a sentence that names the row."""
-    limit = lengths.record if lengths.attribute is None else lengths.attribute
+    limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
     if lengths.too_long == "cut":
         attributes = {name: text[:limit] for name, text in record.attributes.items()}
-        return Record(attributes, SEPARATOR.join(attributes.values())[: lengths.record if lengths.whole else None])
+        return Record(
+            attributes, SEPARATOR.join(attributes.values())[: lengths.record_length if lengths.encode_whole else None]
+        )
     for name, text in record.attributes.items():
         if len(text) > limit:
             raise TooLongError(_too_long(position, f"its {name}", len(text), limit))
-    if lengths.whole and len(record.whole) > lengths.record:
-        raise TooLongError(_too_long(position, "the whole record", len(record.whole), lengths.record))
+    if lengths.encode_whole and len(record.whole) > lengths.record_length:
+        raise TooLongError(_too_long(position, "the whole record", len(record.whole), lengths.record_length))
     return record
 
 

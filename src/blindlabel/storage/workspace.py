@@ -287,7 +287,7 @@ class Workspace:
 
     def check(self, text: str) -> Checked:
         """Read a question under this study's agreement."""
-        terms, limits = self.agreement.terms(), self.agreement.language_limits()
+        terms, limits = self.agreement.terms(), self.agreement.limits
         checked = read_question(
             text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower"
         )

@@ -182,7 +182,7 @@ def word_of(token: str, steps: Sequence[str]) -> str:
 
 def condition_for(word: str, workspace: Workspace) -> str:
     """The condition that a clicked word becomes. Upper and lower case do not matter in it."""
-    limits, lowered = workspace.agreement.language_limits(), workspace.agreement.terms().case == "lower"
+    limits, lowered = workspace.agreement.limits, workspace.agreement.terms().case == "lower"
     small = word if lowered else word.lower() if word.isascii() else word
     record = "$r" if lowered or small.upper() == small.lower() or not word.isascii() else "lower($r)"
     if len(word) <= limits.needle_length:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from blindlabel.engines.interface import Terms, TermsError
+from blindlabel.engines.interface import Encoded, Terms, TermsError
 from blindlabel.engines.packed.seal.parameters import RingParameters
 from blindlabel.language import families, words
 from blindlabel.language.functions import PREDICATES
+from blindlabel.settings import declared
 
 BIT_MODULUS = 65537
 """Plaintext modulus of the ring for bits: the smallest prime with as many slots as coefficients."""
@@ -72,25 +73,19 @@ def uses_assist(terms: Terms) -> bool:
     return terms.counting or terms.negation
 
 
-_RANGES = {
-    "records": (1, 1_000_000),
-    "record_length": (1, 100_000),
-    "probes": (0, 512),  # more would bring the error of hashing beyond 1e-6 a label
-    "inner_gates": (0, 16),
-    "inner_levels": (0, 8),
-    "inner_weight": (0, 255),
-    "alternatives": (1, 32),
-    "clauses": (1, 16),
+_RANGES: dict[str, tuple[int, int]] = {"records": (1, 1_000_000)} | {
+    found.field: (found.setting.least, found.setting.most)
+    for found in declared(Encoded)
+    if found.setting.least is not None and found.setting.most is not None
 }
 
 
 def check_terms(terms: Terms) -> None:
     """Refuse terms that make no sense for this engine, with a sentence."""
     for name, (low, high) in _RANGES.items():
-        if not low <= getattr(terms, name) <= high:
-            raise TermsError(
-                f"The agreement says {name} = {getattr(terms, name)}; the packed engine takes {low} to {high}."
-            )
+        value = getattr(terms, name)
+        if value is not None and not low <= value <= high:
+            raise TermsError(f"The agreement says {name} = {value}; the packed engine takes {low} to {high}.")
     if not 1 <= terms.limits.total_weight <= 255:
         raise TermsError(
             f"The agreement allows a total weight of {terms.limits.total_weight}; the packed engine takes 1 to 255."
