@@ -53,7 +53,6 @@ STILL_OUTWARD = {
 }
 STILL_CYCLIC = {"blindlabel", "blindlabel.engines.packed", "blindlabel.web", "blindlabel_lab.simulation"}
 STILL_LONG_MODULES = {
-    "blindlabel.engines.gates.mapping",
     "blindlabel.protocol.coordinator",
     "blindlabel.protocol.owner",
     "blindlabel.storage.coordinator_store",
@@ -168,6 +167,27 @@ def test_homes_of_optional_libraries_are_imported_only_when_they_are_used() -> N
             for home in set(HOMES.values()):
                 outside = one.name.startswith(home) and not module.name.startswith(home)
                 assert not outside or one.lazy, f"{module.name} imports {one.name} at once"
+
+
+def test_gates_worker_needs_only_what_its_own_environment_has() -> None:
+    """It runs under another Python, in which most of the house's libraries are not installed."""
+    script = (REPOSITORY / "scripts" / "gates-environment.sh").read_text()
+    installed = set(re.findall(r"-c constraints-gates\.txt \\\n +(.+?) >", script)[0].split())
+    seen, waiting, needed = (
+        set[str](),
+        ["blindlabel.engines.gates.worker", "blindlabel.engines.gates.engine"],
+        set[str](),
+    )
+    while waiting:
+        name = waiting.pop()
+        parents = {name.rpartition(".")[0]} - {""}
+        for one in [*parents, *(one.name for one in imports_of(HOUSE[name]) if not one.lazy)]:
+            if one in HOUSE and one not in seen:
+                seen.add(one)
+                waiting.append(one)
+            elif one.split(".")[0] not in sys.stdlib_module_names | {"blindlabel"}:
+                needed.add(one.split(".")[0])
+    assert {"numpy", "jellyfish"} <= needed <= installed
 
 
 def test_no_module_is_longer_than_one_reads_in_a_sitting() -> None:

@@ -8,9 +8,10 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blindlabel.language import families
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language import case, families
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
+from blindlabel.language.signatures import CaseRule, Clear
 from blindlabel.language.words import hundredths, words
 from support.random_questions import random_text
 
@@ -59,6 +60,42 @@ def test_asking_the_family_is_the_plain_meaning(random: Random, name: str) -> No
     assert meaning is any(element in elements for element in predicate.asked(arguments))
     assert len(elements) <= family.bound(len(text))
     assert family.name in {one.name for one in predicate.all_families(LIMITS)}
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(sorted(PREDICATES)))
+def test_upper_and_lower_case_do_what_the_case_rule_says(random: Random, name: str) -> None:
+    predicate = PREDICATES[name]
+    text = random_text(random, 40)
+    arguments = clear_arguments(random, name, random.choice([text, case.lower(text), case.upper(text)]))
+    if predicate.always(arguments) is not None:
+        return
+    lower, upper = case.lower(text), case.upper(text)
+    if predicate.case_rule is CaseRule.IGNORED:
+        assert predicate.meaning(text, arguments) == predicate.meaning(lower, arguments)
+        assert predicate.meaning(text, arguments) == predicate.meaning(upper, arguments)
+        return
+    if predicate.case_rule is CaseRule.NEEDLES:
+        needle = str(arguments[0])
+        if case.has_paired_upper(needle):
+            assert not predicate.meaning(lower, arguments)
+        if case.has_paired_lower(needle):
+            assert not predicate.meaning(upper, arguments)
+        else:
+            assert predicate.meaning(upper, arguments) == predicate.meaning(lower, (case.lower(needle), *arguments[1:]))
+    if predicate.case_rule in (CaseRule.NEEDLES, CaseRule.ELEMENTS):
+        family = predicate.family_of(arguments, LIMITS)
+        assert not any(map(case.has_paired_lower, family.elements(upper)))
+        assert {case.lower(element) for element in family.elements(upper)} == family.elements(lower)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(sorted(PREDICATES)))
+def test_no_call_asks_for_more_elements_than_the_widest(random: Random, name: str) -> None:
+    predicate = PREDICATES[name]
+    arguments = clear_arguments(random, name, random_text(random, 40))
+    if predicate.problem(arguments, LIMITS) is None:
+        assert len(predicate.asked(arguments)) <= predicate.widest(LIMITS)
 
 
 @settings(max_examples=200, deadline=None)

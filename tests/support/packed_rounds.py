@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import Answers, Keys, Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language.formula import Formula, evaluate
@@ -45,11 +46,21 @@ class Round:
 
     def run(self, records: Sequence[Record], questions: Sequence[Formula], workers: int = 1) -> Answers:
         """The labels of all pairs."""
-        self.parcels = list(ENGINE.encrypt(self.terms, self.keys.public, records, workers=workers))
-        self.answers = list(
-            ENGINE.evaluate(self.terms, self.keys.public, self.parcels, questions, self.assist, workers=workers)
-        )
-        return ENGINE.decrypt(self.terms, self.keys.secret, self.answers, len(questions), len(records))
+        encrypted = _Remembering(self, records, workers)
+        self.parcels = encrypted.parcels
+        self.answers = encrypted.evaluate(questions)
+        return encrypted.decrypt(self.answers, len(questions))
+
+
+class _Remembering(EncryptedRecords):
+    """Sends its requests through the round, which remembers them."""
+
+    def __init__(self, round: Round, records: Sequence[Record], workers: int) -> None:
+        super().__init__(ENGINE, round.terms, records, keys=round.keys, workers=workers)
+        self.round = round
+
+    def assist(self, request: bytes) -> bytes:
+        return self.round.assist(request)
 
 
 def in_clear(records: Sequence[Record], questions: Sequence[Formula]) -> Answers:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from rich.progress import (
     BarColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -58,6 +59,18 @@ def progress_bar() -> Progress:
         disable=not console.is_terminal,
         transient=True,
     )
+
+
+def phases(bar: Progress) -> Callable[[str, float], None]:
+    """Shows each phase of some work in a line of its own, as it is told about it."""
+    tasks: dict[str, TaskID] = {}
+
+    def show(phase: str, share: float) -> None:
+        if phase not in tasks:
+            tasks[phase] = bar.add_task(phase, total=1.0)
+        bar.update(tasks[phase], completed=share)
+
+    return show
 
 
 @contextmanager

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json
 from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.language.formula import Formula
+    from blindlabel.language.points import PointsQuestion
+    from blindlabel.language.record import Record
+    from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 
 
 def suggest(
@@ -29,12 +37,22 @@ def suggest(
             "--prepare", help="Text preparation steps, joined by commas, as in the agreement. Else nfkc,collapse_space."
         ),
     ] = None,
+    variants: Annotated[
+        bool, typer.Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
+    ] = False,
+    question: Annotated[
+        str | None,
+        typer.Option(
+            "--question", help="Start from this question (a file, -, or the text), written for the row that --id names."
+        ),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Suggest a question for each record: what to look for in the other table, from the rarity of its words in this
-    one.
+    """Suggest a question for each record: what to look for in the other table, with the reason for each condition and
+    which other rows of this table it fits.
 
-    Ids choose rows and are shown, but never looked at by the suggestion.
+    Ids choose rows and are shown, but never looked at by the suggestion. With --question: variants of your own question
+    instead.
     """
     from blindlabel.language.suggestions import Suggester
     from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case
@@ -47,18 +65,78 @@ def suggest(
     rows = [prepared(table.row(position), table.attributes, steps) for position in range(len(table))]
     suggester = Suggester(rows, table.attributes, lowered=gives_lower_case(steps))
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
-    found = [(table.ids[position], suggester.suggest(rows[position], round)) for position in positions]
+    if question is not None and len(positions) != 1:
+        raise InputError("--question needs exactly one --id: the row that you wrote the question for.")
+    found = [
+        {"id": table.ids[row], **_judged(suggester, rows[row], table.ids, round, question, variants)}
+        for row in positions
+    ]
     if json:
-        suggestions = [{"id": own, "question": one.question, "why": one.why} for own, one in found]
-        result_json(
-            {"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": suggestions}
-        )
+        result_json({"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found})
         return
-    for place, (own, one) in enumerate(found):
+    for place, one in enumerate(found):
         if place:
             result("")
-        result(f"# {own}: {one.why}")
-        result(one.question.rstrip("\n"))
+        for line in _lines(one):
+            result(line)
+
+
+def _judged(
+    suggester: Suggester, record: Record, ids: Sequence[str], round: int, question: str | None, variants: bool
+) -> dict[str, Any]:
+    """One row's suggestion, or a person's question for it, with variants where they are wanted."""
+    if question is None:
+        suggestion = suggester.suggest(record, round)
+        points: PointsQuestion | Formula = suggestion.points
+        document = _document(suggestion, ids)
+    else:
+        points, document = _written(question, suggester, record, ids)
+    if variants or question is not None:
+        for name, change in (("stricter", suggester.stricter), ("looser", suggester.looser)):
+            changed = change(points, record, round)
+            document[name] = None if changed is None else _document(changed, ids)
+    return document
+
+
+def _written(given: str, suggester: Suggester, record: Record, ids: Sequence[str]) -> tuple[Formula, dict[str, Any]]:
+    """A person's own question and its verdict."""
+    from blindlabel.cli.question_files import question_source
+    from blindlabel.language import read_question
+
+    name, text = question_source(given)
+    checked = read_question(text, attributes=suggester.attributes, limits=suggester.limits, lowered=suggester.lowered)
+    if checked.formula is None:
+        raise InputError(f"{name} cannot be used yet: {checked.diagnostics[0].message}")
+    verdict = suggester.verdict(checked.formula, record)
+    return checked.formula, {"question": text, "why": verdict.sentence, "verdict": _verdict(verdict, ids)}
+
+
+def _document(suggestion: Suggestion, ids: Sequence[str]) -> dict[str, Any]:
+    return {
+        "question": suggestion.text,
+        "why": suggestion.why,
+        "bar": suggestion.points.bar,
+        "total": suggestion.points.total,
+        "reasons": [asdict(reason) | {"sentence": reason.sentence} for reason in suggestion.reasons],
+        "verdict": _verdict(suggestion.verdict, ids),
+    }
+
+
+def _verdict(verdict: Verdict, ids: Sequence[str]) -> dict[str, Any]:
+    return asdict(verdict) | {"also": [ids[row] for row in verdict.also], "sentence": verdict.sentence}
+
+
+def _lines(one: dict[str, Any]) -> Iterator[str]:
+    yield f"# {one['id']}: {one['why']}"
+    for reason in one.get("reasons", []):
+        worth = "but not" if reason["kind"] == "exclusion" else f"{reason['points']:>7}"
+        yield f"# {worth}  {reason['condition']}: {reason['sentence']}"
+    yield one["question"].rstrip("\n")
+    for name in ("stricter", "looser"):
+        variant = one.get(name)
+        if variant is not None:
+            yield f"# {name}: {variant['why']}"
+            yield variant["question"].rstrip("\n")
 
 
 def _listed(text: str | None, option: str) -> list[str] | None:

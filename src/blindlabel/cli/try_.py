@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, phases, progress_bar, result, result_json, say
 from blindlabel.cli.question_files import attribute_list, question_source
 from blindlabel.errors import InputError
 
@@ -31,7 +31,7 @@ def try_(
     json: JsonFlag = False,
 ) -> None:
     """Try a question on records: one answer a record."""
-    from blindlabel.cli.dry_run import answers_of
+    from blindlabel.engines.ask import ask
     from blindlabel.engines.registry import engine_named
     from blindlabel.language import read_question, render
     from blindlabel.records.preparation import check_steps, gives_lower_case
@@ -50,8 +50,14 @@ def try_(
         raise InputError("The question cannot be used yet; see above.")
     prepared = [prepare_row(table.row(position), table.attributes, steps) for position in range(len(table))]
     with progress_bar() as bar:
-        answers = answers_of(
-            chosen, [checked.formula], prepared, table.attributes, lowered=lowered, workers=workers, bar=bar
+        answers = ask(
+            chosen,
+            [checked.formula],
+            prepared,
+            table.attributes,
+            lowered=lowered,
+            workers=workers,
+            progress=phases(bar),
         )[0]
     if json:
         pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]

@@ -133,10 +133,12 @@ class Terms(Encoded):
 
 @dataclass(frozen=True)
 class Keys:
-    """A study's keys: the public part goes to all owners, the secret never leaves the coordinator."""
+    """A study's keys: the public part goes to all owners, the secret never leaves the coordinator. Neither is shown
+    where keys are printed: one is secret, and the other has hundreds of megabytes.
+    """
 
-    public: bytes
-    secret: bytes
+    public: bytes = field(repr=False)
+    secret: bytes = field(repr=False)
 
 
 class Engine(Protocol):

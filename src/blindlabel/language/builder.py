@@ -13,9 +13,10 @@ from math import ceil, floor, gcd, lcm
 
 from blindlabel.language import case
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
+from blindlabel.language.signatures import CaseRule, Clear
 
 
 class FormulaTooLarge(Exception):
@@ -30,11 +31,6 @@ class FormulaTooLarge(Exception):
 
 _NODES_PER_PREDICATE = 64
 """How large a formula may be, against the allowed predicates; only contrived questions come near."""
-
-_SAME_IN_EVERY_CASE = frozenset({"is_in", "starts_with", "ends_with", "equals", "has_word"})
-"""Predicates for which a needle without small letters is found in upper(text) exactly when lower(needle) is in
-lower(text).
-"""
 
 
 class Builder:
@@ -78,14 +74,15 @@ class Builder:
             return self.constant(decided)
         if predicate.ignores_case:
             view = View(view.attribute)
-        elif function in _SAME_IN_EVERY_CASE and isinstance(arguments[0], str):
-            needle = arguments[0]
-            if view.case == "lower" and case.has_paired_upper(needle):
+        elif predicate.case_rule is CaseRule.NEEDLES:
+            needles = [argument for argument in arguments if isinstance(argument, str)]
+            if view.case == "lower" and any(map(case.has_paired_upper, needles)):
                 return self.false
-            if view.case == "upper" and case.has_paired_lower(needle):
+            if view.case == "upper" and any(map(case.has_paired_lower, needles)):
                 return self.false
             if view.case == "upper":
-                arguments, view = (case.lower(needle), *arguments[1:]), View(view.attribute, "lower")
+                arguments = tuple(case.lower(one) if isinstance(one, str) else one for one in arguments)
+                view = View(view.attribute, "lower")
         return self._shared(("atom", function, arguments, view), Atom(function, arguments, view))
 
     def negation(self, part: Formula) -> Formula:

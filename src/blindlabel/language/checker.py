@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Union
 
-from blindlabel.language import case, tree, words
+from blindlabel.language import case, tree
 from blindlabel.language.diagnostics import Diagnostic, error, nearest, warning
-from blindlabel.language.functions import FUNCTIONS, Function, Predicate, Type
+from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
+from blindlabel.language.signatures import CaseRule, Clear, Function, Predicate, Type
 
 Leaf = Union[str, View]
 """Where a text may come from: a text written in the question, or a view of the other record."""
@@ -230,8 +231,7 @@ class _Check:
             given = kinds[0]
             assert given is not None
             return Kind(given.type, frozenset(_cased(leaf, function.name) for leaf in given.leaves))
-        if isinstance(function, Predicate):
-            self.predicate(function, node, [kind for kind in checked if kind])
+        self.arguments(function, node, [kind for kind in checked if kind])
         return Kind(function.result)
 
     def choose(self, node: tree.Call, kinds: list[Kind | None]) -> Kind | None:
@@ -271,43 +271,19 @@ class _Check:
                 good = False
         return good
 
-    def predicate(self, predicate: Predicate, node: tree.Call, kinds: list[Kind]) -> None:
-        needles = [leaf for leaf in kinds[0].leaves if isinstance(leaf, str)] if predicate.parameters[0].clear else []
-        place = node.arguments[0].span
-        if predicate.bounded_needle and max(map(len, needles), default=0) > self.limits.needle_length:
-            longest = max(needles, key=len)
-            message = (
-                f"This text has {len(longest)} characters; the agreement encodes needles of at most"
-                f" {self.limits.needle_length}."
-            )
-            self.found.append(
-                error("needle-too-long", message, place, "Ask for a part of it, or for two parts joined with &.")
-            )
-        if predicate.single_word:
-            for needle in sorted(needles):
-                if not words.is_word(needle):
-                    message = (
-                        f"{predicate.name} looks for one word; {_quoted(needle)} is not exactly one, so this is never"
-                        " true."
-                    )
-                    self.found.append(
-                        warning("not-a-word", message, place, "Use is_in for parts of words and for phrases.")
-                    )
-        if predicate.name == "similar":
-            self.distance(kinds[2], node.arguments[2].span)
-        if predicate.name == "between":
-            for kind, argument in zip(kinds[1:], node.arguments[1:]):
-                if kind.constant is not None and (kind.constant * 10**words.NUMBER_DECIMALS).denominator != 1:
-                    message = f"between compares {words.NUMBER_DECIMALS} decimals only."
-                    self.found.append(error("too-precise", message, argument.span, "Round the number."))
-        if not predicate.ignores_case and predicate.name != "similar":
-            self.impossible(predicate, needles, kinds[predicate.text_position], place)
-
-    def distance(self, kind: Kind, span: tree.Span) -> None:
-        allowed = range(1, self.limits.similar_distance + 1)
-        if kind.constant not in allowed:
-            message = f"The distance of similar is {' or '.join(map(str, allowed)) or 'not allowed by the agreement'}."
-            self.found.append(error("bad-distance", message, span, "How many typing errors may there be?"))
+    def arguments(self, function: Function, node: tree.Call, kinds: list[Kind]) -> None:
+        """What the function says about each value that a clear argument can have."""
+        for kind, parameter, argument in zip(kinds, function.parameters, node.arguments):
+            if not parameter.clear:
+                continue
+            needles = sorted(leaf for leaf in kind.leaves if isinstance(leaf, str))
+            values: list[Clear] = [*needles] if kind.constant is None else [kind.constant]
+            for problem in (parameter.check(value, self.limits) for value in values):
+                if problem is not None:
+                    finding = Diagnostic(problem.code, problem.severity, problem.message, argument.span, problem.hint)
+                    self.found.append(finding)
+            if isinstance(function, Predicate) and function.case_rule is CaseRule.NEEDLES:
+                self.impossible(function, needles, kinds[function.text_position], argument.span)
 
     def impossible(self, predicate: Predicate, needles: list[str], text: Kind, span: tree.Span) -> None:
         """A needle in a case that no searched text can have."""
@@ -318,7 +294,7 @@ class _Check:
         }
         if not cases or any(isinstance(leaf, str) for leaf in text.leaves):
             return
-        for needle in sorted(needles):
+        for needle in needles:
             if cases == {"lower"} and case.has_paired_upper(needle):
                 message = (
                     f"{_quoted(needle)} has capital letters, but the text is in lower case, so {predicate.name} is"

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from blindlabel.language import tree
+from blindlabel.language.columns import Bits, column
 from blindlabel.language.diagnostics import Diagnostic, warning
-from blindlabel.language.formula import (
-    Atom,
-    Conjunction,
-    Constant,
-    Count,
-    Disjunction,
-    Formula,
-    Negation,
-    atoms_of,
-    in_order,
-)
+from blindlabel.language.formula import Atom, Constant, Formula, atoms_of
 
 _MOST_PREDICATES = 10
 """Up to so many predicates every combination of their answers is tried; a larger question is rarely constant by
@@ -36,25 +26,11 @@ def constant_value(formula: Formula) -> bool | None:
     return bool(table[0]) if table.all() or not table.any() else None
 
 
-def _table(formula: Formula, atoms: tuple[Atom, ...]) -> npt.NDArray[np.bool_]:
+def _table(formula: Formula, atoms: tuple[Atom, ...]) -> Bits:
     """The formula's value for all combinations of its atoms."""
     numbers = np.arange(2 ** len(atoms))
-    values: dict[int, npt.NDArray[np.bool_]] = {
-        id(atom): (numbers >> i & 1).astype(bool) for i, atom in enumerate(atoms)
-    }
-    for node in in_order(formula):
-        if isinstance(node, Negation):
-            values[id(node)] = ~values[id(node.part)]
-        elif isinstance(node, Conjunction):
-            values[id(node)] = np.logical_and.reduce([values[id(part)] for part in node.parts])
-        elif isinstance(node, Disjunction):
-            values[id(node)] = np.logical_or.reduce([values[id(part)] for part in node.parts])
-        elif isinstance(node, Count):
-            total = np.zeros(len(numbers), dtype=np.int64)
-            for weight, part in zip(node.weights, node.parts):
-                total += weight * values[id(part)]
-            values[id(node)] = (total >= node.low) & (total <= node.high)
-    return values[id(formula)]
+    place = {id(atom): i for i, atom in enumerate(atoms)}
+    return column(formula, len(numbers), lambda atom: (numbers >> place[id(atom)] & 1).astype(bool))
 
 
 def constant_warning(question: tree.Question, formula: Formula) -> list[Diagnostic]:

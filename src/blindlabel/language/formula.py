@@ -4,18 +4,23 @@ record.
 Engines compile this, not the tree. `formula_of` in `rewriting.py` makes it from a checked question: `lower` and `upper`
 have become views, `choose` and `common_words` have been rewritten, constants are folded, weights are whole numbers.
 Nodes are shared: equal parts are one object, so a formula is a graph whose size is bounded by the question's, even
-where its written-out form would be exponential. Walk it with `in_order`, which visits every node once, parts before
-wholes, without recursion.
+where its written-out form would be exponential.
+
+There is one walk over a formula: `fold` goes through it once, parts before wholes, without recursion, and asks an
+`Algebra` what each node comes to, given what its parts came to. Whatever evaluates, explains or compiles a formula is
+an algebra; a new kind of node is a new method that the type checker misses in each of them. `in_order` is the same walk
+for whoever looks for nodes of one kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import Protocol, TypeVar, Union
 
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from blindlabel.language.signatures import Clear
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,22 +107,87 @@ def atoms_of(formula: Formula) -> tuple[Atom, ...]:
     return tuple(node for node in in_order(formula) if isinstance(node, Atom))
 
 
+T = TypeVar("T")
+
+
+class Algebra(Protocol[T]):
+    """What each kind of node comes to. `parts` are what the parts of the node came to, in their order."""
+
+    def constant(self, value: bool) -> T:
+        """Yes or no."""
+        ...
+
+    def atom(self, atom: Atom) -> T:
+        """A predicate."""
+        ...
+
+    def negation(self, part: T) -> T:
+        """The opposite of its part."""
+        ...
+
+    def conjunction(self, parts: Sequence[T]) -> T:
+        """All of the parts."""
+        ...
+
+    def disjunction(self, parts: Sequence[T]) -> T:
+        """Any of the parts."""
+        ...
+
+    def count(self, count: Count, parts: Sequence[T]) -> T:
+        """Whether the weights of the parts that hold add up to something within the count's bounds."""
+        ...
+
+
+def fold(formula: Formula, algebra: Algebra[T], last: Algebra[T] | None = None) -> T:
+    """What the formula comes to: every node once, parts before wholes. `last`, where given, is asked about the whole
+    formula in place of `algebra` (some engines treat the last step differently)."""
+    done: dict[int, T] = {}
+    for node in in_order(formula):
+        asked = last if last is not None and node is formula else algebra
+        done[id(node)] = _fold_node(node, asked, [done[id(part)] for part in parts_of(node)])
+    return done[id(formula)]
+
+
+def _fold_node(node: Formula, algebra: Algebra[T], parts: Sequence[T]) -> T:
+    if isinstance(node, Constant):
+        return algebra.constant(node.value)
+    if isinstance(node, Atom):
+        return algebra.atom(node)
+    if isinstance(node, Negation):
+        return algebra.negation(parts[0])
+    if isinstance(node, Conjunction):
+        return algebra.conjunction(parts)
+    if isinstance(node, Disjunction):
+        return algebra.disjunction(parts)
+    return algebra.count(node, parts)
+
+
+class _OnRecord:
+    """The formula's value on one clear record."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def constant(self, value: bool) -> bool:
+        return value
+
+    def atom(self, atom: Atom) -> bool:
+        return PREDICATES[atom.function].meaning(self.record.text(atom.view), atom.arguments)
+
+    def negation(self, part: bool) -> bool:
+        return not part
+
+    def conjunction(self, parts: Sequence[bool]) -> bool:
+        return all(parts)
+
+    def disjunction(self, parts: Sequence[bool]) -> bool:
+        return any(parts)
+
+    def count(self, count: Count, parts: Sequence[bool]) -> bool:
+        total = sum(weight for weight, holds in zip(count.weights, parts) if holds)
+        return count.low <= total <= count.high
+
+
 def evaluate(formula: Formula, record: Record) -> bool:
     """The formula's value on a clear record. The interpreter defines the meaning; tests hold this to it."""
-    values: dict[int, bool] = {}
-    for node in in_order(formula):
-        if isinstance(node, Constant):
-            value = node.value
-        elif isinstance(node, Atom):
-            value = PREDICATES[node.function].meaning(record.text(node.view), node.arguments)
-        elif isinstance(node, Negation):
-            value = not values[id(node.part)]
-        elif isinstance(node, Conjunction):
-            value = all(values[id(part)] for part in node.parts)
-        elif isinstance(node, Disjunction):
-            value = any(values[id(part)] for part in node.parts)
-        else:
-            total = sum(weight for weight, part in zip(node.weights, node.parts) if values[id(part)])
-            value = node.low <= total <= node.high
-        values[id(node)] = value
-    return values[id(formula)]
+    return fold(formula, _OnRecord(record))

@@ -1,100 +1,65 @@
 """The functions of the language. Each is registered here, once, and everything else picks it up from here.
 
-A *predicate* takes clear arguments and one text of the other record, and answers yes or no. Its entry holds its name
-and parameters, its documentation (for the terminal reference, completion and hover), its plain meaning, and how it is
-asked of a set family (`blindlabel.language.families`), which is what the packed engine needs. The four *forms*
-(`lower`, `upper`, `choose`, `common_words`) are rewritten into predicates before any engine sees them.
+A *predicate* takes clear arguments and one text of the other record, and answers yes or no. Its entry is all there is
+to it: name and parameters, what its arguments may be, documentation (for the terminal reference, completion and hover),
+its plain meaning, what upper and lower case do to it, and how it is asked of a set family
+(`blindlabel.language.families`), which is what the packed engine needs. A *tally* is a number: how many of some
+predicates hold. The three *forms* (`lower`, `upper`, `choose`) are part of the language itself and are rewritten before
+any engine sees them.
 
-To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`; the property tests then hold it
-to both. The docs show one being added (docs/language.md, "Adding a function").
+To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`, or `register` it at run time; the
+property tests then hold it to both. The docs show one being added (docs/language.md, "Adding a function").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
+import re
 from fractions import Fraction
-from typing import Union
 
 from blindlabel.language import families, words
-from blindlabel.language.families import Family
 from blindlabel.language.limits import Limits
-
-
-class Type(Enum):
-    """What an expression is. A record can stand wherever a text can; a Boolean wherever a number can."""
-
-    TEXT = "text"
-    RECORD = "record"
-    BOOLEAN = "Boolean"
-    NUMBER = "number"
-
-
-Clear = Union[str, int, Fraction]
-"""A value that the asker knows: what predicates are asked about."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter. `clear` means: must not depend on the other record."""
-
-    name: str
-    type: Type
-    clear: bool = False
-    any_type: bool = False
-    """Takes every type (the branches of `choose`)."""
-
-
-@dataclass(frozen=True)
-class Function:
-    """What every function has: how it is called, and what a person reads about it."""
-
-    name: str
-    parameters: tuple[Parameter, ...]
-    result: Type
-    summary: str
-    details: str
-    example: str
-
-    @property
-    def signature(self) -> str:
-        """`name(parameter, …)`, as shown to people."""
-        return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
-
-
-@dataclass(frozen=True)
-class Predicate(Function):
-    """A function whose last step is a yes or no about one text of the other record."""
-
-    meaning: Callable[[str, tuple[Clear, ...]], bool]
-    """The definition: (text, clear arguments in order) to the answer."""
-    family_of: Callable[[tuple[Clear, ...], Limits], Family]
-    """The family that a call with these clear arguments is asked of."""
-    asked: Callable[[tuple[Clear, ...]], tuple[str, ...]]
-    """The elements any of which makes the call true. None at all: always false."""
-    always: Callable[[tuple[Clear, ...]], bool | None] = lambda _: None
-    """The answer where the clear arguments alone decide it, else None."""
-    all_families: Callable[[Limits], tuple[Family, ...]] = lambda _: ()
-    """Every family that some call within the limits can be asked of."""
-    bounded_needle: bool = False
-    """Whether the first argument is held to the agreement's needle length."""
-    single_word: bool = False
-    """Whether the first argument only makes sense as one word."""
-    ignores_case: bool = False
-    """Whether upper and lower case give the same answer, so that `lower` and `upper` of the text do not matter."""
-
-    @property
-    def text_position(self) -> int:
-        """Which parameter is the text."""
-        return next(i for i, parameter in enumerate(self.parameters) if not parameter.clear)
-
+from blindlabel.language.signatures import CaseRule, Clear, Function, Parameter, Predicate, Problem, Tally, Type
 
 _TEXT = Parameter("text", Type.TEXT)
 
 
-def _clear(name: str, type: Type = Type.TEXT) -> Parameter:
-    return Parameter(name, type, clear=True)
+def _bounded(value: Clear, limits: Limits) -> Problem | None:
+    """Held to the agreement's needle length."""
+    if len(str(value)) <= limits.needle_length:
+        return None
+    message = (
+        f"This text has {len(str(value))} characters; the agreement encodes needles of at most {limits.needle_length}."
+    )
+    return Problem("needle-too-long", "error", message, "Ask for a part of it, or for two parts joined with &.")
+
+
+def _one_word(value: Clear, _limits: Limits) -> Problem | None:
+    """Only makes sense as one word."""
+    if words.is_word(str(value)):
+        return None
+    shown = str(value) if len(str(value)) <= 40 else str(value)[:37] + "..."
+    message = f'One word is looked for; "{shown}" is not exactly one, so this is never true.'
+    return Problem("not-a-word", "warning", message, "Use is_in for parts of words and for phrases.")
+
+
+def _distance(value: Clear, limits: Limits) -> Problem | None:
+    allowed = range(1, limits.similar_distance + 1)
+    if value in allowed:
+        return None
+    message = f"The distance of similar is {' or '.join(map(str, allowed)) or 'not allowed by the agreement'}."
+    return Problem("bad-distance", "error", message, "How many typing errors may there be?")
+
+
+def _two_decimals(value: Clear, _limits: Limits) -> Problem | None:
+    if (Fraction(value) * 10**words.NUMBER_DECIMALS).denominator == 1:
+        return None
+    return Problem(
+        "too-precise", "error", f"between compares {words.NUMBER_DECIMALS} decimals only.", "Round the number."
+    )
+
+
+_NEEDLE = Parameter("needle", Type.TEXT, clear=True, check=_bounded)
+_WORD = Parameter("word", Type.TEXT, clear=True, check=_one_word)
 
 
 def _string(arguments: tuple[Clear, ...]) -> str:
@@ -143,7 +108,7 @@ _WORD_EDGE = "A word is a longest run of letters, digits and combining marks; ev
 _PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "is_in",
-        (_clear("needle"), _TEXT),
+        (_NEEDLE, _TEXT),
         Type.BOOLEAN,
         "Whether the needle occurs anywhere in the text.",
         _NEEDLE_EDGE,
@@ -153,11 +118,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
         all_families=lambda limits: tuple(families.substrings(n) for n in range(1, limits.needle_length + 1)),
-        bounded_needle=True,
+        case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
         "starts_with",
-        (_clear("needle"), _TEXT),
+        (_NEEDLE, _TEXT),
         Type.BOOLEAN,
         "Whether the text begins with the needle.",
         "Every text begins with the empty needle. Upper and lower case differ.",
@@ -167,11 +132,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
         all_families=lambda limits: (families.prefixes(limits.needle_length),),
-        bounded_needle=True,
+        case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
         "ends_with",
-        (_clear("needle"), _TEXT),
+        (_NEEDLE, _TEXT),
         Type.BOOLEAN,
         "Whether the text ends with the needle.",
         "Every text ends with the empty needle. Upper and lower case differ.",
@@ -181,11 +146,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
         all_families=lambda limits: (families.suffixes(limits.needle_length),),
-        bounded_needle=True,
+        case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
         "equals",
-        (_clear("value"), _TEXT),
+        (Parameter("value", Type.TEXT, clear=True), _TEXT),
         Type.BOOLEAN,
         "Whether the text is exactly the value.",
         'Any length is allowed. equals("", text) is true for the empty text only.',
@@ -194,10 +159,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda _arguments, _limits: families.WHOLE,
         asked=lambda arguments: (_string(arguments),),
         all_families=lambda _: (families.WHOLE,),
+        case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
         "has_word",
-        (_clear("word"), _TEXT),
+        (_WORD, _TEXT),
         Type.BOOLEAN,
         "Whether the word is one of the words of the text.",
         _WORD_EDGE + ' Upper and lower case differ. What is not exactly one word ("", "new york") is never found.',
@@ -207,7 +173,7 @@ _PREDICATES: tuple[Predicate, ...] = (
         asked=lambda arguments: (_string(arguments),),
         always=_never_unless_word,
         all_families=lambda _: (families.WORDS,),
-        single_word=True,
+        case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
         "is_empty",
@@ -221,11 +187,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda _arguments, _limits: families.EMPTY,
         asked=lambda _: ("empty",),
         all_families=lambda _: (families.EMPTY,),
-        ignores_case=True,
+        case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "sounds_like",
-        (_clear("word"), _TEXT),
+        (_WORD, _TEXT),
         Type.BOOLEAN,
         "Whether some word of the text sounds like the word.",
         "Two words sound alike when their Metaphone codes are equal, after folding to the letters A to Z; case does not"
@@ -238,12 +204,11 @@ _PREDICATES: tuple[Predicate, ...] = (
             None if words.is_word(_string(arguments)) and words.phonetic_code(_string(arguments)) else False
         ),
         all_families=lambda _: (families.SOUNDS,),
-        single_word=True,
-        ignores_case=True,
+        case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "similar",
-        (_clear("word"), _TEXT, _clear("distance", Type.NUMBER)),
+        (_WORD, _TEXT, Parameter("distance", Type.NUMBER, clear=True, check=_distance)),
         Type.BOOLEAN,
         "Whether some word of the text is within 1 or 2 typing errors of the word.",
         "Errors are characters inserted, left out or replaced (Levenshtein distance), upper and lower case differ."
@@ -254,11 +219,12 @@ _PREDICATES: tuple[Predicate, ...] = (
         asked=lambda arguments: families.with_wildcards(_string(arguments), _integer(arguments, 1)),
         always=_never_unless_word,
         all_families=lambda limits: tuple(families.edited(n) for n in range(1, limits.similar_distance + 1)),
-        single_word=True,
+        case_rule=CaseRule.ELEMENTS,
+        widest=lambda limits: len(families.with_wildcards("a" * words.SIMILAR_WORD_LENGTH, limits.similar_distance)),
     ),
     Predicate(
         "between",
-        (_TEXT, _clear("low", Type.NUMBER), _clear("high", Type.NUMBER)),
+        (_TEXT, *(Parameter(end, Type.NUMBER, clear=True, check=_two_decimals) for end in ("low", "high"))),
         Type.BOOLEAN,
         "Whether the first number in the text is from low to high, both included.",
         "A number is digits with an optional sign and decimals behind a point; a sign counts only where no letter,"
@@ -270,7 +236,8 @@ _PREDICATES: tuple[Predicate, ...] = (
         asked=lambda arguments: families.intervals_within(*_range(arguments)),
         always=lambda arguments: False if _range(arguments)[0] > _range(arguments)[1] else None,
         all_families=lambda _: (families.INTERVALS,),
-        ignores_case=True,
+        widest=lambda _: families.MOST_INTERVALS,
+        case_rule=CaseRule.IGNORED,
     ),
 )
 
@@ -304,19 +271,49 @@ _FORMS: tuple[Function, ...] = (
         "a and b are two Booleans, two numbers or two texts. Both are evaluated; nobody can see which was taken.",
         'ret choose(is_empty($r.year), is_in("1999", $r), equals("1999", $r.year))',
     ),
-    Function(
+)
+
+_TALLIES: tuple[Tally, ...] = (
+    Tally(
         "common_words",
-        (_clear("words"), _TEXT),
+        (Parameter("words", Type.TEXT, clear=True), _TEXT),
         Type.NUMBER,
         "How many of these words the text has.",
         "A number, to be compared: each different word counts once, however often it occurs on either side. "
         + _WORD_EDGE,
         'ret common_words("honey i shrunk the dbms", lower($r.title)) >= 4',
+        meaning=lambda text, arguments: len(words.words(_string(arguments)) & words.words(text)),
+        each=lambda arguments: tuple(("has_word", (word,)) for word in sorted(words.words(_string(arguments)))),
     ),
 )
 
-FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_PREDICATES, *_FORMS)}
+FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_PREDICATES, *_FORMS, *_TALLIES)}
 """Every function of the language by name."""
 
 PREDICATES: dict[str, Predicate] = {predicate.name: predicate for predicate in _PREDICATES}
 """The functions that engines have to answer."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def register(function: Predicate | Tally) -> None:
+    """Make a function part of the language in this process. An agreement has to list a new predicate before a study can
+    use it, and every party has to have registered it. Raises `ValueError` where the entry cannot work.
+    """
+    if not _NAME.fullmatch(function.name) or function.name in ("ret", "true", "false"):
+        raise ValueError(f"{function.name!r} is not a name for a function")
+    if function.name in FUNCTIONS:
+        raise ValueError(f"there is a function {function.name} already")
+    if [parameter.type for parameter in function.parameters if not parameter.clear] != [Type.TEXT]:
+        raise ValueError(f"{function.name} must have exactly one parameter that is not clear, and that is a text")
+    if function.result is not (Type.BOOLEAN if isinstance(function, Predicate) else Type.NUMBER):
+        raise ValueError(f"{function.name} must give a Boolean if it is a predicate, and a number if it is a tally")
+    FUNCTIONS[function.name] = function
+    if isinstance(function, Predicate):
+        PREDICATES[function.name] = function
+
+
+def unregister(name: str) -> None:
+    """Take a function out of the language again."""
+    del FUNCTIONS[name]
+    PREDICATES.pop(name, None)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Union
 
-from blindlabel.language import case, tree, words
-from blindlabel.language.functions import PREDICATES
+from blindlabel.language import case, tree
+from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.record import Record
+from blindlabel.language.signatures import Predicate, Tally
 
 Value = Union[str, Record, bool, Fraction]
 
@@ -104,12 +105,13 @@ def _call(name: str, arguments: list[Value]) -> Value:
         if isinstance(value, Record):
             return Record({key: convert(one) for key, one in value.attributes.items()}, convert(value.whole))
         return convert(text(value))
-    if name == "common_words":
-        return Fraction(len(words.words(text(arguments[0])) & words.words(text(arguments[1]))))
-    predicate = PREDICATES[name]
+    function = FUNCTIONS[name]
+    if not isinstance(function, (Predicate, Tally)):
+        raise TypeError(f"{name} has no meaning of its own")
     clear = tuple(
         text(value) if isinstance(value, (str, Record)) else number(value)
-        for value, parameter in zip(arguments, predicate.parameters, strict=True)
+        for value, parameter in zip(arguments, function.parameters, strict=True)
         if parameter.clear
     )
-    return predicate.meaning(text(arguments[predicate.text_position]), clear)
+    found = function.meaning(text(arguments[function.text_position]), clear)
+    return found if isinstance(found, bool) else Fraction(found)

@@ -6,17 +6,19 @@ Everything is remembered by node, so shared variables stay shared and the work i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Union
+from functools import partial
+from typing import TypeVar, Union
 
-from blindlabel.language import case, tree, words
+from blindlabel.language import case, tree
 from blindlabel.language.builder import Builder, FormulaTooLarge
 from blindlabel.language.formula import Formula
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.functions import FUNCTIONS, PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
+from blindlabel.language.signatures import Clear, Function, Predicate, Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,12 @@ class _Sum:
 
 
 _Value = Union[_Leaf, _Choice, Formula, _Sum]
+
+
+_Source = Union[str, View, Fraction]
+"""What a call is about where nothing is left to choose: known texts and numbers, and a view of the record."""
+
+_Found = TypeVar("_Found")
 
 
 class RewritingError(FormulaTooLarge):
@@ -114,7 +122,7 @@ class Rewriting:
         if isinstance(node, tree.Variable):
             return self.variables[node.name]
         if isinstance(node, tree.Attribute):
-            return self.mapped(self.text(self.value(node.record)), lambda source: self.attribute(source, node.name), {})
+            return self.mapped(self.text(self.value(node.record)), lambda source: self.attribute(source, node.name))
         if isinstance(node, tree.Not):
             return self.build.negation(self.formula(self.value(node.operand)))
         if isinstance(node, tree.Chain):
@@ -176,14 +184,13 @@ class Rewriting:
         if node.function == "choose":
             return self.choose(arguments)
         if node.function in ("lower", "upper"):
-            return self.mapped(self.text(arguments[0]), lambda source: self.cased(source, node.function), {})
-        if node.function == "common_words":
-            return self.common_words(self.text(arguments[0]), self.text(arguments[1]), {})
-        predicate = PREDICATES[node.function]
-        position = predicate.text_position
-        numbers = tuple(value.constant for value in arguments if isinstance(value, _Sum))
-        needle = self.leaf("") if position == 0 else self.text(arguments[0])
-        return self.ask(node.function, needle, self.text(arguments[position]), numbers, {})
+            return self.mapped(self.text(arguments[0]), lambda source: self.cased(source, node.function))
+        function = FUNCTIONS[node.function]
+        if isinstance(function, Predicate):
+            return self.over_texts(arguments, partial(self.predicate, function), self.build.choose)
+        if isinstance(function, Tally):
+            return self.over_texts(arguments, partial(self.tally, function), self.chosen_number)
+        raise TypeError(f"{function.name} cannot be rewritten")
 
     def choose(self, arguments: list[_Value]) -> _Value:
         condition = self.formula(arguments[0])
@@ -214,65 +221,54 @@ class Rewriting:
                 parts.append((weight, self.number(self.build.conjunction([guard, formula]))))
         return self.sum(parts)
 
-    def mapped(self, text: _Text, change: Callable[[str | View], str | View], done: dict[int, _Text]) -> _Text:
+    def mapped(self, text: _Text, change: Callable[[str | View], str | View]) -> _Text:
         """The same choices with every leaf changed."""
-        if id(text) not in done:
-            if isinstance(text, _Leaf):
-                done[id(text)] = self.leaf(change(text.source))
-            else:
-                chosen, other = self.mapped(text.chosen, change, done), self.mapped(text.other, change, done)
-                done[id(text)] = self.choice(text.condition, chosen, other)
-        return done[id(text)]
+        return self.over_texts([text], lambda sources: self.leaf(change(_source(sources[0]))), self.choice)
 
-    def ask(
+    def over_texts(
         self,
-        function: str,
-        needle: _Text,
-        text: _Text,
-        numbers: tuple[Fraction, ...],
-        done: dict[tuple[int, int], Formula],
-    ) -> Formula:
-        """The predicate for every combination of leaves, under their conditions."""
-        key = (id(needle), id(text))
-        if key not in done:
-            if isinstance(needle, _Choice):
-                chosen = self.ask(function, needle.chosen, text, numbers, done)
-                done[key] = self.build.choose(
-                    needle.condition, chosen, self.ask(function, needle.other, text, numbers, done)
-                )
-            elif isinstance(text, _Choice):
-                chosen = self.ask(function, needle, text.chosen, numbers, done)
-                done[key] = self.build.choose(
-                    text.condition, chosen, self.ask(function, needle, text.other, numbers, done)
-                )
-            else:
-                done[key] = self.ask_leaf(function, needle, text, numbers)
-        return done[key]
+        arguments: Sequence[_Value],
+        at_leaves: Callable[[Sequence[_Source]], _Found],
+        choose: Callable[[Formula, _Found, _Found], _Found],
+    ) -> _Found:
+        """What a call comes to for every combination of the leaves of its texts, joined under their conditions. Other
+        arguments are numbers that the asker knows.
+        """
+        done: dict[tuple[int, ...], _Found] = {}
 
-    def ask_leaf(self, function: str, needle: _Leaf, text: _Leaf, numbers: tuple[Fraction, ...]) -> Formula:
-        predicate = PREDICATES[function]
-        assert isinstance(needle.source, str)
-        arguments: tuple[Clear, ...] = numbers if predicate.text_position == 0 else (needle.source, *numbers)
-        if isinstance(text.source, str):
-            return self.build.constant(predicate.meaning(text.source, arguments))
-        return self.build.atom(function, arguments, text.source)
+        def found(given: tuple[_Leaf | _Choice | Fraction, ...]) -> _Found:
+            key = tuple(map(id, given))
+            if key not in done:
+                sources: list[_Source] = []
+                for place, one in enumerate(given):
+                    if isinstance(one, _Choice):
+                        chosen = found((*given[:place], one.chosen, *given[place + 1 :]))
+                        other = found((*given[:place], one.other, *given[place + 1 :]))
+                        done[key] = choose(one.condition, chosen, other)
+                        break
+                    sources.append(one.source if isinstance(one, _Leaf) else one)
+                else:
+                    done[key] = at_leaves(sources)
+            return done[key]
 
-    def common_words(self, needle: _Text, text: _Text, done: dict[tuple[int, int], _Sum]) -> _Sum:
-        key = (id(needle), id(text))
-        if key not in done:
-            if isinstance(needle, _Choice):
-                chosen = self.common_words(needle.chosen, text, done)
-                done[key] = self.chosen_number(needle.condition, chosen, self.common_words(needle.other, text, done))
-            elif isinstance(text, _Choice):
-                chosen = self.common_words(needle, text.chosen, done)
-                done[key] = self.chosen_number(text.condition, chosen, self.common_words(needle, text.other, done))
-            else:
-                assert isinstance(needle.source, str)
-                each = [
-                    self.ask_leaf("has_word", self.leaf(word), text, ()) for word in sorted(words.words(needle.source))
-                ]
-                done[key] = self.sum([(Fraction(1), self.number(formula)) for formula in each])
-        return done[key]
+        return found(
+            tuple(one if isinstance(one, (_Leaf, _Choice)) else self.number(one).constant for one in arguments)
+        )
+
+    def predicate(self, predicate: Predicate, sources: Sequence[_Source]) -> Formula:
+        """A predicate of leaves."""
+        return self.asked(predicate, *_clear_and_text(predicate, sources))
+
+    def asked(self, predicate: Predicate, clear: tuple[Clear, ...], text: str | View) -> Formula:
+        if isinstance(text, str):
+            return self.build.constant(predicate.meaning(text, clear))
+        return self.build.atom(predicate.name, clear, text)
+
+    def tally(self, tally: Tally, sources: Sequence[_Source]) -> _Sum:
+        """A tally of leaves: the sum of what it counts."""
+        clear, text = _clear_and_text(tally, sources)
+        each = [self.asked(PREDICATES[name], arguments, text) for name, arguments in tally.each(clear)]
+        return self.sum([(Fraction(1), self.number(formula)) for formula in each])
 
     @staticmethod
     def attribute(source: str | View, name: str) -> View:
@@ -284,3 +280,18 @@ class Rewriting:
         if isinstance(source, View):
             return View(source.attribute, "lower" if form == "lower" else "upper")
         return case.lower(source) if form == "lower" else case.upper(source)
+
+
+def _source(source: _Source) -> str | View:
+    assert not isinstance(source, Fraction)
+    return source
+
+
+def _clear_and_text(function: Function, sources: Sequence[_Source]) -> tuple[tuple[Clear, ...], str | View]:
+    """The clear arguments of a call in their order, and the text that it looks at."""
+    clear: list[Clear] = []
+    for parameter, source in zip(function.parameters, sources, strict=True):
+        if parameter.clear:
+            assert not isinstance(source, View)
+            clear.append(source)
+    return tuple(clear), _source(sources[function.text_position])

@@ -100,7 +100,7 @@ class SuggestedQuestions:
         texts = {}
         for task in tasks:
             previous = [text for _, text in task.previous]
-            text = self._suggester.suggest(records[task.record].prepared, task.round, previous).question
+            text = self._suggester.suggest(records[task.record].prepared, task.round, previous).text
             checked = workspace.check(text)
             if not checked.ok:
                 raise InputError(

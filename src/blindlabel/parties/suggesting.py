@@ -36,7 +36,7 @@ def suggester_for(workspace: Workspace, rows: Sequence[Record] | None = None) ->
         lowered=terms.case == "lower",
         functions=terms.functions,
         counting=terms.counting,
-        negation=terms.negation,
+        exclusions=2 if terms.counting and terms.negation else 0,
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
         alternatives=terms.alternatives,

@@ -15,7 +15,8 @@ from nicegui.events import GenericEventArguments
 
 from blindlabel.language import Diagnostic
 from blindlabel.language.formatter import attribute_access, quote
-from blindlabel.language.functions import FUNCTIONS, Function
+from blindlabel.language.functions import FUNCTIONS
+from blindlabel.language.signatures import Function
 from blindlabel.language.words import is_word, is_word_character
 from blindlabel.records.preparation import prepare
 from blindlabel.storage.workspace import OwnRecord, Workspace

@@ -70,7 +70,7 @@ class Background:
         """A question for one record that can be used as it is."""
         with self._lock:
             made = self._suggester.suggest(own.prepared, task.round, [text for _, text in task.previous])
-        checked = self._workspace.check(made.question)
+        checked = self._workspace.check(made.text)
         if not checked.ok:
             raise InputError(f"The suggestion for {own.id} cannot be used: {checked.diagnostics[0].message}")
-        return Suggested(task.record, made.question, made.why)
+        return Suggested(task.record, made.text, made.why)

@@ -1,43 +1,28 @@
 """What a question says about the owner's own records: how many it matches, and whether its own record is among them.
 
-An oracle sees from that at once whether a question is too loose or too strict. Only the own table is looked at.
-Predicates are evaluated column by column and remembered, since while a person types most of a question stays as it was.
+An oracle sees from that at once whether a question is too loose or too strict. Only its own table is looked at.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from blindlabel.engines.interface import EngineError
 from blindlabel.engines.packed.planning.explaining import explain
 from blindlabel.errors import InputError
 from blindlabel.language import Record
-from blindlabel.language.formula import (
-    Atom,
-    Conjunction,
-    Constant,
-    Count,
-    Disjunction,
-    Formula,
-    Negation,
-    evaluate,
-    in_order,
-)
-from blindlabel.language.functions import PREDICATES
-from blindlabel.language.record import View
+from blindlabel.language.columns import Columns
+from blindlabel.language.formula import Atom, Count, Formula, Negation, evaluate, in_order
 from blindlabel.parties.suggesting import prepared_rows
 from blindlabel.storage.workspace import Workspace
 
 MOST_ROWS = 5000
 """A larger table is looked at in a sample of this many rows, evenly spread."""
 _REMEMBERED = 256
-
-Bits = npt.NDArray[np.bool_]
+"""Predicates whose answers are kept: while a person types, most of a question stays as it was."""
 
 
 @dataclass(frozen=True)
@@ -56,64 +41,13 @@ class OwnRecords:
     """Prepared records of one table, to try questions on."""
 
     def __init__(self, records: Sequence[Record], *, sampled: bool = False) -> None:
-        self.records = records
         self.sampled = sampled
-        self._texts: dict[View, list[str]] = {}
-        self._answers: OrderedDict[tuple[object, ...], Bits] = OrderedDict()
+        self._columns = Columns(records, _REMEMBERED)
 
     def matches(self, formula: Formula, own: Record) -> Matches:
         """Count the records that a question matches."""
-        answers = self._evaluate(formula)
-        return Matches(int(np.count_nonzero(answers)), len(self.records), self.sampled, evaluate(formula, own))
-
-    def _evaluate(self, formula: Formula) -> Bits:
-        values: dict[int, Bits] = {}
-        for node in in_order(formula):
-            values[id(node)] = self._node(node, [values[id(part)] for part in _parts(node)])
-        return values[id(formula)]
-
-    def _node(self, node: Formula, parts: list[Bits]) -> Bits:
-        if isinstance(node, Constant):
-            return np.full(len(self.records), node.value, dtype=np.bool_)
-        if isinstance(node, Atom):
-            return self._atom(node)
-        if isinstance(node, Negation):
-            return ~parts[0]
-        if isinstance(node, Conjunction):
-            both: Bits = np.all(parts, axis=0)
-            return both
-        if isinstance(node, Disjunction):
-            either: Bits = np.any(parts, axis=0)
-            return either
-        total = np.zeros(len(self.records), dtype=np.int64)
-        for weight, part in zip(node.weights, parts):
-            total += weight * part
-        return (node.low <= total) & (total <= node.high)
-
-    def _atom(self, atom: Atom) -> Bits:
-        key = (atom.function, atom.arguments, atom.view)
-        found = self._answers.get(key)
-        if found is None:
-            meaning, arguments = PREDICATES[atom.function].meaning, atom.arguments
-            texts = self._column(atom.view)
-            found = np.fromiter((meaning(text, arguments) for text in texts), dtype=np.bool_, count=len(texts))
-            self._answers[key] = found
-            if len(self._answers) > _REMEMBERED:
-                self._answers.popitem(last=False)
-        else:
-            self._answers.move_to_end(key)
-        return found
-
-    def _column(self, view: View) -> list[str]:
-        if view not in self._texts:
-            self._texts[view] = [record.text(view) for record in self.records]
-        return self._texts[view]
-
-
-def _parts(node: Formula) -> tuple[Formula, ...]:
-    if isinstance(node, Negation):
-        return (node.part,)
-    return node.parts if isinstance(node, (Conjunction, Disjunction, Count)) else ()
+        answers = self._columns.answers(formula)
+        return Matches(int(np.count_nonzero(answers)), len(answers), self.sampled, evaluate(formula, own))
 
 
 def prepared_table(workspace: Workspace) -> tuple[list[Record], bool]:

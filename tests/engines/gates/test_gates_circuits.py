@@ -15,7 +15,6 @@ from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import ClearGates, Netlist, run
 from blindlabel.engines.gates.compiling import compiled, refusal
 from blindlabel.engines.gates.layout import CODE_GROWTH, Layout
-from blindlabel.engines.gates.mapping import ClearThresholds
 from blindlabel.engines.interface import QuestionError, RecordError, Terms
 from blindlabel.language import words
 from blindlabel.language.formula import Atom, Count, Formula, Negation, evaluate
@@ -27,14 +26,12 @@ TERMS = Terms(ATTRIBUTES, record_length=24, attribute_length=9, functions=tuple(
 
 
 def answer(question: Formula, record: Record, terms: Terms = TERMS) -> bool:
-    """By two-input gates and by what the engine evaluates, which must agree."""
     circuit = compiled(terms, [question])
     inputs = dict(enumerate(Layout.of(terms).bits(record)))
-    two_input, gates = ClearGates(), ClearThresholds()
-    values = run(circuit.netlist, circuit.answers, inputs, two_input)
-    assert circuit.mapped.run(inputs, gates) == values
-    assert (two_input.count, gates.count) == (circuit.two_input_gates, circuit.gates)
-    return values[0]
+    gates = ClearGates()
+    (value,) = run(circuit.netlist, circuit.answers, inputs, gates)
+    assert gates.count == circuit.gates
+    return value
 
 
 def one_text(text: str, length: int | None = None) -> tuple[Record, Terms]:
@@ -156,7 +153,7 @@ def test_needles_share_the_comparisons_of_a_position() -> None:
     lowered = compiled(terms, [Atom("is_in", ("camera",), View(None, "lower"))]).gates
     both = compiled(terms, [Atom("is_in", ("camera",), View()), Atom("is_in", ("camcorder",), View())]).gates
     alone = compiled(terms, [Atom("is_in", ("camcorder",), View())]).gates
-    assert lowered <= one < 600, "the published circuit has 4223"
+    assert lowered <= one < 1300, "the published circuit has 4223"
     assert both < 0.8 * (one + alone)
 
 

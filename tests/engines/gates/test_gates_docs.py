@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.engines.gates.compiling import compiled
-from blindlabel.engines.gates.parameters import THREE_INPUT
+from blindlabel.engines.gates.parcels import CIPHERTEXT_BYTES, CIPHERTEXT_VALUES
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import Terms
 from blindlabel.language import read_question
@@ -34,8 +34,7 @@ def test_counts_of_predicates(line: tuple[str, str]) -> None:
     terms = [
         Terms((), record_length=length, encode_attributes=False, functions=tuple(PREDICATES)) for length in lengths
     ]
-    circuits = [compiled(one, [formula]) for one in terms]
-    assert numbers(cells) == [circuit.gates for circuit in circuits] + [circuit.two_input_gates for circuit in circuits]
+    assert numbers(cells) == [compiled(one, [formula]).gates for one in terms]
 
 
 def test_every_predicate_is_in_the_table() -> None:
@@ -61,11 +60,10 @@ def test_counts_of_sharing(title: str, needles: int, lengths: tuple[int, ...]) -
     shown = numbers(line[1])
     for place, length in enumerate(LENGTHS):
         if length in lengths:
-            counts = clear_needle_gates(length, needles)
-            assert (shown[place], shown[len(LENGTHS) + place]) == (round(counts.engine), round(counts.two_input))
+            assert shown[place] == round(clear_needle_gates(length, needles))
 
 
 def test_bytes_of_ciphertexts() -> None:
-    assert f"| a character of a record | {8 * THREE_INPUT.ciphertext_bytes:,} |" in PAGE
-    assert f"| an answer | {THREE_INPUT.ciphertext_bytes} |" in PAGE
-    assert f"{THREE_INPUT.values} numbers below 2,048" in PAGE
+    assert f"| a character of a record | {8 * CIPHERTEXT_BYTES:,} |" in PAGE
+    assert f"| an answer | {CIPHERTEXT_BYTES} |" in PAGE
+    assert f"{CIPHERTEXT_VALUES} numbers below 2,048" in PAGE

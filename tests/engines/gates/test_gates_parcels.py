@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.gates import parcels
-from blindlabel.engines.gates.parameters import THREE_INPUT, TWO_INPUT, ParameterSet
 from blindlabel.engines.gates.parcels import Kind, Values
 from blindlabel.engines.interface import ParcelError, Terms
 
@@ -21,24 +20,22 @@ TERMS = Terms(("name",), agreement_hash=bytes(range(32)))
 KEY = b"k" * 16
 
 
-def some_values(count: int, parameters: ParameterSet = THREE_INPUT) -> Values:
-    numbers = parameters.values
+def some_values(count: int, numbers: int = parcels.CIPHERTEXT_VALUES) -> Values:
     return (np.frombuffer(os.urandom(2 * numbers * count), dtype="<u2").reshape(count, numbers) % 2048).astype(
         np.uint16
     )
 
 
-@pytest.mark.parametrize(("parameters", "size"), [(THREE_INPUT, 816), (TWO_INPUT, 764)])
 @pytest.mark.parametrize("count", [0, 1, 7])
-def test_ciphertexts_survive_packing(count: int, parameters: ParameterSet, size: int) -> None:
-    values = some_values(count, parameters)
+def test_ciphertexts_survive_packing(count: int) -> None:
+    values = some_values(count)
     packed = parcels.packed_values(values)
-    assert len(packed) == size * count, "OpenFHE writes 4789 and 4485 bytes"
-    assert np.array_equal(parcels.unpacked_values(packed, count, parameters), values)
+    assert len(packed) == 764 * count, "OpenFHE writes 4485 bytes"
+    assert np.array_equal(parcels.unpacked_values(packed, count), values)
 
 
 def test_every_packed_bit_pattern_is_below_the_modulus() -> None:
-    assert parcels.unpacked_values(b"\xff" * 816, 1).max() == 2047
+    assert parcels.unpacked_values(b"\xff" * 764, 1).max() == 2047
 
 
 def test_a_batch_is_what_was_sent() -> None:
@@ -66,19 +63,19 @@ def test_what_belongs_elsewhere_is_refused_with_a_sentence() -> None:
         parcels.opened_batch(Kind.RECORD, TERMS, bytes(version), KEY, record=5, count=3)
 
 
-def test_parcels_of_the_earlier_parameter_set_are_refused_with_a_sentence() -> None:
-    """Format 1 had STD128; and what says format 2 must have its parameters as well."""
+def test_parcels_of_another_parameter_set_are_refused_with_a_sentence() -> None:
+    """Format 2 had STD128_3; and what says format 3 must have its parameters as well."""
     parcel = bytearray(parcels.batch(Kind.RECORD, TERMS, KEY, record=0, values=some_values(1)))
-    place = parcel.index(b"STD128_3-GINX")
-    parcel[place : place + 16] = b"STD128-GINX".ljust(16, b"\x00")
-    with pytest.raises(ParcelError, match=r"made with parameters other than STD128_3-GINX\."):
+    place = parcel.index(b"STD128-GINX")
+    parcel[place : place + 16] = b"STD128_3-GINX".ljust(16, b"\x00")
+    with pytest.raises(ParcelError, match=r"made with parameters other than STD128-GINX\."):
         parcels.opened_batch(Kind.RECORD, TERMS, bytes(parcel), KEY, record=0, count=1)
-    parcel[9] = 1
-    with pytest.raises(ParcelError, match=r"has format 1 of the gates engine; this program reads format 2\."):
+    parcel[9] = 2
+    with pytest.raises(ParcelError, match=r"has format 2 of the gates engine; this program reads format 3\."):
         parcels.opened_batch(Kind.RECORD, TERMS, bytes(parcel), KEY, record=0, count=1)
-    narrow = parcels.batch(Kind.RECORD, TERMS, KEY, record=0, values=some_values(1, TWO_INPUT))
-    with pytest.raises(ParcelError, match="1 ciphertexts of 816 bytes, and has 764"):
-        parcels.opened_batch(Kind.RECORD, TERMS, narrow, KEY, record=0, count=1)
+    longer = parcels.batch(Kind.RECORD, TERMS, KEY, record=0, values=some_values(1, 593))
+    with pytest.raises(ParcelError, match="1 ciphertexts of 764 bytes, and has 816"):
+        parcels.opened_batch(Kind.RECORD, TERMS, longer, KEY, record=0, count=1)
 
 
 PARCEL = parcels.batch(Kind.RECORD, TERMS, KEY, record=0, values=some_values(2))

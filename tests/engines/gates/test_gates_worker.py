@@ -17,6 +17,7 @@ from blindlabel.engines.interface import EngineUnavailable, ParcelError, Questio
 from blindlabel.errors import OutsideError
 from blindlabel.language import read_question
 from blindlabel.language.formula import Atom, Formula, evaluate, in_order
+from blindlabel.language.formula_document import formula_document, read_formula
 from blindlabel.language.record import Record, View
 from support.random_formulas import questions, records
 
@@ -24,7 +25,7 @@ from support.random_formulas import questions, records
 @settings(max_examples=200, deadline=None)
 @given(questions, records)
 def test_questions_and_records_survive_the_pipe(question: Formula, record: Record) -> None:
-    again = wire.read_formula(wire.formula_document(question))
+    again = read_formula(formula_document(question))
     assert wire.read_record(wire.record_document(record)) == record
     assert evaluate(again, record) == evaluate(question, record)
     assert [type(node) for node in in_order(again)] == [type(node) for node in in_order(question)]

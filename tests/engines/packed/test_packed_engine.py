@@ -205,7 +205,7 @@ def test_records_beyond_the_agreement_are_refused_before_anything_is_encrypted()
 
 def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
     long = formulas('ret is_in("abcdefghijkl", $r)')
-    assert "shorter needle" in (ENGINE.refuse(SMALL, long[0]) or "")
+    assert "needles of at most" in (ENGINE.refuse(SMALL, long[0]) or "")
     with pytest.raises(QuestionError, match="Question 1: "):
         list(ENGINE.evaluate(SMALL, keys_of(SMALL).public, [], long, Round(SMALL).assist))
 

@@ -129,7 +129,7 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
 @pytest.mark.parametrize(
     ("source", "terms", "word"),
     [
-        ('ret is_in("abcdefghi", $r)', Terms(("a",), limits=Limits(needle_length=8)), "shorter needle"),
+        ('ret is_in("abcdefghi", $r)', Terms(("a",), limits=Limits(needle_length=8)), "needles of at most 8"),
         ('ret !is_in("a", $r)', Terms(("a",), negation=False), "negation"),
         ('ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2', Terms(("a",), counting=False), "counting"),
         ('ret similar("jonson", $r, 1)', Terms(("a",)), "does not encode similar"),

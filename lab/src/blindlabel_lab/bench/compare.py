@@ -1,9 +1,8 @@
 """The packed engine beside the gates engine on the same questions and records, in one run on one machine.
 
 The packed engine does all the work and every answer is checked against the plain meaning. The gates engine would take
-weeks, so its time is an exact gate count times the time of a gate, measured in the same run on whole circuits: of two
-inputs for the published circuit, of up to three for the engine's own. What cannot run here is null, and is named in
-"not_run".
+weeks, so its time is an exact gate count times the time of a gate, measured in the same run on a whole `is_in`. What
+cannot run here is null, and is named in "not_run".
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import EngineError, Progress
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
 from blindlabel_lab.bench import gates
-from blindlabel_lab.bench.gates import GateCounts, GateSeconds
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_SECONDS, Workload, workload
 
@@ -30,7 +29,7 @@ def comparison(lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progr
     """One row a record length: size questions of five needles over size records."""
     report = progress or (lambda _phase, _share: None)
     not_run: list[dict[str, Any]] = []
-    seconds: GateSeconds | None = None
+    seconds: float | None = None
     measured: dict[str, Any] | None = None
     try:
         measured = gates.figures()
@@ -55,28 +54,22 @@ def comparison(lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progr
             f"{size} questions of 5 needles of {NEEDLE_LENGTH} characters, a & b & c & (d | e), over {size} records"
         ),
         "clock": "processor seconds, so that other work on the machine counts for neither engine",
-        "gate_seconds": None if seconds is None else round(seconds.two_input, 5),
-        "engine_gate_seconds": None if seconds is None else round(seconds.engine, 5),
+        "gate_seconds": None if seconds is None else round(seconds, 5),
         "gates_measured_on": None if measured is None else measured["is_in"],
-        "clear_needle_measured_on": None if measured is None else measured["clear_needle"],
         "rows": rows,
         "not_run": not_run,
     }
 
 
-def row(length: int, work: Workload, packed: float | None, seconds: GateSeconds | None) -> dict[str, Any]:
+def row(length: int, work: Workload, packed: float | None, seconds: float | None) -> dict[str, Any]:
     """The figures of one record length; what could not be measured is None."""
-    serial = clear = two_input = None
-    if seconds is not None:
-        counts = clear_needle_gates(work)
-        serial = serial_gates(work, length) * seconds.two_input
-        clear, two_input = counts.engine * seconds.engine, counts.two_input * seconds.two_input
+    serial = None if seconds is None else serial_gates(work, length) * seconds
+    clear = None if seconds is None else clear_needle_gates(work) * seconds
     return {
         "length": length,
         "packed_seconds": None if packed is None else round(packed, 3),
         "gates_serial_seconds": None if serial is None else round(serial),
         "gates_clear_needle_seconds": None if clear is None else round(clear),
-        "gates_clear_needle_two_input_seconds": None if two_input is None else round(two_input),
         "ratio": None if packed is None or serial is None else round(serial / packed),
     }
 
@@ -90,12 +83,11 @@ def serial_gates(work: Workload, length: int) -> int:
     )
 
 
-def clear_needle_gates(work: Workload) -> GateCounts:
+def clear_needle_gates(work: Workload) -> int:
     """Gates of the engine's own circuit for all pairs, with what the questions share, and the one that masks each
     answer.
     """
-    circuit, records, masks = compiled(work.terms, work.questions), len(work.records), len(work.questions)
-    return GateCounts(records * (circuit.gates + masks), records * (circuit.two_input_gates + masks))
+    return len(work.records) * (compiled(work.terms, work.questions).gates + len(work.questions))
 
 
 def _processor_seconds() -> float:
@@ -108,21 +100,11 @@ def packed_seconds(work: Workload) -> float:
     """Processor seconds of the packed engine's evaluation, assist included; keys and encryption are not counted, as for
     the gates.
     """
-    packed = engine_named("packed")
-    keys = packed.make_keys(work.terms)
-    parcels = list(packed.encrypt(work.terms, keys.public, work.records))
+    records = EncryptedRecords(engine_named("packed"), work.terms, work.records)
     start = _processor_seconds()
-    answers = list(
-        packed.evaluate(
-            work.terms,
-            keys.public,
-            parcels,
-            work.questions,
-            lambda request: packed.assist(work.terms, keys.secret, request),
-        )
-    )
+    answers = records.evaluate(work.questions)
     seconds = _processor_seconds() - start
-    found = packed.decrypt(work.terms, keys.secret, answers, len(work.questions), len(work.records))
+    found = records.decrypt(answers, len(work.questions))
     expected = [[evaluate(question, record) for record in work.records] for question in work.questions]
     if found.tolist() != expected:
         raise EngineError("The packed engine gave a wrong answer, so its time means nothing.")

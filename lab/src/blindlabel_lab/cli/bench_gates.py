@@ -17,48 +17,29 @@ def gates(json: JsonFlag = False) -> None:
     """
     from blindlabel_lab.bench.gates import figures
 
-    say("Measuring the gates engine in its own environment; this takes about two minutes.")
+    say("Measuring the gates engine in its own environment; this takes about a minute.")
     with working_on("gates"):
         document = figures()
     if json:
         result_json(document)
         return
-    whole, engine, clear = document["is_in"], document["engine"], document["clear_needle"]
-    size, by_two = engine["bytes_per_character"], clear["two_input"]
-    result(f"{document['date']}, {document['machine']}, openfhe {document['openfhe']}")
-    for title, one in (("published circuit", document), ("engine", engine)):
-        result(
-            f"{title}: {one['parameters']}; one gate {1000 * one['gate_seconds']['average']:.1f} ms, "
-            f"one bit encrypted {1000 * one['encrypt_bit_seconds']:.1f} ms"
-        )
-    result(f"a character: {size['openfhe']} bytes as OpenFHE writes it, {size['packed']} as blindlabel sends it")
-    result(f"public key: {engine['public_key_bytes'] / 1e6:.0f} MB, made in {engine['key_seconds']:.1f} s")
+    whole, clear, size = document["is_in"], document["clear_needle"], document["bytes_per_character"]
+    result(f"{document['date']}, {document['machine']}, openfhe {document['openfhe']}, {document['parameters']}")
     result(
-        f"is_in, needle {whole['needle']}, record {whole['record']}: {whole['gates']} gates, {whole['seconds']:.1f} s;"
-        f" needle in clear: {clear['gates']} gates, {clear['seconds']:.1f} s ({by_two['gates']} gates of two inputs,"
-        f" {by_two['seconds']:.1f} s)"
+        f"one gate {1000 * document['gate_seconds']['average']:.1f} ms, "
+        f"one bit encrypted {1000 * document['encrypt_bit_seconds']:.1f} ms"
+    )
+    result(f"a character: {size['openfhe']} bytes as OpenFHE writes it, {size['packed']} as blindlabel sends it")
+    result(f"public key: {document['public_key_bytes'] / 1e6:.0f} MB, made in {document['key_seconds']:.1f} s")
+    result(
+        f"is_in, needle {whole['needle']}, record {whole['record']}: {whole['gates']} gates, {whole['seconds']:.1f} s"
+        f" (needle in clear: {clear['gates']} gates, {clear['seconds']:.1f} s)"
     )
     result("")
     result("one needle, 2,500 pairs, by gate count:")
-    titles = [
-        "record",
-        "published circuit",
-        "publication",
-        "needle in clear",
-        "by two inputs",
-        "shared by 50",
-        "by two inputs",
-    ]
-    names = ["record", "seconds", "published_seconds", *_CLEAR]
+    titles = ["record", "published circuit", "publication", "needle in clear", "shared by 50"]
+    names = ["record", "seconds", "published_seconds", "clear_needle_seconds", "clear_needle_shared_seconds"]
     _table(titles, names, document["extrapolated"])
-
-
-_CLEAR = [
-    "clear_needle_seconds",
-    "clear_needle_two_input_seconds",
-    "clear_needle_shared_seconds",
-    "clear_needle_shared_two_input_seconds",
-]
 
 
 def compare(
@@ -80,10 +61,7 @@ def compare(
         result_json(document)
         return
     result(f"{document['date']}, {document['machine']}")
-    result(
-        f"{document['workload']}; gates by count, at {document['gate_seconds']} s each (of up to three inputs, needle"
-        f" in clear: {document['engine_gate_seconds']} s) as measured in this run"
-    )
+    result(f"{document['workload']}; gates by count, at {document['gate_seconds']} s each as measured in this run")
     names = ["length", "packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds", "ratio"]
     _table(["length", "packed s", "published circuit s", "needle in clear s", "ratio"], names, document["rows"])
 

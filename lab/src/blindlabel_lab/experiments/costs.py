@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import EngineError
 from blindlabel.engines.registry import engine_named
 from blindlabel_lab.bench import compare, gates
@@ -49,10 +50,9 @@ def communication(
         packed: int | None = None
         try:
             work = workload(length, size)
-            engine = engine_named("packed")
-            made = engine.make_keys(work.terms)
-            packed = sum(map(len, engine.encrypt(work.terms, made.public, work.records)))
-            keys = {"public_bytes": len(made.public)}
+            encrypted = EncryptedRecords(engine_named("packed"), work.terms, work.records)
+            packed = sum(map(len, encrypted.parcels))
+            keys = {"public_bytes": len(encrypted.keys.public)}
         except _BROKEN as error:
             not_run.append({"engine": "packed", "length": length, "reason": str(error)})
         rows.append(

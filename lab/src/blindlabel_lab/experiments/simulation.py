@@ -15,10 +15,11 @@ from typing import Protocol
 
 import numpy as np
 
+from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import Answers, Engine, Progress, Terms
 from blindlabel.language import read_question
-from blindlabel.language.formula import Atom, Conjunction, Constant, Disjunction, Formula, Negation, in_order
-from blindlabel.language.functions import PREDICATES
+from blindlabel.language.columns import Columns
+from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.protocol.labels import Labels, no_labels, open_counts, settle
@@ -117,46 +118,11 @@ def formula_of(source: str, attributes: Sequence[str]) -> Formula:
 
 def in_clear(_side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:
     """All questions over all records by clear evaluation, each different predicate once a record."""
-    known: dict[tuple[object, ...], Answers] = {}
-    texts: dict[object, list[str]] = {}
-
-    def atom(node: Atom) -> Answers:
-        key = (node.function, node.arguments, node.view)
-        if key not in known:
-            if node.view not in texts:
-                texts[node.view] = [record.text(node.view) for record in records]
-            meaning = PREDICATES[node.function].meaning
-            found = (meaning(text, node.arguments) for text in texts[node.view])
-            known[key] = np.fromiter(found, dtype=np.bool_, count=len(records))
-        return known[key]
-
+    columns = Columns(records)
     answers = np.zeros((len(questions), len(records)), dtype=np.bool_)
     for row, question in enumerate(questions):
-        answers[row] = _evaluated(question, len(records), atom)
+        answers[row] = columns.answers(question)
     return answers
-
-
-def _evaluated(question: Formula, records: int, atom: Callable[[Atom], Answers]) -> Answers:
-    """One formula over all records at once."""
-    values: dict[int, Answers] = {}
-    for node in in_order(question):
-        if isinstance(node, Constant):
-            value = np.full(records, node.value, dtype=np.bool_)
-        elif isinstance(node, Atom):
-            value = atom(node)
-        elif isinstance(node, Negation):
-            value = ~values[id(node.part)]
-        elif isinstance(node, Conjunction):
-            value = np.logical_and.reduce([values[id(part)] for part in node.parts])
-        elif isinstance(node, Disjunction):
-            value = np.logical_or.reduce([values[id(part)] for part in node.parts])
-        else:
-            total = np.zeros(records, dtype=np.int64)
-            for weight, part in zip(node.weights, node.parts):
-                total += weight * values[id(part)]
-            value = (node.low <= total) & (total <= node.high)
-        values[id(node)] = value
-    return values[id(question)]
 
 
 # -- answers through an engine
@@ -179,8 +145,8 @@ def terms_for(records: Sequence[Record], attributes: Sequence[str], functions: S
 
 
 class ThroughEngine:
-    """Answers through an engine's keys, encryption, evaluation, assist and decryption, all in this process. Keeps what
-    is public of the records encrypted between rounds, as the protocol does."""
+    """Answers through an engine, all in this process. The records of both sides are encrypted once, under one key,
+    as the protocol does."""
 
     def __init__(
         self,
@@ -189,21 +155,10 @@ class ThroughEngine:
         attributes: Sequence[str],
         progress: Progress | None = None,
     ) -> None:
-        self.engine = engine
-        self.progress = progress
-        self.terms = terms_for([*records[0], *records[1]], attributes, ("is_in", "equals", "has_word"))
-        self.keys = engine.make_keys(self.terms)
-        self.parcels = [list(engine.encrypt(self.terms, self.keys.public, side)) for side in records]
-        self.sizes = (len(records[0]), len(records[1]))
+        terms = terms_for([*records[0], *records[1]], attributes, ("is_in", "equals", "has_word"))
+        keys = engine.make_keys(terms)
+        self._sides = [EncryptedRecords(engine, terms, side, keys=keys, progress=progress) for side in records]
 
-    def __call__(self, side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:
-        """The answers; `records` only says how many there are: the encrypted ones are used."""
-        if not questions:
-            return np.zeros((0, len(records)), dtype=np.bool_)
-        answered = self.engine.evaluate(
-            self.terms, self.keys.public, self.parcels[1 - side], questions, self._assist, progress=self.progress
-        )
-        return self.engine.decrypt(self.terms, self.keys.secret, list(answered), len(questions), self.sizes[1 - side])
-
-    def _assist(self, request: bytes) -> bytes:
-        return self.engine.assist(self.terms, self.keys.secret, request)
+    def __call__(self, side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:  # noqa: ARG002
+        """The answers, about the encrypted records of the other side."""
+        return self._sides[1 - side].ask(questions)

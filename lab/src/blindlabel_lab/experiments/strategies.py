@@ -45,7 +45,7 @@ class Suggested:
 
     def ask(self, record: Record, round: int) -> str:
         """The suggestion for the round."""
-        return self._suggester.suggest(record, round).question
+        return self._suggester.suggest(record, round).text
 
 
 class RareWords:

@@ -2,8 +2,7 @@
 
 Pure: knows nothing of encryption, so the same circuits run on clear bits (counting gates, tested exhaustively, under
 any Python) and on OpenFHE. Circuits are functions over a `Gates`; three things implement it: `Netlist` writes gates
-down, `ClearGates` works on `bool`, and `blindlabel.engines.gates.library` works on ciphertexts. What the engine
-evaluates is made of a netlist by `mapping`.
+down, `ClearGates` works on `bool`, and `EncryptedGates` in `library` works on ciphertexts.
 
 In a netlist a bit is a *literal*: twice the number of a node, plus one where it is negated. Negation is free on every
 backend, so there are only two kinds of gate, AND and XOR, and OR is an AND of negations. Node 0 is the constant false.
@@ -169,6 +168,10 @@ class Netlist:
     def gate_count(self, outputs: Sequence[Literal]) -> int:
         """Two-input gates that these outputs need together."""
         return sum(self.nodes[number].kind in ("and", "xor") for number in self.needed(outputs))
+
+    def inputs_of(self, outputs: Sequence[Literal]) -> list[int]:
+        """Numbers of the inputs that these outputs look at."""
+        return [self.nodes[number].a for number in self.needed(outputs) if self.nodes[number].kind == "input"]
 
 
 def run(

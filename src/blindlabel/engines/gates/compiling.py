@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import Literal, Netlist, all_of, any_of, negated
 from blindlabel.engines.gates.layout import NUMBER_OFFSET, Field, Layout
-from blindlabel.engines.gates.mapping import Mapped, mapped
 from blindlabel.engines.gates.predicates import TextCircuits
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.language import words
-from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, in_order
-from blindlabel.language.functions import PREDICATES, Clear
+from blindlabel.language.formula import Atom, Count, Formula, Negation, fold, in_order
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.signatures import Clear
 
 _FIELD_OF = {"sounds_like": "sounds", "between": "number"}
 
@@ -30,19 +29,9 @@ class Compiled:
     netlist: Netlist
     answers: tuple[Literal, ...]
 
-    @cached_property
-    def mapped(self) -> Mapped:
-        """The same answers by gates of up to three inputs: what the engine evaluates."""
-        return mapped(self.netlist, self.answers)
-
     @property
     def gates(self) -> int:
-        """Gates that the engine evaluates for all answers about one record."""
-        return len(self.mapped.gates)
-
-    @property
-    def two_input_gates(self) -> int:
-        """Gates for the same answers, had they but two inputs."""
+        """Gates for all answers about one record."""
         return self.netlist.gate_count(self.answers)
 
 
@@ -72,38 +61,32 @@ def compiled(terms: Terms, questions: Sequence[Formula]) -> Compiled:
         if reason is not None:
             raise QuestionError(f"Question {number}: {reason}")
     build = _Build(Layout.of(terms))
-    return Compiled(build.netlist, tuple(build.formula(question) for question in questions))
+    return Compiled(build.netlist, tuple(fold(question, build) for question in questions))
 
 
 class _Build:
-    """The netlist under construction, with one set of text circuits a field."""
+    """The netlist under construction, with one set of text circuits a field: the algebra whose values are literals."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.netlist = Netlist()
         self.texts: dict[Field, TextCircuits] = {}
 
-    def formula(self, formula: Formula) -> Literal:
-        values: dict[int, Literal] = {}
-        for node in in_order(formula):
-            if isinstance(node, Constant):
-                value = self.netlist.constant(node.value)
-            elif isinstance(node, Atom):
-                value = self.atom(node)
-            elif isinstance(node, Negation):
-                value = negated(values[id(node.part)])
-            else:
-                parts = [values[id(part)] for part in node.parts]
-                if isinstance(node, Conjunction):
-                    value = all_of(self.netlist, parts)
-                elif isinstance(node, Disjunction):
-                    value = any_of(self.netlist, parts)
-                else:
-                    value = predicates.within(
-                        self.netlist, predicates.total(self.netlist, node.weights, parts), node.low, node.high
-                    )
-            values[id(node)] = value
-        return values[id(formula)]
+    def constant(self, value: bool) -> Literal:
+        return self.netlist.constant(value)
+
+    def negation(self, part: Literal) -> Literal:
+        return negated(part)
+
+    def conjunction(self, parts: Sequence[Literal]) -> Literal:
+        return all_of(self.netlist, list(parts))
+
+    def disjunction(self, parts: Sequence[Literal]) -> Literal:
+        return any_of(self.netlist, list(parts))
+
+    def count(self, count: Count, parts: Sequence[Literal]) -> Literal:
+        total = predicates.total(self.netlist, count.weights, list(parts))
+        return predicates.within(self.netlist, total, count.low, count.high)
 
     def atom(self, atom: Atom) -> Literal:
         decided = PREDICATES[atom.function].always(atom.arguments)

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.gates import parcels
+from blindlabel.engines.gates.circuit import run
 from blindlabel.engines.gates.compiling import Compiled, compiled, refusal
 from blindlabel.engines.gates.forking import in_forks
 from blindlabel.engines.gates.layout import Layout
-from blindlabel.engines.gates.library import ThresholdGates, context
+from blindlabel.engines.gates.library import EncryptedGates, context
 from blindlabel.engines.gates.parcels import Kind, Values
 from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, ParcelError, Progress, RecordError, Terms
 from blindlabel.language.formula import Formula
@@ -34,7 +35,7 @@ class LocalGatesEngine:
         return refusal(terms, question)
 
     def make_keys(self, terms: Terms) -> Keys:
-        fresh = ThresholdGates()
+        fresh = EncryptedGates()
         public, secret = fresh.make_keys()
         key_id = parcels.key_id_of(public)
         _remember(key_id, fresh)
@@ -74,7 +75,6 @@ class LocalGatesEngine:
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         circuit = compiled(terms, questions)
-        circuit.mapped  # noqa: B018 - once, before any process is forked
         key_id, library = _with_public_key(terms, public)
         work = _Work(terms, key_id, circuit, library, progress if workers <= 1 else None)
 
@@ -125,7 +125,7 @@ class _Work:
     terms: Terms
     key_id: bytes
     circuit: Compiled
-    library: ThresholdGates
+    library: EncryptedGates
     progress: Progress | None
     """Told after every gate; None in forked processes, which cannot."""
 
@@ -143,7 +143,7 @@ def _answered(work: _Work, task: _Task) -> bytes:
     library, circuit = work.library, work.circuit
     size = Layout.of(work.terms).size
     values = parcels.opened_batch(Kind.RECORD, work.terms, task.parcel, work.key_id, record=task.number, count=size)
-    wanted = list(circuit.mapped.inputs)
+    wanted = circuit.netlist.inputs_of(circuit.answers)
     inputs = dict(zip(wanted, library.ciphertexts_of(values[wanted])))
     whole = max(1, circuit.gates * work.terms.records)
 
@@ -151,26 +151,26 @@ def _answered(work: _Work, task: _Task) -> bytes:
         if work.progress is not None:
             work.progress("evaluate", min(1.0, (task.number * circuit.gates + gates) / whole))
 
-    outputs = circuit.mapped.run(inputs, library, done)
-    masked = [library.at_least(2, (output, mask)) for output, mask in zip(outputs, library.ciphertexts_of(task.masks))]
+    outputs = run(circuit.netlist, circuit.answers, inputs, library, done)
+    masked = [library.and_(output, mask) for output, mask in zip(outputs, library.ciphertexts_of(task.masks))]
     return parcels.batch(Kind.ANSWERS, work.terms, work.key_id, record=task.number, values=library.values_of(masked))
 
 
 # -- keys
 
-_loaded: dict[bytes, ThresholdGates] = {}
-"""The last public key used in this process: 1.3 GB that take seconds to load."""
+_loaded: dict[bytes, EncryptedGates] = {}
+"""The last public key used in this process: 0.9 GB that take seconds to load."""
 
 
-def _remember(key_id: bytes, library: ThresholdGates) -> None:
+def _remember(key_id: bytes, library: EncryptedGates) -> None:
     _loaded.clear()
     _loaded[key_id] = library
 
 
-def _with_public_key(terms: Terms, public: bytes) -> tuple[bytes, ThresholdGates]:
+def _with_public_key(terms: Terms, public: bytes) -> tuple[bytes, EncryptedGates]:
     key_id, body = parcels.opened(Kind.PUBLIC, terms, public)
     if key_id not in _loaded:
-        library = ThresholdGates()
+        library = EncryptedGates()
         library.load_public_key(body)
         _remember(key_id, library)
     return key_id, _loaded[key_id]

@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from blindlabel.engines.gates.circuit import all_of, any_of
-from blindlabel.engines.gates.library import Ciphertext, TwoInputGates
+from blindlabel.engines.gates.library import Ciphertext, EncryptedGates
 from blindlabel.engines.gates.published import byte_equal
 from blindlabel.engines.interface import WorkerLost
 
@@ -71,12 +71,12 @@ def _results(arriving: Any, forks: Sequence[BaseProcess]) -> Iterator[Any]:
 _Bytes = Sequence[Sequence[Ciphertext]]
 
 
-def _compared(shared: tuple[TwoInputGates, _Bytes, _Bytes], places: Sequence[tuple[int, int]]) -> bytes:
+def _compared(shared: tuple[EncryptedGates, _Bytes, _Bytes], places: Sequence[tuple[int, int]]) -> bytes:
     library, a, b = shared
     return library.packed([byte_equal(library, a[i], b[k]) for i, k in places])
 
 
-def is_in_parallel(library: TwoInputGates, a: _Bytes, b: _Bytes, workers: int) -> Ciphertext:
+def is_in_parallel(library: EncryptedGates, a: _Bytes, b: _Bytes, workers: int) -> Ciphertext:
     """The publication's parallel `is_in`: characters are compared in parallel, the results joined in one process."""
     positions = range(len(b) - len(a) + 1)
     places = [(i, j + i) for j in positions for i in range(len(a))]

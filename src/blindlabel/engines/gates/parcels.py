@@ -7,8 +7,8 @@ Keys are the coordinator's, arrive authenticated, and are held to header, versio
 
 Header, all numbers big-endian: magic, version, kind, parameter set, agreement hash, key id, digest of the body, length
 of the body. A body of ciphertexts: number of the record, how many ciphertexts, then each as 11-bit numbers (OpenFHE
-writes 64 bits for each of them). How many numbers a ciphertext has is fixed by the parameter set. Format 1 had the set
-STD128; format 2 has STD128_3.
+writes 64 bits for each of them). How many numbers a ciphertext has is fixed by the parameter set, STD128. Format 2 had
+another one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,22 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.engines.gates.parameters import MODULUS_BITS, THREE_INPUT, ParameterSet
 from blindlabel.engines.interface import ParcelError, Terms
 
 MAGIC = b"BLGATES\x00"
-VERSION = 2
-PARAMETERS = THREE_INPUT
+VERSION = 3
+PARAMETERS = b"STD128-GINX"
 """Of everything that travels between parties."""
+
+DIMENSION = 554
+"""Length of an LWE ciphertext's vector under STD128; `library` holds the installed OpenFHE to it."""
+CIPHERTEXT_VALUES = DIMENSION + 1
+"""Numbers of a ciphertext: the vector and the body."""
+MODULUS_BITS = 11
+MODULUS = 1 << MODULUS_BITS
+"""The LWE modulus is 2048, so every number that fits the bits is a valid one."""
+CIPHERTEXT_BYTES = (CIPHERTEXT_VALUES * MODULUS_BITS + 7) // 8
+"""Bytes of a ciphertext as it travels."""
 
 _HEADER = struct.Struct(">8sHB16s32s16s16sQ")
 _BATCH = struct.Struct(">II")
@@ -65,7 +74,7 @@ def sealed(kind: Kind, terms: Terms, key_id: bytes, body: bytes) -> bytes:
         MAGIC,
         VERSION,
         kind.number,
-        PARAMETERS.label.encode().ljust(16, b"\x00"),
+        PARAMETERS.ljust(16, b"\x00"),
         terms.agreement_hash,
         key_id,
         _digest(body),
@@ -87,8 +96,8 @@ def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None)
         raise ParcelError(f"This has format {version} of the gates engine; this program reads format {VERSION}.")
     if number != kind.number:
         raise ParcelError(f"Expected {kind.words}, and this is something else of the gates engine.")
-    if parameters.rstrip(b"\x00") != PARAMETERS.label.encode():
-        raise ParcelError(f"This was made with parameters other than {PARAMETERS.label}.")
+    if parameters.rstrip(b"\x00") != PARAMETERS:
+        raise ParcelError(f"This was made with parameters other than {PARAMETERS.decode()}.")
     if agreement != terms.agreement_hash:
         raise ParcelError("This belongs to another agreement.")
     if key_id is not None and found_id != key_id:
@@ -113,12 +122,14 @@ def packed_values(values: Values) -> bytes:
     return np.packbits(bits.reshape(count, numbers * MODULUS_BITS), axis=1).tobytes()
 
 
-def unpacked_values(packed: bytes | memoryview, count: int, parameters: ParameterSet = PARAMETERS) -> Values:
+def unpacked_values(packed: bytes | memoryview, count: int) -> Values:
     """The reverse; a ParcelError where the size is not that of so many ciphertexts."""
-    size, numbers = parameters.ciphertext_bytes, parameters.values
-    if len(packed) != count * size:
-        raise ParcelError(f"This should hold {count} ciphertexts of {size} bytes, and has {len(packed)} bytes.")
-    rows = np.frombuffer(packed, dtype=np.uint8).reshape(count, size)
+    numbers = CIPHERTEXT_VALUES
+    if len(packed) != count * CIPHERTEXT_BYTES:
+        raise ParcelError(
+            f"This should hold {count} ciphertexts of {CIPHERTEXT_BYTES} bytes, and has {len(packed)} bytes."
+        )
+    rows = np.frombuffer(packed, dtype=np.uint8).reshape(count, CIPHERTEXT_BYTES)
     bits = np.unpackbits(rows, axis=1, count=numbers * MODULUS_BITS).reshape(count, numbers, MODULUS_BITS)
     wide = np.zeros((count, numbers, 16), dtype=np.uint8)
     wide[:, :, 16 - MODULUS_BITS :] = bits
@@ -153,7 +164,7 @@ _BLOCK = 65536
 def squeezed(path: Path) -> bytes:
     """A key file of OpenFHE in about half its size, without loss.
 
-    After its first byte such a file is 32-bit words, and nearly all of them (the key-switching key, modulo 2^16) fit 16
+    After its first byte such a file is 32-bit words, and nearly all of them (the key-switching key, modulo 2^15) fit 16
     bits. So each block of words is kept in 16 bits where all fit and in 32 where not; one flag byte a block says which.
     """
     raw = np.memmap(path, dtype=np.uint8, mode="r")

@@ -30,6 +30,7 @@ from blindlabel.engines.gates.compiling import compiled, refusal
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.interface import Answers, Assist, EngineError, EngineUnavailable, Keys, Progress, Terms
 from blindlabel.language.formula import Formula
+from blindlabel.language.formula_document import formula_document
 from blindlabel.language.record import Record
 
 PYTHON_VARIABLE = "BLINDLABEL_GATES_PYTHON"
@@ -49,12 +50,13 @@ def candidates() -> list[Path]:
 
 
 _BOOT = """
-import importlib.util, runpy, sys
-folder, module = sys.argv[1:3]
-start = folder + "/__init__.py"
-spec = importlib.util.spec_from_file_location("blindlabel", start, submodule_search_locations=[folder])
-sys.modules["blindlabel"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sys.modules["blindlabel"])
+import importlib.util, os, runpy, sys
+folders, module = sys.argv[1].split(os.pathsep), sys.argv[2]
+for folder in folders:
+    name, start = os.path.basename(folder), folder + "/__init__.py"
+    spec = importlib.util.spec_from_file_location(name, start, submodule_search_locations=[folder])
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 sys.argv[:3] = [module]
 runpy.run_module(module, run_name="__main__", alter_sys=False)
 """
@@ -63,9 +65,10 @@ for our Python.
 """
 
 
-def command(python: Path, module: str, *arguments: str) -> list[str]:
-    """The command line that runs a module of this package under that Python."""
-    return [str(python), "-c", _BOOT, str(_PACKAGE), module, *arguments]
+def command(python: Path, module: str, *arguments: str, beside: Sequence[Path] = ()) -> list[str]:
+    """The command line that runs a module of this package, or of one in a folder beside it, under that Python."""
+    folders = os.pathsep.join(map(str, (_PACKAGE, *beside)))
+    return [str(python), "-c", _BOOT, folders, module, *arguments]
 
 
 def environment() -> dict[str, str]:
@@ -151,7 +154,7 @@ class RemoteGatesEngine:
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         compiled(terms, questions)  # what cannot be asked is said before a worker starts
-        documents = [wire.formula_document(question) for question in questions]
+        documents = [formula_document(question) for question in questions]
         call = {"call": "evaluate", "terms": wire.terms_document(terms), "questions": documents, "workers": workers}
         return _call(call, _chained(public, parcels), progress)
 
@@ -200,6 +203,8 @@ def _call(call: dict[str, Any], blobs: Iterable[bytes], progress: Progress | Non
             speaker.join(timeout=5)
             if speaker.failure is not None:
                 raise speaker.failure from error
+            with contextlib.suppress(subprocess.TimeoutExpired):  # its last words may come after its last frame
+                worker.wait(timeout=5)
             complaints.seek(0)
             said = complaints.read().decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
             raise wire.WireError(f"The gates worker stopped ({said[0]}).") from error

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
-from fractions import Fraction
 from typing import IO, Any
 
 from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.errors import OutsideError
-from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, in_order
-from blindlabel.language.functions import PREDICATES, Clear
 from blindlabel.language.limits import Limits
-from blindlabel.language.record import Case, Record, View
+from blindlabel.language.record import Record
 
 GREETING = b"blindlabel gates worker 1\n"
 _LENGTH = struct.Struct(">Q")
@@ -109,70 +106,3 @@ def record_document(record: Record) -> dict[str, Any]:
 def read_record(document: dict[str, Any]) -> Record:
     """The reverse."""
     return Record(document["attributes"], document["whole"])
-
-
-def _clear_document(value: Clear) -> Any:
-    return {"fraction": [value.numerator, value.denominator]} if isinstance(value, Fraction) else value
-
-
-def _read_clear(document: Any) -> Clear:
-    if isinstance(document, dict):
-        return Fraction(*document["fraction"])
-    if isinstance(document, int):
-        return document
-    return str(document)
-
-
-def formula_document(formula: Formula) -> list[dict[str, Any]]:
-    """A formula as the list of its nodes, parts before wholes, parts by their place in the list; the last is the
-    formula.
-    """
-    places: dict[int, int] = {}
-    nodes: list[dict[str, Any]] = []
-    for node in in_order(formula):
-        places[id(node)] = len(nodes)
-        if isinstance(node, Constant):
-            nodes.append({"kind": "constant", "value": node.value})
-        elif isinstance(node, Atom):
-            view = {"attribute": node.view.attribute, "case": node.view.case}
-            nodes.append(
-                {
-                    "kind": "atom",
-                    "function": node.function,
-                    "arguments": [_clear_document(a) for a in node.arguments],
-                    "view": view,
-                }
-            )
-        elif isinstance(node, Negation):
-            nodes.append({"kind": "not", "parts": [places[id(node.part)]]})
-        else:
-            document: dict[str, Any] = {"kind": type(node).__name__, "parts": [places[id(part)] for part in node.parts]}
-            if isinstance(node, Count):
-                document |= {"weights": list(node.weights), "low": node.low, "high": node.high}
-            nodes.append(document)
-    return nodes
-
-
-def read_formula(documents: Sequence[dict[str, Any]]) -> Formula:
-    """The reverse."""
-    nodes: list[Formula] = []
-    for document in documents:
-        kind = document["kind"]
-        parts = tuple(nodes[place] for place in document.get("parts", ()))
-        if kind == "constant":
-            nodes.append(Constant(bool(document["value"])))
-        elif kind == "atom":
-            if document["function"] not in PREDICATES:
-                raise WireError(f"The gates environment has no predicate {document['function']}.")
-            seen: Case = document["view"]["case"]
-            arguments = tuple(_read_clear(argument) for argument in document["arguments"])
-            nodes.append(Atom(document["function"], arguments, View(document["view"]["attribute"], seen)))
-        elif kind == "not":
-            nodes.append(Negation(parts[0]))
-        elif kind == "Conjunction":
-            nodes.append(Conjunction(parts))
-        elif kind == "Disjunction":
-            nodes.append(Disjunction(parts))
-        else:
-            nodes.append(Count(tuple(document["weights"]), parts, document["low"], document["high"]))
-    return nodes[-1]

@@ -19,6 +19,7 @@ import numpy as np
 from blindlabel.engines.gates import library, wire
 from blindlabel.engines.gates.engine import LocalGatesEngine
 from blindlabel.engines.interface import EngineError
+from blindlabel.language.formula_document import read_formula
 
 
 def _no_assist(_: bytes) -> bytes:
@@ -47,7 +48,7 @@ def _answers(call: dict[str, Any], blobs: Iterator[bytes], reply: IO[bytes]) -> 
         records = [wire.read_record(document) for document in call["records"]]
         yield from engine.encrypt(terms, next(blobs), records, workers=call["workers"], progress=progress)
     elif call["call"] == "evaluate":
-        questions = [wire.read_formula(documents) for documents in call["questions"]]
+        questions = [read_formula(documents) for documents in call["questions"]]
         yield from engine.evaluate(
             terms, next(blobs), blobs, questions, _no_assist, workers=call["workers"], progress=progress
         )

@@ -2,24 +2,30 @@
 
     suggester = Suggester(records, ["name"], lowered=True)
     suggestion = suggester.suggest(record, round=1)
-    suggestion.question    # source text in the question language
-    suggestion.why         # one sentence for the person who keeps or changes it
+    suggestion.text        # source text in the question language
+    suggestion.points      # the same as conditions with points, a bar and exclusions
+    suggestion.reasons     # why each condition is there, as data
+    suggestion.verdict     # which rows of the own table it also fits
+    suggester.stricter(suggestion.points, record), suggester.looser(…)
 
 The method, the same for every table:
 
-1. *What can be asked* (`needles`): the words of the record; long ones in pieces, so that a typing error, a hyphen or an
-   ending spoils a piece and not the word; short values of an attribute as a whole.
-2. *What it is worth* (`weighing`): the rarer in the own table, the more; words of long free text less; and more again
-   where the record's nearest neighbours in the own table do not have it, because that is what tells it from its
-   siblings.
-3. *How much is enough* (`thresholds`): more than all but a few rows of the own table reach, within bounds that fall
-   from round to round.
+1. *What can be asked* (`needles`): the words of the record, its numbers in their attributes, its identifiers.
+2. *What it is worth* (`evidence`): how probably a true partner has it, which depends on what kind of thing it is and
+   on the attribute it comes from (`profiles`), against how many of the record's nearest own rows have it
+   (`neighbours`): they are other things, so what tells the record from them counts most.
+3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
+4. *How much is enough* (`bars`): what a true partner may be expected to have, and more than its neighbours have.
+5. *But not* (`exclusions`): what speaks for a neighbour instead.
 
 Deterministic. Never looks at ids, other tables or truth: it is given none of them.
 """
 
 from __future__ import annotations
 
+from blindlabel.language.suggestions.own_table import OwnTable
+from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.suggester import Suggester, Suggestion
+from blindlabel.language.suggestions.verdicts import Verdict, verdict
 
-__all__ = ["Suggester", "Suggestion"]
+__all__ = ["OwnTable", "Reason", "Suggester", "Suggestion", "Verdict", "verdict"]

@@ -1,29 +1,30 @@
-"""What can be asked about a record: its words, pieces of its long words, and its short values. Does not weigh them.
+"""What can be asked about a record: its words, its values, and pieces of its identifiers. Does not weigh them.
 
-A short word is looked for as it is. A longer one is cut into pieces of four or five characters which are looked for one
-by one: "kxts3282b" is "kxts" and "3282b", so that "kx-ts3282b" still shows one of them; a typing error spoils one
-piece; an abbreviation keeps the first. Words of letters only stay whole up to eight letters at first, and are cut like
-the others when their record comes back (`finer`): it may have been the spelling that failed; a name that is all an
-attribute holds is then asked for by its sound as well. A date of eight digits falls into year and day by the same cut.
-An attribute that is missing asks for nothing. A single character is only looked for as a word of its own, and a short
-value that is all an attribute holds ("31", "f", "1999") as the value of that attribute.
+Whole words come first. A word of four characters or more is looked for anywhere in the text, so that an ending or a
+missing hyphen does no harm; a shorter one only as a word of its own. A number that is all an attribute holds (a year, a
+price, an age) is looked for in that attribute, by its whole part. A piece is only asked for where an identifier must be
+cut: it is longer than the agreement encodes, or it came back and its last letters (a colour, a variant) may be what
+failed.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from blindlabel.language import words
+from blindlabel.language.formula import Atom
 from blindlabel.language.limits import Limits
+from blindlabel.language.record import Case, View
 
-LONGEST_UNCUT = 6
-PIECE = 4
-LONGEST_UNCUT_LETTERS = 8
-PIECE_LETTERS = 5
-LONGEST_VALUE = 4
-"""A value of an attribute up to this long is asked for as the whole value, where the table has several attributes."""
+Kind = Literal["word", "value", "identifier", "piece", "number", "initial"]
+
+SHORTEST_PART = 4
+"""Shorter words are no part to look for inside other words."""
+SHORTEST_MIXED = 4
+SHORTEST_DIGITS = 5
+"""Letters and digits together of so many characters, or so many digits alone, are an identifier."""
 MOST_WORDS = 400
 """Words of one attribute that are looked at: a bound on the work for very long texts."""
 
@@ -36,41 +37,42 @@ class Needle:
     text: str
     attribute: str | None = None
 
+    def atom(self, case: Case) -> Atom:
+        """The predicate on the other record."""
+        ignores_case = self.function in ("sounds_like", "is_empty")
+        arguments = () if self.function == "is_empty" else (self.text,)
+        return Atom(self.function, arguments, View(self.attribute, "exact" if ignores_case else case))
 
-def needles_of(
-    texts: Mapping[str, str],
-    functions: Collection[str],
-    limits: Limits,
-    *,
-    whole: bool,
-    attributes: bool,
-    finer: bool = False,
-) -> dict[Needle, tuple[str, ...]]:
-    """All needles of a record (attribute name to its text in lower case), each with the attributes it comes from, in
-    order.
-    """
-    found: dict[Needle, tuple[str, ...]] = {}
-    by_value = attributes and len(texts) > 1 and "equals" in functions
-    for name, text in texts.items():
-        where = None if whole else name
-        in_order = words_in_order(text)[:MOST_WORDS]
-        if by_value and in_order == [text] and len(text) <= LONGEST_VALUE:
-            found[Needle("equals", text, name)] = (name,)
-            continue
-        if (
-            finer
-            and attributes
-            and "sounds_like" in functions
-            and in_order == [text]
-            and text.isalpha()
-            and len(text) > LONGEST_VALUE
-        ):
-            found[Needle("sounds_like", text, name)] = (name,)
-        for word in in_order:
-            for needle in _of_word(word, where, functions, limits, finer):
-                if name not in found.get(needle, ()):
-                    found[needle] = (*found.get(needle, ()), name)
-    return found
+
+@dataclass(frozen=True)
+class Found:
+    """A needle of a record: what kind of thing it is and which attributes it comes from."""
+
+    needle: Needle
+    kind: Kind
+    attributes: tuple[str, ...]
+    word: str
+    """The word or value that it stands for."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What the agreement lets be asked."""
+
+    functions: frozenset[str]
+    limits: Limits
+    whole: bool = True
+    single_attributes: bool = True
+
+
+def kind_of(word: str) -> Kind:
+    """What a word is by its letters and digits."""
+    digits = any(character.isdigit() for character in word)
+    if digits and not word.isdigit():
+        return "identifier" if len(word) >= SHORTEST_MIXED else "number"
+    if digits:
+        return "identifier" if len(word) >= SHORTEST_DIGITS else "number"
+    return "word" if len(word) > 1 else "initial"
 
 
 def words_in_order(text: str) -> list[str]:
@@ -79,26 +81,47 @@ def words_in_order(text: str) -> list[str]:
     return separated.split()
 
 
-def _of_word(word: str, where: str | None, functions: Collection[str], limits: Limits, finer: bool) -> Sequence[Needle]:
-    if "is_in" in functions and len(word) > 1:
-        return [Needle("is_in", piece, where) for piece in pieces(word, limits.needle_length, finer)]
+def needles_of(
+    texts: Mapping[str, str], numeric: Collection[str], asking: Asking, *, finer: bool = False
+) -> list[Found]:
+    """All needles of a record (attribute name to its text in lower case), in order. `numeric` are the attributes that
+    hold a number; `finer` asks for identifiers without their last letters.
+    """
+    found: dict[Needle, Found] = {}
+    for name, text in texts.items():
+        by_value = name in numeric and asking.single_attributes
+        where = name if by_value or not asking.whole else None
+        in_order = words_in_order(text)[:MOST_WORDS]
+        for word in in_order[:1] if by_value else in_order:
+            kind: Kind = kind_of(word) if not by_value else "number"
+            needle, kind = _needle(word, kind, where, asking, by_value=by_value, finer=finer)
+            if needle is not None:
+                before = found[needle].attributes if needle in found else ()
+                found[needle] = Found(needle, kind, (*before, name) if name not in before else before, word)
+    return list(found.values())
+
+
+def _needle(
+    word: str, kind: Kind, where: str | None, asking: Asking, *, by_value: bool, finer: bool
+) -> tuple[Needle | None, Kind]:
+    functions, longest = asking.functions, asking.limits.needle_length
+    if finer and kind == "identifier" and "is_in" in functions:
+        core = core_of(word)
+        if core != word and len(core) <= longest:
+            return Needle("is_in", core, where), "piece"
+    part = len(word) >= SHORTEST_PART and not by_value
+    if part and "is_in" in functions and len(word) <= longest:
+        return Needle("is_in", word, where), kind
     if "has_word" in functions:
-        return [Needle("has_word", word, where)]
-    if "is_in" in functions and limits.needle_length > 0:
-        return [Needle("is_in", word, where)]
+        return Needle("has_word", word, where), kind
+    if "is_in" in functions and len(word) > 1 and longest > 1:
+        return Needle("is_in", word[:longest], where), kind if len(word) <= longest else "piece"
     if "sounds_like" in functions and words.phonetic_code(word):
-        return [Needle("sounds_like", word, where)]
-    return []
+        return Needle("sounds_like", word, where), kind
+    return None, kind
 
 
-def pieces(word: str, longest: int, finer: bool = False) -> list[str]:
-    """The word as it is, or cut into nearly equal pieces of at most `longest` characters."""
-    if longest < 1:
-        return []
-    letters = word.isalpha() and not finer
-    if len(word) <= min(LONGEST_UNCUT_LETTERS if letters else LONGEST_UNCUT, longest):
-        return [word]
-    length = min(PIECE_LETTERS if letters else PIECE, longest)
-    count = max(2, round(len(word) / length), -(-len(word) // longest))
-    cuts = [round(i * len(word) / count) for i in range(count + 1)]
-    return [word[start:end] for start, end in itertools.pairwise(cuts) if end > start]
+def core_of(word: str) -> str:
+    """An identifier up to its last digit, where that leaves enough of it: "dscw150b" is "dscw150"."""
+    core = word.rstrip("".join({character for character in word if not character.isdigit()}))
+    return core if len(core) >= SHORTEST_DIGITS else word

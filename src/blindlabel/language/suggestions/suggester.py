@@ -3,37 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from blindlabel.language import read_question
+from blindlabel.language import case, read_question
+from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.limits import Limits
-from blindlabel.language.record import Record
-from blindlabel.language.suggestions import writing
-from blindlabel.language.suggestions.background import Background, texts_of, whole_of
-from blindlabel.language.suggestions.needles import Needle, needles_of
-from blindlabel.language.suggestions.thresholds import threshold
-from blindlabel.language.suggestions.weighing import Count, weigh, with_exclusions
+from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
+from blindlabel.language.record import Case, Record, View
+from blindlabel.language.suggestions.bars import bar
+from blindlabel.language.suggestions.conjunctions import without_counting
+from blindlabel.language.suggestions.evidence import Evidence, holds, weighed
+from blindlabel.language.suggestions.needles import Asking, Kind, Needle, needles_of, words_in_order
+from blindlabel.language.suggestions.neighbours import Neighbourhood
+from blindlabel.language.suggestions.own_table import OwnTable
+from blindlabel.language.suggestions.priors import Priors
+from blindlabel.language.suggestions.profiles import profiles_of
+from blindlabel.language.suggestions.reasons import Reason
+from blindlabel.language.suggestions.variants import looser, stricter
+from blindlabel.language.suggestions.verdicts import Verdict, verdict
+from blindlabel.language.suggestions.weighing import PLACES, Weighed, weigh
 
 DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
 """What can be asked where nothing else is said: what an agreement encodes by default."""
+NEVER = PointsQuestion((), 1)
 
 _KEPT = 4096
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A question to keep or change, and why it was suggested."""
+    """A question to keep or change, why each condition is there, and what it says about the own table."""
 
-    question: str
-    why: str
+    text: str
+    points: PointsQuestion
+    reasons: tuple[Reason, ...]
+    verdict: Verdict
+    round: int = 1
+
+    @property
+    def why(self) -> str:
+        """One sentence for the person who keeps or changes it."""
+        if not self.points.conditions:
+            return "There is nothing in this record that could be asked, so it says no to every record."
+        return f"{self.points.bar} of {self.points.total} points are enough. {self.verdict.sentence}"
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A record's conditions, the same in all rounds that look alike."""
+
+    weighed: tuple[Weighed, ...]
+    neighbours: tuple[int, ...]
+    """Points of the nearest own rows that are other things, highest first."""
+    near: int
 
 
 class Suggester:
     """Proposes questions about the records of one table.
 
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
-    predicates that the agreement encodes; `counting`, `negation` and the two views say what else it allows, and
-    `alternatives` how many conjunctions a question without counting may have.
+    predicates that the agreement encodes; `counting`, `exclusions`, `places` and the two views say what else it allows,
+    and `alternatives` how many conjunctions a question without counting may have.
     """
 
     def __init__(
@@ -45,78 +75,155 @@ class Suggester:
         lowered: bool = False,
         functions: Collection[str] | None = None,
         counting: bool = True,
-        negation: bool = True,
+        exclusions: int = 2,
+        places: Sequence[int] = PLACES,
         whole: bool = True,
         single_attributes: bool = True,
         alternatives: int = 1,
+        priors: Priors | None = None,
     ) -> None:
         self.attributes = tuple(attributes)
         self.limits = limits or Limits()
         self.lowered = lowered
-        self.functions = frozenset(DEFAULT_FUNCTIONS if functions is None else functions)
         self.counting = counting
-        self.negation = negation
-        self.whole = whole
-        self.single_attributes = single_attributes
+        self.exclusions = exclusions
+        self.places = tuple(places)[: self.limits.predicates]
         self.alternatives = alternatives
-        self._background = Background(records, self.attributes)
-        self._counts: dict[tuple[bool, tuple[str, ...]], Count] = {}
+        # Whatever else a record holds is not looked at.
+        own = [Record.of({name: one.attributes.get(name, "") for name in self.attributes}) for one in records]
+        self.table = OwnTable(own, self.attributes)
+        self._asking = Asking(
+            frozenset(DEFAULT_FUNCTIONS if functions is None else functions), self.limits, whole, single_attributes
+        )
+        self._priors = priors or Priors()
+        self._case: Case = "exact" if lowered else "lower"
+        self._texts = [self._texts_of(record) for record in own]
+        self._profiles = profiles_of(self._texts, self.attributes)
+        self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
+        self._column = self.table.column(View(None, self._case))
+        self._neighbourhood = Neighbourhood(self._column)
+        self._same: dict[str, list[int]] = {}
+        for row, text in enumerate(self._column.texts):
+            self._same.setdefault(text, []).append(row)
+        self._judged: dict[tuple[bool, tuple[str, ...]], _Judged] = {}
+
+    # -- what others build on
 
     def suggest(self, record: Record, round: int = 1, previous: Sequence[str] = ()) -> Suggestion:
         """A question about the partner of this record. `previous` are those asked in earlier rounds: none of them is
-        suggested again while there is anything left to relax."""
-        count = self._count(record, finer=round > 1)
-        needed = threshold(count, round)
-        question = self._question(count, needed)
-        while question in previous and needed > 1:
-            needed -= 1
-            question = self._question(count, needed)
-        return Suggestion(question, writing.why(count, needed, round, len(self._background)))
+        suggested again while there is anything left to relax.
+        """
+        judged = self._judge(record, finer=round > 1)
+        enough = bar(judged.weighed, round, self._priors)
+        suggestion = self._suggestion(record, self._points(judged, enough), judged, round)
+        while suggestion.text in previous and enough > 1:
+            enough -= 1
+            suggestion = self._suggestion(record, self._points(judged, enough), judged, round)
+        return suggestion
 
-    def _question(self, count: Count, needed: int) -> str:
-        return writing.question_of(
-            count, needed, lowered=self.lowered, counting=self.counting, alternatives=self.alternatives
-        )
+    def stricter(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
+        """A question a little stricter than this one, which a person may have written; None where there is none, or
+        where it is no points question.
+        """
+        points = question if isinstance(question, PointsQuestion) else points_of(question)
+        judged = self._judge(record, finer=round > 1)
+        more = self._points(judged, 1).conditions
+        changed = None if points is None else stricter(points, more)
+        return None if changed is None else self._suggestion(record, changed, judged, round)
 
-    def _count(self, record: Record, *, finer: bool) -> Count:
-        """The record's count: the same in all rounds after the first, so kept."""
-        texts = texts_of(record, self.attributes)
+    def looser(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
+        """A question a little looser than this one; None where there is none, or where it is no points question."""
+        points = question if isinstance(question, PointsQuestion) else points_of(question)
+        changed = None if points is None else looser(points)
+        judged = self._judge(record, finer=round > 1)
+        return None if changed is None else self._suggestion(record, changed, judged, round)
+
+    def verdict(self, question: Formula, record: Record | None = None) -> Verdict:
+        """What any question says about the own table."""
+        return verdict(question, self.table, record)
+
+    def rarity(self, word: str) -> int:
+        """In how many own rows a word stands, whatever its case."""
+        return len(self._column.rows_of_word(case.lower(word)))
+
+    # -- the steps
+
+    def _texts_of(self, record: Record) -> Mapping[str, str]:
+        return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
+
+    def _judge(self, record: Record, *, finer: bool) -> _Judged:
+        """The record's conditions and what its neighbours get: the same in all rounds after the first, so kept."""
+        texts = self._texts_of(record)
         key = (finer, tuple(texts.values()))
-        known = self._counts.get(key)
+        known = self._judged.get(key)
         if known is None:
-            if len(self._counts) >= _KEPT:
-                self._counts.clear()
-            known = weigh(
-                self._needles(texts, finer),
-                whole_of(texts),
-                self._background,
-                self.limits.total_weight,
-                self.limits.predicates,
-            )
-            known = self._told_apart(known, whole_of(texts), finer)
-            self._counts[key] = known = self._within_limits(known)
+            if len(self._judged) >= _KEPT:
+                self._judged.clear()
+            known = self._judged[key] = self._judge_texts(texts, finer=finer)
         return known
 
-    def _needles(self, texts: Mapping[str, str], finer: bool) -> dict[Needle, tuple[str, ...]]:
-        return needles_of(
-            texts, self.functions, self.limits, whole=self.whole, attributes=self.single_attributes, finer=finer
+    def _judge_texts(self, texts: Mapping[str, str], *, finer: bool) -> _Judged:
+        priors = self._priors
+        reliance: dict[str, float] = {}
+        for name, text in texts.items():
+            worth = self._profiles[name].reliance(priors)
+            for word in words_in_order(text):
+                reliance[word] = max(worth, reliance.get(word, 0.0))
+        itself = self._same.get(" | ".join(texts.values()), [])
+        near = self._neighbourhood.nearest(reliance, itself, priors.neighbours)
+        rows = [self._texts[one.row] for one in near]
+        lengths = {name: len(words_in_order(text)) for name, text in texts.items()}
+        evidence: list[Evidence] = []
+        for found in needles_of(texts, self._numeric, self._asking, finer=finer):
+            having = self._rows_having(found.needle, len(itself))
+            one = weighed(found, having, len(self.table), rows, self._profiles, lengths, priors)
+            if one is not None:
+                evidence.append(one)
+        conditions = weigh(evidence, priors, self.places)
+        scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in rows]
+        return _Judged(tuple(conditions), tuple(sorted(scores, reverse=True)), len(near))
+
+    def _rows_having(self, needle: Needle, itself: int) -> int:
+        """Own rows with the word; rows that say the very same as the record count once."""
+        column = self.table.column(View(needle.attribute, self._case))
+        return max(1, len(column.rows_of_word(needle.text)) - max(0, itself - 1))
+
+    def _points(self, judged: _Judged, enough: int) -> PointsQuestion:
+        if not judged.weighed:
+            return NEVER
+        conditions = [Condition((one.evidence.found.needle.atom(self._case),), one.points) for one in judged.weighed]
+        return PointsQuestion(tuple(conditions), enough)
+
+    def _suggestion(self, record: Record, points: PointsQuestion, judged: _Judged, round: int) -> Suggestion:
+        text = self._text(points)
+        read = read_question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
+        if read.formula is None:
+            points, text = NEVER, self._text(NEVER)
+            read = read_question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
+        assert read.formula is not None
+        near = {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
+        reasons = [
+            self._reason(condition.any_of[0], condition.points, near, judged.near, points.bar)
+            for condition in points.conditions
+        ]
+        return Suggestion(text, points, tuple(reasons), self.verdict(read.formula, record), round)
+
+    def _text(self, points: PointsQuestion) -> str:
+        if self.counting:
+            return text_of(points, lowered=self.lowered)
+        return without_counting(points, self.alternatives, lowered=self.lowered)
+
+    def _reason(
+        self, atom: Atom, points: int, known: Mapping[tuple[object, ...], Evidence], near: int, enough: int
+    ) -> Reason:
+        rows = len(self.table.rows_with(atom))
+        one = known.get(self._key(atom))
+        kind: Kind = "word" if one is None else one.kind
+        apart = 0 if one is None else one.apart
+        return Reason(
+            call_of(atom, plain=True), points, kind, rows, apart, 0 if one is None else near, points >= enough
         )
 
-    def _told_apart(self, count: Count, whole: str, finer: bool) -> Count:
-        """The count with what speaks for a similar row instead, where the agreement has room for it."""
-        room = self.limits.predicates - len(count.asked)
-        if not (self.counting and self.negation) or len(count.asked) < 2 or room < 1:
-            return count
-        told = with_exclusions(count, whole, self._background, lambda row: self._needles(row, finer), room)
-        return told if told.total + told.penalty <= self.limits.total_weight else count
-
-    def _within_limits(self, count: Count) -> Count:
-        """The count, without its lightest needles as long as the question would be refused (contrived limits only)."""
-        while count.asked:
-            checked = read_question(
-                self._question(count, 1), attributes=self.attributes, limits=self.limits, lowered=self.lowered
-            )
-            if checked.ok:
-                break
-            count = Count(count.asked[:-1], count.neighbours) if not count.excluded else replace(count, excluded=())
-        return count
+    @staticmethod
+    def _key(atom: Atom) -> tuple[object, ...]:
+        return atom.function, atom.arguments, atom.view.attribute

@@ -26,6 +26,7 @@ from blindlabel.language import case
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from blindlabel.language.signatures import CaseRule
 
 _LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
 """Families beyond the first size are divided into buckets of about the second, named with the third."""
@@ -106,7 +107,7 @@ def tables_of(terms: Terms, modulus: int) -> Tables:
             if name not in PREDICATES:  # common_words and other forms: rewritten into predicates
                 continue
             predicate = PREDICATES[name]
-            for shown in case_views(terms, view, predicate.ignores_case):
+            for shown in case_views(terms, view, predicate.case_rule):
                 for family in predicate.all_families(terms.limits):
                     bound = family.bound(longest_text(terms, view))
                     if bound == 0 or (shown, family.name) in seen:
@@ -141,11 +142,11 @@ def _parts(salt: bytes, family: Family, bound: int) -> list[tuple[Family, int]]:
     return [(part(number), share) for number in range(buckets)]
 
 
-def case_views(terms: Terms, view: View, ignores_case: bool) -> tuple[View, ...]:
-    """The cases in which a family of this view is encoded."""
-    if ignores_case or terms.case == "lower":
-        return (view,)
-    return (view, View(view.attribute, "lower"))
+def case_views(terms: Terms, view: View, rule: CaseRule) -> tuple[View, ...]:
+    """The cases in which a family of this view is encoded: those whose answers do not follow from another."""
+    lower = () if rule is CaseRule.IGNORED or terms.case == "lower" else (View(view.attribute, "lower"),)
+    upper = (View(view.attribute, "upper"),) if rule is CaseRule.SEPARATE else ()
+    return (view, *lower, *upper)
 
 
 def check_record(terms: Terms, record: Record, position: int) -> None:

@@ -13,7 +13,6 @@ from functools import lru_cache
 
 from blindlabel.engines.interface import Encoded, Terms, TermsError
 from blindlabel.engines.packed.seal.parameters import RingParameters
-from blindlabel.language import families, words
 from blindlabel.language.functions import PREDICATES
 from blindlabel.settings import declared
 
@@ -122,13 +121,7 @@ def candidates(terms: Terms) -> tuple[ParameterSet, ...]:
 
 def widest(terms: Terms) -> int:
     """The most set elements that one predicate of the agreement may ask for."""
-    most = 1
-    if "between" in terms.functions:
-        most = max(most, families.MOST_INTERVALS)
-    if "similar" in terms.functions:
-        length = words.SIMILAR_WORD_LENGTH
-        most = max(most, len(families.with_wildcards("a" * length, terms.limits.similar_distance)))
-    return most
+    return max((PREDICATES[name].widest(terms.limits) for name in encoded_functions(terms)), default=1)
 
 
 def probes(terms: Terms) -> int:

@@ -2,8 +2,8 @@
 
 `lower` and `upper` are resolved here. A text in upper case is not encoded: an element without small paired letters is
 in the upper-case view exactly when its lower-case form is in the lower-case one, and an element with such a letter
-never is (see `blindlabel.language.case`; every family builds its elements character by character, so this carries over
-to all of them).
+never is (see `blindlabel.language.case`, and `CaseRule`: a predicate for which that does not follow has a table of its
+own for the upper-case view).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from blindlabel.language import case
 from blindlabel.language.formula import Atom, Count, Formula, Negation, in_order
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import View
+from blindlabel.language.signatures import CaseRule
 
 
 @dataclass(frozen=True)
@@ -46,22 +47,16 @@ def probes_of(terms: Terms, tables: Tables, atom: Atom) -> tuple[Probe, ...]:
     if atom.function not in terms.functions:
         raise QuestionError(f"This agreement does not encode {atom.function}. It encodes {', '.join(terms.functions)}.")
     _check_view(terms, atom.view)
-    if predicate.bounded_needle and len(str(atom.arguments[0])) > terms.limits.needle_length:
-        raise QuestionError(
-            f"{atom.function} looks for {len(str(atom.arguments[0]))} characters, and the agreement encodes"
-            f" {terms.limits.needle_length}. Use a shorter needle."
-        )
-    if atom.function == "similar" and int(atom.arguments[1]) > terms.limits.similar_distance:
-        raise QuestionError(
-            f"similar allows for {atom.arguments[1]} errors, and the agreement encodes {terms.limits.similar_distance}."
-        )
+    problem = predicate.problem(atom.arguments, terms.limits)
+    if problem is not None:
+        raise QuestionError(f"{atom.function}: {problem.message} {problem.hint}")
     family = predicate.family_of(atom.arguments, terms.limits)
     elements = predicate.asked(atom.arguments)
     view = View(atom.view.attribute, "exact" if predicate.ignores_case else atom.view.case)
-    if view.case == "upper":
+    if view.case == "upper" and predicate.case_rule is not CaseRule.SEPARATE:
         elements = tuple(case.lower(element) for element in elements if not case.has_paired_lower(element))
         view = View(view.attribute, "lower")
-    if terms.case == "lower":
+    if terms.case == "lower" and view.case == "lower":
         view = View(view.attribute)
     found = ((tables.find(view, family.name, element), element) for element in dict.fromkeys(elements))
     # No table: a stretch longer than any text, which is in none of them.

@@ -10,6 +10,7 @@ answers are safe elsewhere.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -19,7 +20,8 @@ from blindlabel.engines.interface import ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.encrypting import Batch
 from blindlabel.engines.packed.encoding.parcels import Kind, Study
-from blindlabel.language.formula import Atom, Constant, Count, Formula, in_order, parts_of
+from blindlabel.language.formula import Formula
+from blindlabel.language.formula_document import formula_document
 
 Place = tuple[int, int]
 """Where an answers parcel belongs: batch of records, group of questions."""
@@ -87,19 +89,5 @@ def _name(terms: Terms, study: Study, questions: Sequence[Formula]) -> str:
     digest = hashlib.sha256(repr((terms, study, len(questions))).encode())
     for question in questions:
         digest.update(b"question")
-        numbers: dict[int, int] = {}
-        for node in in_order(question):
-            numbers[id(node)] = len(numbers)
-            digest.update(
-                repr((type(node).__name__, _own(node), [numbers[id(part)] for part in parts_of(node)])).encode()
-            )
+        digest.update(json.dumps(formula_document(question)).encode())
     return digest.hexdigest()
-
-
-def _own(node: Formula) -> object:
-    """What a node says by itself."""
-    if isinstance(node, Constant):
-        return node.value
-    if isinstance(node, Atom):
-        return (node.function, node.arguments, node.view)
-    return (node.weights, node.low, node.high) if isinstance(node, Count) else None

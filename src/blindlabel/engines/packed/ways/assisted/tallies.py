@@ -19,7 +19,7 @@ from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed.encoding.tables import Tables
 from blindlabel.engines.packed.planning import parameters
 from blindlabel.engines.packed.planning.probing import Probe, check_allowed, probes_of
-from blindlabel.language.formula import Atom, Conjunction, Constant, Disjunction, Formula, Negation, in_order
+from blindlabel.language.formula import Atom, Count, Formula, fold
 
 _LOOKUP_INPUTS = 8
 """Inputs up to which a truth table is considered."""
@@ -127,16 +127,12 @@ class _Covering:
         self.probes: dict[Probe, int] = {}
         self.gates: list[Gate] = []
         self.level: dict[int, int] = {}
-        self.cut: dict[int, Gate] = {}
 
     def plan(self, formula: Formula) -> Plan:
-        done: dict[int, Gate] = {}
-        for node in in_order(formula):
-            limit = self.room.final_weight if node is formula else self.inside
-            done[id(node)] = self._gate(node, done, limit)
+        final = fold(formula, _Gates(self, self.inside), last=_Gates(self, self.room.final_weight))
         levels: list[list[Gate]] = [[] for _ in range(self.room.inner_levels)]
         places: dict[int, int] = {}
-        needed = self._needed(done[id(formula)])
+        needed = self._needed(final)
         for index, gate in enumerate(self.gates):
             if index not in needed:
                 continue
@@ -146,7 +142,7 @@ class _Covering:
             places[index] = self.room.probes + (level - 1) * self.room.inner_gates + len(levels[level - 1])
             levels[level - 1].append(gate)
         placed = tuple(tuple(self._placed(gate, places) for gate in level) for level in levels)
-        return Plan(tuple(self.probes), placed, self._placed(done[id(formula)], places))
+        return Plan(tuple(self.probes), placed, self._placed(final, places))
 
     def _too_many(self) -> str:
         return (
@@ -171,22 +167,7 @@ class _Covering:
 
     # -- one node
 
-    def _gate(self, node: Formula, done: dict[int, Gate], limit: int) -> Gate:
-        if isinstance(node, Constant):
-            return Gate((), 0, (node.value,))
-        if isinstance(node, Atom):
-            return self._atom(node, limit)
-        if isinstance(node, Negation):
-            part = done[id(node.part)]
-            return replace(part, accepts=tuple(not accepted for accepted in part.accepts))
-        parts = [done[id(part)] for part in node.parts]
-        if isinstance(node, Conjunction):
-            return self._combined(parts, [1] * len(parts), len(parts), len(parts), limit)
-        if isinstance(node, Disjunction):
-            return self._combined(parts, [1] * len(parts), 1, len(parts), limit)
-        return self._combined(parts, list(node.weights), node.low, node.high, limit)
-
-    def _atom(self, atom: Atom, limit: int) -> Gate:
+    def atom(self, atom: Atom, limit: int) -> Gate:
         numbers = []
         for probe in probes_of(self.terms, self.tables, atom):
             if probe not in self.probes and len(self.probes) >= self.room.probes:
@@ -202,9 +183,9 @@ class _Covering:
             )
         return Gate(tuple((number, 1) for number in numbers), 0, (False,) + (True,) * len(numbers))
 
-    def _combined(self, parts: list[Gate], weights: list[int], low: int, high: int, limit: int) -> Gate:
+    def combined(self, given: Sequence[Gate], weights: list[int], low: int, high: int, limit: int) -> Gate:
         """The gate that accepts where the weights of the parts that hold sum to low..high."""
-        parts = list(parts)
+        parts = list(given)
         while True:
             best = min(
                 (self._mixed(parts, weights, low, high, limit), self._lookup(parts, weights, low, high, limit)),
@@ -286,6 +267,32 @@ class _Covering:
             held = sum(weight * _accepted(part, bits) for part, weight in zip(parts, weights))
             accepts.append(low <= held <= high)
         return Gate(tuple((source, 1 << place) for place, source in enumerate(inputs)), 0, tuple(accepts))
+
+
+@dataclass(frozen=True)
+class _Gates:
+    """The algebra: a node is the gate of one sum, of at most `limit`."""
+
+    covering: _Covering
+    limit: int
+
+    def constant(self, value: bool) -> Gate:
+        return Gate((), 0, (value,))
+
+    def atom(self, atom: Atom) -> Gate:
+        return self.covering.atom(atom, self.limit)
+
+    def negation(self, part: Gate) -> Gate:
+        return replace(part, accepts=tuple(not accepted for accepted in part.accepts))
+
+    def conjunction(self, parts: Sequence[Gate]) -> Gate:
+        return self.covering.combined(parts, [1] * len(parts), len(parts), len(parts), self.limit)
+
+    def disjunction(self, parts: Sequence[Gate]) -> Gate:
+        return self.covering.combined(parts, [1] * len(parts), 1, len(parts), self.limit)
+
+    def count(self, count: Count, parts: Sequence[Gate]) -> Gate:
+        return self.covering.combined(parts, list(count.weights), count.low, count.high, self.limit)
 
 
 def _add(sums: dict[int, int], weights: tuple[tuple[int, int], ...], factor: int) -> None:

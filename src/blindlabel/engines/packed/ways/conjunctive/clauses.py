@@ -8,13 +8,14 @@ possible here and are refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed.encoding.tables import Tables
 from blindlabel.engines.packed.planning import parameters
 from blindlabel.engines.packed.planning.probing import Probe, check_allowed, probes_of
-from blindlabel.language.formula import Atom, Conjunction, Constant, Disjunction, Formula, in_order
+from blindlabel.language.formula import Atom, Conjunction, Count, Formula, fold
 
 Alternative = frozenset[Probe]
 """Probes that must all hold; empty: always true."""
@@ -34,9 +35,10 @@ class ClausePlan:
 def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePlan:
     """The plan of a question, or `QuestionError` where it does not fit the agreement's room."""
     check_allowed(terms, formula)
-    limit = parameters.alternatives(terms)
+    expanding = _Expanding(terms, tables)
+    limit = expanding.limit
     top = formula.parts if isinstance(formula, Conjunction) else (formula,)
-    expanded = sorted((_expand(terms, tables, part, limit) for part in top), key=len, reverse=True)
+    expanded = sorted((fold(part, expanding) for part in top), key=len, reverse=True)
     clauses: list[Alternatives] = []
     for part in expanded:
         for index, clause in enumerate(clauses):
@@ -61,27 +63,38 @@ def _too_many(terms: Terms) -> QuestionError:
     )
 
 
-def _expand(terms: Terms, tables: Tables, formula: Formula, limit: int) -> Alternatives:
-    done: dict[int, Alternatives] = {}
-    for node in in_order(formula):
-        if isinstance(node, Constant):
-            value = _TRUE if node.value else frozenset()
-        elif isinstance(node, Atom):
-            value = frozenset(frozenset([probe]) for probe in probes_of(terms, tables, node))
-        elif isinstance(node, Conjunction):
-            value = _TRUE
-            for part in sorted((done[id(part)] for part in node.parts), key=len):
-                value = _both(value, part)
-                if len(value) > limit:
-                    raise _too_many(terms)
-        elif isinstance(node, Disjunction):
-            value = _without_redundant(frozenset().union(*(done[id(part)] for part in node.parts)))
-        else:
-            raise AssertionError("negations and counts have been refused before")
-        if len(value) > limit:
-            raise _too_many(terms)
-        done[id(node)] = value
-    return done[id(formula)]
+class _Expanding:
+    """The algebra of alternatives: what a formula multiplies out to, as far as there is room."""
+
+    def __init__(self, terms: Terms, tables: Tables) -> None:
+        self.terms, self.tables = terms, tables
+        self.limit = parameters.alternatives(terms)
+
+    def constant(self, value: bool) -> Alternatives:
+        return _TRUE if value else frozenset()
+
+    def atom(self, atom: Atom) -> Alternatives:
+        return self._held(frozenset(frozenset([probe]) for probe in probes_of(self.terms, self.tables, atom)))
+
+    def conjunction(self, parts: Sequence[Alternatives]) -> Alternatives:
+        found = _TRUE
+        for part in sorted(parts, key=len):
+            found = self._held(_both(found, part))
+        return found
+
+    def disjunction(self, parts: Sequence[Alternatives]) -> Alternatives:
+        return self._held(_without_redundant(frozenset().union(*parts)))
+
+    def negation(self, part: Alternatives) -> Alternatives:  # noqa: ARG002
+        raise AssertionError("negations have been refused before")
+
+    def count(self, count: Count, parts: Sequence[Alternatives]) -> Alternatives:  # noqa: ARG002
+        raise AssertionError("counts have been refused before")
+
+    def _held(self, found: Alternatives) -> Alternatives:
+        if len(found) > self.limit:
+            raise _too_many(self.terms)
+        return found
 
 
 def _both(left: Alternatives, right: Alternatives) -> Alternatives:

@@ -1,0 +1,119 @@
+"""Questions to an engine with all parties in this process: keys, encryption, evaluation, decryption.
+
+For dry runs, the public API, experiments, benchmarks and tests. It proves nothing about privacy, since everything is
+here; it shows what an engine answers. A study does the same steps, each at another party (`blindlabel.parties`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+
+from blindlabel.engines.interface import Answers, Engine, Keys, Progress, QuestionError, Terms
+from blindlabel.language.formula import Count, Formula, Negation, atoms_of, in_order
+from blindlabel.language.record import Record
+
+
+class EncryptedRecords:
+    """Records under fresh keys, to ask questions about. `traffic` counts the bytes that the assist moved."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        terms: Terms,
+        records: Sequence[Record],
+        *,
+        keys: Keys | None = None,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> None:
+        self.engine, self.terms, self.count = engine, terms, len(records)
+        self.workers, self.progress = workers, progress
+        self.keys = engine.make_keys(terms) if keys is None else keys
+        self._tell("keys")
+        self.parcels = list(engine.encrypt(terms, self.keys.public, records, workers=workers, progress=progress))
+        self._tell("encrypt")
+        self.traffic = 0
+
+    def ask(self, questions: Sequence[Formula]) -> Answers:
+        """One row a question, one column a record."""
+        if not questions:
+            return np.zeros((0, self.count), dtype=np.bool_)
+        for question in questions:
+            reason = self.engine.refuse(self.terms, question)
+            if reason is not None:
+                raise QuestionError(reason)
+        answers = self.decrypt(self.evaluate(questions), len(questions))
+        self._tell("decrypt")
+        return answers
+
+    def evaluate(self, questions: Sequence[Formula]) -> list[bytes]:
+        """The encrypted answers: the asking owner's part."""
+        evaluated = self.engine.evaluate(
+            self.terms,
+            self.keys.public,
+            self.parcels,
+            questions,
+            self.assist,
+            workers=self.workers,
+            progress=self.progress,
+        )
+        answers = list(evaluated)
+        self._tell("evaluate")
+        return answers
+
+    def assist(self, request: bytes) -> bytes:
+        """The coordinator's part of an evaluation."""
+        reply = self.engine.assist(self.terms, self.keys.secret, request)
+        self.traffic += len(request) + len(reply)
+        return reply
+
+    def decrypt(self, answers: Sequence[bytes], questions: int) -> Answers:
+        """The coordinator's last part."""
+        return self.engine.decrypt(self.terms, self.keys.secret, answers, questions, self.count)
+
+    def _tell(self, phase: str) -> None:
+        if self.progress is not None:
+            self.progress(phase, 1.0)
+
+
+def terms_for(
+    questions: Sequence[Formula], records: Sequence[Record], attributes: Sequence[str], *, lowered: bool = False
+) -> Terms:
+    """Terms that encode just what these questions ask of these records. (A study fixes its terms before any question is
+    known.) `lowered` says that the records are in lower case.
+    """
+    asked = [atom for question in questions for atom in atoms_of(question)]
+    nodes = [node for question in questions for node in in_order(question)]
+    views = {atom.view.attribute for atom in asked}
+    return Terms(
+        attributes=tuple(attributes),
+        agreement_hash=secrets.token_bytes(32),
+        salt=secrets.token_bytes(16),
+        record_length=max([1, *(len(record.whole) for record in records)]),
+        attribute_length=max([1, *(len(text) for record in records for text in record.attributes.values())]),
+        encode_whole=None in views or not views,
+        encode_attributes=bool(views - {None}),
+        case="lower" if lowered else "both",
+        functions=tuple(sorted({atom.function for atom in asked} or {"is_in"})),
+        counting=any(isinstance(node, Count) for node in nodes),
+        negation=any(isinstance(node, Negation) for node in nodes),
+        records=max(1, len(records)),
+    )
+
+
+def ask(
+    engine: Engine,
+    questions: Sequence[Formula],
+    records: Sequence[Record],
+    attributes: Sequence[str],
+    *,
+    lowered: bool = False,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Answers:
+    """All questions over all records on one engine, from keys to answers."""
+    terms = terms_for(questions, records, attributes, lowered=lowered)
+    return EncryptedRecords(engine, terms, records, workers=workers, progress=progress).ask(questions)

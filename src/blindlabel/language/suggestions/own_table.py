@@ -1,0 +1,135 @@
+"""An owner's own table, indexed: which rows a predicate or a whole question fits. Decides nothing.
+
+Exact by the language's meaning, and fast enough for every key press: words are looked up, pieces of words are looked up
+among the words, and only what cannot be (a value, a prefix, a number) is read from the texts. Memory is bounded by the
+text of the table: the index holds each word once and each of its rows as four bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from blindlabel.language import words
+from blindlabel.language.columns import Bits, column
+from blindlabel.language.formula import Atom, Formula
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.record import Record, View
+from blindlabel.language.signatures import Clear
+
+Rows = npt.NDArray[np.int32]
+"""Positions of rows, ascending."""
+
+REMEMBERED = 512
+"""Predicates whose rows are kept: while a person types, most of a question stays as it was."""
+BY_WORD = frozenset({"has_word", "sounds_like", "similar"})
+"""Predicates that hold where they hold of one of the words."""
+
+
+class Column:
+    """One view of all rows: its texts, and where each word stands."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, int], Rows, npt.NDArray[np.int64]]:
+        """Every word's number; the rows of all words, one word after the other; where each word's rows begin."""
+        numbers: dict[str, int] = {}
+        found: list[int] = []
+        counts: list[int] = []
+        for text in self.texts:
+            own = [numbers.setdefault(word, len(numbers)) for word in words.words(text)]
+            found += own
+            counts.append(len(own))
+        word_of = np.array(found, dtype=np.int32)
+        row_of = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        order = np.argsort(word_of, kind="stable")
+        starts = np.searchsorted(word_of[order], np.arange(len(numbers) + 1))
+        return numbers, row_of[order], starts.astype(np.int64)
+
+    @cached_property
+    def _vocabulary(self) -> tuple[str, list[str], npt.NDArray[np.int64]]:
+        """All words in one text, to look for pieces in, and where each begins."""
+        vocabulary = list(self._index[0])
+        lengths = np.array([len(word) + 1 for word in vocabulary], dtype=np.int64)
+        return "\n".join(vocabulary), vocabulary, np.cumsum(lengths) - lengths
+
+    def rows_of_word(self, word: str) -> Rows:
+        """The rows that have the word."""
+        numbers, rows, starts = self._index
+        number = numbers.get(word)
+        return rows[:0] if number is None else rows[starts[number] : starts[number + 1]]
+
+    def rows_with(self, function: str, arguments: tuple[Clear, ...]) -> Rows:
+        """The rows of which a predicate holds."""
+        needle = arguments[0] if arguments else None
+        if function == "has_word" and isinstance(needle, str):
+            return self.rows_of_word(needle)
+        if function == "is_in" and isinstance(needle, str) and words.is_word(needle):
+            return self._union(self._words_containing(needle))
+        meaning = PREDICATES[function].meaning
+        if function in BY_WORD:
+            return self._union([word for word in self._index[0] if meaning(word, arguments)])
+        return np.flatnonzero([meaning(text, arguments) for text in self.texts]).astype(np.int32)
+
+    def _words_containing(self, piece: str) -> list[str]:
+        joined, vocabulary, begins = self._vocabulary
+        places = [found.start() for found in re.finditer(re.escape(piece), joined)]
+        numbers = np.searchsorted(begins, places, side="right") - 1
+        return [vocabulary[number] for number in dict.fromkeys(numbers.tolist())]
+
+    def _union(self, several: Sequence[str]) -> Rows:
+        if len(several) == 1:
+            return self.rows_of_word(several[0])
+        found = [self.rows_of_word(word) for word in several]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int32)
+
+
+class OwnTable:
+    """The rows of one table, prepared, to try questions on."""
+
+    def __init__(self, records: Sequence[Record], attributes: Sequence[str]) -> None:
+        self.records = records
+        self.attributes = tuple(attributes)
+        self._columns: dict[View, Column] = {}
+        self._rows: OrderedDict[tuple[object, ...], Rows] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def column(self, view: View) -> Column:
+        """The view of all rows; made when first needed."""
+        if view not in self._columns:
+            self._columns[view] = Column([record.text(view) for record in self.records])
+        return self._columns[view]
+
+    def rows_with(self, atom: Atom) -> Rows:
+        """The rows of which a predicate holds."""
+        key = (atom.function, atom.arguments, atom.view)
+        found = self._rows.get(key)
+        if found is None:
+            found = self._rows[key] = self.column(atom.view).rows_with(atom.function, atom.arguments)
+            if len(self._rows) > REMEMBERED:
+                self._rows.popitem(last=False)
+        else:
+            self._rows.move_to_end(key)
+        return found
+
+    def rarity(self, word: str, attribute: str | None = None) -> int:
+        """In how many rows a word stands, whatever its case."""
+        return len(self.column(View(attribute, "lower")).rows_of_word(word))
+
+    def fitting(self, formula: Formula) -> Bits:
+        """Which rows a question fits."""
+        return column(formula, len(self.records), self._presence)
+
+    def _presence(self, atom: Atom) -> Bits:
+        present = np.zeros(len(self.records), dtype=np.bool_)
+        present[self.rows_with(atom)] = True
+        return present

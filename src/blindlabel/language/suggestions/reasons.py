@@ -1,0 +1,39 @@
+"""Why a condition is in a question, as data and as a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from blindlabel.language.suggestions.needles import Kind
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one condition, or one exclusion, is there."""
+
+    condition: str
+    """The condition as it is written."""
+    points: int
+    """What it is worth; 0 for an exclusion."""
+    kind: Kind | Literal["exclusion", "missing"]
+    own_rows: int
+    """Rows of the own table that have it, this one included."""
+    apart: int
+    """How many of the nearest own rows it tells this record from."""
+    nearest: int
+    """How many nearest own rows were looked at."""
+    alone: bool = False
+    """Whether it is enough by itself: an identifier that no other own row has."""
+
+    @property
+    def sentence(self) -> str:
+        """The reason for a person."""
+        rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
+        if self.kind == "exclusion":
+            return f"speaks for a similar own row instead ({rarity.replace('no other', 'no')})"
+        if self.kind == "missing":
+            return "nothing is said against it where the value is missing"
+        told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
+        piece = "a piece of an identifier, " if self.kind == "piece" else ""
+        return f"{piece}{rarity}{told}"
