@@ -46,7 +46,8 @@ Support = npt.NDArray[np.uint8]
 
 _MOST_VARIABLES = MOST_PLACES + 2
 _MOST_NODES = 4096
-_MOST_TRIES = 20_000
+_MOST_TRIES = 2_000
+"""Of putting conditions on several places each; refusing must not take long either."""
 _MOST_IMPLICANTS = 256
 
 
@@ -281,12 +282,12 @@ def _weighed(shape: Shape, profile: tuple[int, ...], wanted: Expression) -> Fit 
         assert isinstance(part, Literal)
         points[part.leaf] = points.get(part.leaf, 0) + weight
     order = sorted(points, key=lambda leaf: -points[leaf])
-    tries = 0
-    for units in _units(shape, profile, sorted(set(points.values()))):
-        tries += 1
-        if tries > _MOST_TRIES:
+    wanted_points = [points[leaf] for leaf in order]
+    budget = _MOST_TRIES
+    for units in itertools.islice(_units(shape, profile, sorted(set(wanted_points))), _MOST_TRIES):
+        found, budget = _placed(shape.sizes, units, wanted_points, budget)
+        if budget <= 0:
             return None
-        found = _placed(shape.sizes, units, [points[leaf] for leaf in order])
         if found is not None:
             classes = tuple(
                 tuple(leaf for leaf, counts in zip(order, found) for _ in range(counts[number]))
@@ -306,25 +307,29 @@ def _units(shape: Shape, profile: tuple[int, ...], points: Sequence[int]) -> Ite
     yield from itertools.product(values, repeat=len(shape.sizes))
 
 
-def _placed(sizes: Sequence[int], units: Sequence[int], points: Sequence[int]) -> list[tuple[int, ...]] | None:
-    """For every condition how many places of each class it takes, so that they are worth exactly its points."""
+def _placed(
+    sizes: Sequence[int], units: Sequence[int], points: Sequence[int], budget: int
+) -> tuple[list[tuple[int, ...]] | None, int]:
+    """For every condition how many places of each class it takes, so that they are worth exactly its points; and what
+    is left of the budget of tries.
+    """
     if sum(size * unit for size, unit in zip(sizes, units)) < sum(points):
-        return None
-    budget = [2_000]
+        return None, budget
 
     def place(index: int, left: tuple[int, ...]) -> list[tuple[int, ...]] | None:
+        nonlocal budget
         if index == len(points):
             return []
         for counts in _ways(points[index], units, left):
-            budget[0] -= 1
-            if budget[0] < 0:
+            budget -= 1
+            if budget < 0:
                 return None
             rest = place(index + 1, tuple(have - taken for have, taken in zip(left, counts)))
             if rest is not None:
                 return [counts, *rest]
         return None
 
-    return place(0, tuple(sizes))
+    return place(0, tuple(sizes)), budget
 
 
 def _ways(points: int, units: Sequence[int], left: Sequence[int]) -> Iterator[tuple[int, ...]]:

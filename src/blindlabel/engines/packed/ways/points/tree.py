@@ -6,10 +6,12 @@ is the same for all records, so Σ S·A is a product of matrices on words (`peri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.seal import residues
@@ -19,16 +21,23 @@ from blindlabel.engines.packed.seal.ring import Cipher, Encryptor, Ring
 from blindlabel.engines.packed.ways.points import periodic
 from blindlabel.engines.packed.ways.points.shape import Shape, merged
 
+@dataclass(frozen=True, eq=False)
+class Summand:
+    """B · (Σ S·A) as its two factors."""
+
+    right: Cipher
+    """None for the constant 1."""
+    left: Cipher
+
+
 Coefficients = dict[tuple[int, ...], Cipher]
 """By the vector of how many places of each class do not hold. The constant 1, the vector of zeros, is left out."""
 
 
-def value(
+def summands(
     encryptor: Encryptor, layout: RecordLayout, shape: Shape, places: Sequence[Cipher], support: Residues, keys: Any
-) -> list[tuple[Cipher, Cipher]]:
-    """The summands of y as pairs of factors (B, Σ S·A), B being None for the constant 1. `support` is S: [left, right,
-    column].
-    """
+) -> list[Summand]:
+    """The summands of y, not yet masked. `support` is S: [left, right, column]."""
     ring = encryptor.ring
     lefts = half(ring, shape, shape.left, places, keys)
     rights = half(ring, shape, shape.right, places, keys)
@@ -36,27 +45,38 @@ def value(
     words = np.stack([form.words(ring.to_ntt(cipher)) for cipher in lefts])
     made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
     found = []
-    for factor, rows, constant in zip([None, *rights], made, support[0]):
+    for factor, rows, constant in zip([None, *rights], made, support[0], strict=True):
         total = _nonzero(encryptor, form, rows, words[0])
         plain = ring.slots(periodic.in_slots(layout, np.tile(constant, (layout.block, 1))))
-        found.append((factor, ring.add_plain(total, plain)))
+        found.append(Summand(factor, ring.add_plain(total, plain)))
     return found
 
 
-def joined(encryptor: Encryptor, summands: Sequence[tuple[Cipher, Cipher]], masks: Iterable[Residues], keys: Any) -> Cipher:
-    """y = Σ mask · B · (Σ S·A), a mask of its own for every summand and slot."""
+def masked_sum(encryptor: Encryptor, parts: Sequence[Summand], pairs: npt.NDArray[np.bool_], keys: Any) -> Cipher:
+    """y = Σ ρ · B · (Σ S·A), with ρ uniform and fresh for every summand and pair; zero in slots that are no pair."""
     ring = encryptor.ring
-    (_, first), *rest = summands
-    given = iter(masks)
-    alone = times(encryptor, first, next(given))
     total: Cipher = None
-    for (factor, other), mask in zip(rest, given, strict=True):
-        product = ring.product(times(encryptor, factor, mask), other)
+    first, *rest = parts
+    for part in rest:
+        product = ring.product(times(encryptor, part.right, _masks(ring, pairs)), part.left)
         if total is None:
             total = product
         else:
             ring.add_into(total, product)
+    alone = times(encryptor, first.left, _masks(ring, pairs))
     return alone if total is None else ring.add(ring.relinearised(total, keys), alone)
+
+
+def _masks(ring: Ring, pairs: npt.NDArray[np.bool_]) -> Residues:
+    return residues.uniform(ring.degree, ring.modulus) * pairs
+
+
+def product_of(ring: Ring, factors: Sequence[Cipher], keys: Any) -> Cipher:
+    """All factors multiplied, by twos."""
+    while len(factors) > 1:
+        pairs = [ring.multiply(one, other, keys) for one, other in zip(factors[::2], factors[1::2])]
+        factors = [*pairs, *factors[len(pairs) * 2 :]]
+    return factors[0]
 
 
 def times(encryptor: Encryptor, cipher: Cipher, values: Residues) -> Cipher:
@@ -119,8 +139,3 @@ def alike(ring: Ring, places: Sequence[Cipher], keys: Any) -> list[Cipher]:
                 total = other[degree - 1] if total is None else ring.add(total, other[degree - 1])
         found.append(total)
     return found
-
-
-def masks_of(ring: Ring, wanted: Residues, count: int) -> list[Residues]:
-    """So many masks, uniform where `wanted` is 1 and zero elsewhere."""
-    return [residues.uniform(ring.degree, ring.modulus) * wanted for _ in range(count)]
