@@ -1,4 +1,5 @@
-# Everything a newcomer needs: `make demo` and `make test`. Both set up what is missing first; a second run starts at once.
+# Everything a newcomer needs: `make demo`, `make check` while working and `make test` before handing in. All set up what is missing first;
+# a second run starts at once.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 CODE := src lab/src tests
 
-.PHONY: setup demo test test-postgres test-tools lint format bench gates simulate fuzz audit screenshots clean
+.PHONY: setup demo check test test-postgres test-tools lint format bench gates simulate fuzz audit screenshots clean
 
 setup: $(STAMP)
 
@@ -16,6 +17,10 @@ $(STAMP): pyproject.toml lab/pyproject.toml constraints.txt scripts/setup
 
 demo: $(STAMP)
 	@$(BIN)/blindlabel demo
+
+# What to run all the time: format, lint, types and the fast tests; `make check K=words` takes the tests whose names or files have those words.
+check: $(STAMP)
+	@VENV="$(VENV)" K="$(K)" scripts/check
 
 test: $(STAMP)
 	@VENV="$(VENV)" scripts/test

@@ -1,4 +1,4 @@
-"""Fixtures that several areas share: databases, real ones of both kinds.
+"""What several areas share: which tests `make check` leaves out, what Hypothesis may mind, and databases of both kinds.
 
 `BLINDLABEL_TEST_DATABASE=postgresql pytest …` runs any tests whose coordinators live in the test's own process on
 PostgreSQL instead of SQLite; `make test-postgres` does that for those of storage, transport and whole studies.
@@ -12,11 +12,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from blindlabel.storage import coordinator_store
 from blindlabel.storage.database import Database
 from blindlabel.storage.upgrading import History
 from support.postgres import Server, running
+
+WHOLE = {"bench", "browser", "cli", "cluster", "experiments", "fuzzing", "simulation", "study"}
+"""Folders of tests that start whole programs or play whole studies; `make check` leaves them out."""
+
+# No test depends on how fast the machine is, so Hypothesis does not mind how long anything takes.
+settings.register_profile("blindlabel", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("blindlabel")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in WHOLE:
+            item.add_marker("whole")
 
 
 @pytest.fixture(scope="session")

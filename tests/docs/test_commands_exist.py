@@ -58,6 +58,7 @@ def test_the_pages_show_commands_and_wrong_ones_would_be_found() -> None:
     assert wrong_in("blindlabel owner dance") == "dance"
 
 
+@pytest.mark.slow
 def test_the_experiment_on_generated_data_runs_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of docs/experiments.md that need no benchmark set; the others are the same commands on other data."""
     monkeypatch.chdir(tmp_path)

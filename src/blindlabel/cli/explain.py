@@ -25,8 +25,7 @@ def explain(
     bytes.
     """
     from blindlabel.engines.interface import EngineError, Terms
-    from blindlabel.engines.packed.planning.explaining import explain as explained
-    from blindlabel.engines.packed.planning.explaining import functions_of
+    from blindlabel.engines.packed import PackedEngine
     from blindlabel.language import read_question, render
     from blindlabel.language.formula import atoms_of
 
@@ -44,11 +43,11 @@ def explain(
             tuple(named),
             records=records,
             record_length=length,
-            functions=functions_of(checked.formula),
+            functions=tuple(dict.fromkeys((*Terms(()).functions, *(a.function for a in atoms_of(checked.formula))))),
             counting=not no_assist,
             negation=not no_assist,
         )
-        plan = explained(terms, checked.formula)
+        plan = PackedEngine().explain(terms, checked.formula)
     except EngineError as problem:
         raise InputError(str(problem)) from problem
     if json:

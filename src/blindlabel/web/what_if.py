@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.planning.explaining import explain
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.columns import Columns
@@ -82,7 +82,7 @@ def _round_seconds(workspace: Workspace, formula: Formula) -> float | None:
     if workspace.agreement.encoding.engine != "packed":
         return None
     try:
-        return explain(workspace.agreement.terms(), formula).seconds
+        return PackedEngine().explain(workspace.agreement.terms(), formula).seconds
     except EngineError:
         return None
 

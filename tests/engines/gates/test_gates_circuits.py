@@ -47,6 +47,7 @@ def test_circuits_answer_as_the_plain_meaning_does(question: Formula, record: Re
     assert answer(question, record) == evaluate(question, record)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.text(alphabet="ab", min_size=14, max_size=17),
@@ -63,6 +64,7 @@ def test_similar_treats_long_words_as_the_plain_meaning_does(word: str, text: st
     assert answer(question, record, terms) == evaluate(question, record)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["is_in", "starts_with", "ends_with", "equals", "has_word"])
 def test_every_short_needle_in_every_short_text_is_found_as_it_should_be(function: str) -> None:
     for text in ("".join(letters) for n in range(4) for letters in itertools.product("aB ", repeat=n)):
@@ -108,6 +110,7 @@ def test_adders_sum_weights(weights: tuple[int, ...]) -> None:
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_a_netlist_folds_and_shares_without_changing_values(data: st.DataObject) -> None:

@@ -23,6 +23,7 @@ def numbers(cells: str) -> list[int]:
     return [int(number.replace(",", "")) for number in re.findall(r"(?<=\| )[\d,]+(?= \|)", cells)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", re.findall(r"^\| `(\w+\(.*\))` (\|.*)$", PAGE, re.MULTILINE), ids=lambda line: str(line[0])
 )
@@ -48,6 +49,7 @@ def test_counts_of_the_published_circuit() -> None:
     assert numbers(line[1]) == [is_in_gates(6, length) for length in (8, 46, 148)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("title", "needles", "lengths"), [("1 (average)", 1, (46,)), ("5", 5, LENGTHS), ("50", 50, (46, 53))]
 )

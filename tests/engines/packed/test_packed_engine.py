@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
-from blindlabel.engines.packed.planning import parameters
+from blindlabel.engines.packed.encoding import layout
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Record, interpret, read_question
 from blindlabel.language.formula import Formula
@@ -62,6 +62,7 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
     return rows, found, np.array(answers, dtype=np.bool_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_with_the_assist(seed: int) -> None:
     terms = Terms(
@@ -78,6 +79,7 @@ def test_random_questions_with_the_assist(seed: int) -> None:
     assert not expected.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_without_the_assist(seed: int) -> None:
     terms = Terms(
@@ -90,6 +92,7 @@ def test_random_questions_without_the_assist(seed: int) -> None:
     assert one.requests == []
 
 
+@pytest.mark.slow
 def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     terms = Terms(
         ("name",), record_length=24, records=8, case="both", encode_attributes=False, functions=("similar",
@@ -112,6 +115,7 @@ def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     assert found.sum() >= 10
 
 
+@pytest.mark.slow
 def test_wide_alternatives_without_the_assist() -> None:
     terms = Terms(
         ("year",), record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",
@@ -143,7 +147,7 @@ def test_batches_of_any_size(records: int, questions: int, assisted: bool) -> No
 
 def test_samples_larger_than_a_batch_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Many features make the engine hold fewer records at a time; a small memory does so here: three batches of 512.
-    monkeypatch.setattr(parameters, "_MOST_FEATURES", 1 << 12)
+    monkeypatch.setattr(layout, "_MOST_FEATURES", 1 << 12)
     terms = Terms(
         ("a",), record_length=9, records=1100, case="lower", encode_attributes=False, functions=("has_word",),
         counting=False, negation=False, alternatives=1,

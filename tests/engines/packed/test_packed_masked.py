@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blindlabel.engines.packed.planning.parameters import BIT_MODULUS
 from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.ways.assisted import polynomials
+from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 
 P = np.uint64(BIT_MODULUS)
 

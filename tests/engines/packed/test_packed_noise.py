@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed.encoding.encrypting import encrypt_batch, read_batches
 from blindlabel.engines.packed.encoding.tables import features_of
-from blindlabel.engines.packed.keys import Public, Secret, open_public, open_secret
-from blindlabel.engines.packed.planning import noise, parameters
+from blindlabel.engines.packed.keys import open_public, open_secret
+from blindlabel.engines.packed.planning import noise
 from blindlabel.engines.packed.planning.probing import Probe
-from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.records import encrypt_batch, read_batches
 from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.parameters import RingParameters
 from blindlabel.engines.packed.seal.ring import Cipher, open_ring
 from blindlabel.engines.packed.ways.assisted import inner_products
+from blindlabel.engines.packed.ways.assisted.plans import Room
+from blindlabel.engines.packed.ways.choosing import parameter_sets, way_of
 from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
+from blindlabel.engines.packed.ways.interface import Public, Secret
 from blindlabel.language import Limits, Record, read_question
 from support.packed_rounds import keys_of
 
@@ -43,59 +45,58 @@ def _opened(terms: Terms) -> tuple[Public, Secret, list[Cipher]]:
     random = Random(3)
     records = [Record({}, "".join(random.choice("abcdefgh ") for _ in range(60))) for _ in range(terms.records)]
     batch = next(
-        iter(read_batches(public, encrypt_batch(public, features_of(public.setting.tables, records), 0, len(records))))
+        iter(read_batches(public, encrypt_batch(public, features_of(public.way.tables, records), 0, len(records))))
     )
-    ring = public.setting.ring
+    ring = public.way.ring
     return public, secret, [ring.to_ntt(ring.load_cipher(item)) for item in batch.items]
 
 
 def _true_noise(secret: Secret, cipher: Cipher) -> float:
     """Bits of the largest noise coefficient: SEAL's budget is log2(q / noise / t) - 1 of it."""
-    ring = secret.setting.ring
+    ring = secret.way.ring
     modulus = sum(ring.parameters.prime_bits[:-1])
-    return modulus - math.log2(ring.modulus) - 1 - secret.holder.noise_budget(cipher)
+    return modulus - math.log2(ring.modulus) - 1 - secret.records.noise_budget(cipher)
 
 
 def test_packed_inner_products_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(TERMS)
-    setting = public.setting
-    probe = Probe(setting.tables.tables[2], "abc")
+    way = public.way
+    probe = Probe(way.tables.tables[2], "abc")
 
     def column(index: int) -> Cipher | None:
         return (
-            inner_products.inner_product(setting.ring, setting.layout, setting.tables, chunks, probe)[0]
+            inner_products.inner_product(way.ring, way.layout, way.tables, chunks, probe)[0]
             if index % 16 == 0
             else None
         )
 
-    packed = inner_products.pack(setting.ring, setting.layout, setting.layout.stride, column, public.galois)
-    estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["digits"]
+    packed = inner_products.pack(way.ring, way.layout, way.layout.stride, column, public.records.galois)
+    estimate = way.noise()["digits"].bits
     assert estimate - 10 <= _true_noise(secret, packed) <= estimate
 
 
 def test_products_of_forms_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(ALONE)
-    setting = public.setting
+    way = public.way
     formula = read_question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
     assert formula is not None
-    plans = [compile_question(ALONE, setting.tables, formula)] * 4
+    plans = [compile_question(ALONE, way.tables, formula)] * 4
     forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]
-    product = setting.ring.multiply(forms[0], forms[1], public.relinearisation)
-    estimate = noise.stages(ALONE, setting.chosen, setting.tables, setting.layout)["answers"]
+    product = way.ring.multiply(forms[0], forms[1], public.records.relinearisation)
+    estimate = way.noise()["answers"].bits
     assert estimate - 10 <= _true_noise(secret, product) <= estimate
 
 
 def test_weighted_sums_stay_within_the_estimate() -> None:
     public, secret, _ = _opened(TERMS)
-    ring, holder = public.setting.bit_ring, secret.bit_holder
-    assert holder is not None
+    ring, holder = public.way.answer_ring, secret.answers
     pairs = []
-    for _ in range(parameters.final_weight(TERMS)):
+    for _ in range(Room.of(TERMS).final_weight):
         values = ring.slots(residues.uniform(ring.degree, ring.modulus))
-        cipher = ring.to_ntt(ring.load_cipher(holder.encrypt(values)))
+        cipher = ring.to_ntt(ring.load_seeded(holder.encrypt(values)))
         pairs.append((cipher, ring.transformed(ring.slots(residues.uniform(ring.degree, ring.modulus)))))
     combined = ring.combination(pairs)
-    estimate = noise.stages(TERMS, public.setting.chosen, public.setting.tables, public.setting.layout)["answers"]
+    estimate = public.way.noise()["answers"].bits
     true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - holder.noise_budget(combined)
     assert estimate - 6 <= true <= estimate
 
@@ -113,19 +114,17 @@ def test_weighted_sums_stay_within_the_estimate() -> None:
     ],
 )
 def test_every_agreement_hides_the_old_noise(terms: Terms) -> None:
-    setting = setting_of(terms)
-    for left in noise.left(terms, setting.chosen, setting.tables, setting.layout).values():
-        assert left <= -noise.HIDDEN
+    for found in way_of(terms).noise().values():
+        assert found.left <= -noise.HIDDEN
 
 
 def test_every_parameter_set_is_accepted_at_128_bits_and_leaves_room_at_the_last_prime() -> None:
-    for chosen in parameters.parameter_sets():
-        for ring in (chosen.evaluation, chosen.bits):
-            if ring is not None:
-                assert open_ring(ring).degree == ring.degree  # SEAL refuses what is below 128 bits
-                # Rounding leaves noise of standard deviation sqrt(N/18); 12 bits above t are at least 30 of them.
-                room = 2.0 ** (ring.prime_bits[0] - 1) / open_ring(ring).modulus
-                assert room / np.sqrt(ring.degree / 18) > 30
+    for chosen in parameter_sets():
+        for ring in chosen.rings:
+            assert open_ring(ring).degree == ring.degree  # SEAL refuses what is below 128 bits
+            # Rounding leaves noise of standard deviation sqrt(N/18); 12 bits above t are at least 30 of them.
+            room = 2.0 ** (ring.prime_bits[0] - 1) / open_ring(ring).modulus
+            assert room / np.sqrt(ring.degree / 18) > 30
 
 
 def test_too_little_security_is_refused() -> None:

@@ -76,6 +76,7 @@ def test_truncated_parcels(played: Round, use: str) -> None:
             USES[use](played, good[:length])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_flipped_bits_are_found_before_seal_sees_them(played: Round, use: str) -> None:
     good = _good(played, use)
@@ -91,6 +92,7 @@ def test_flipped_bits_are_found_before_seal_sees_them(played: Round, use: str) -
             USES[use](played, bytes(broken))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_parcels_that_are_too_long_or_claim_to_be(played: Round, use: str) -> None:
     good = _good(played, use)
@@ -138,6 +140,7 @@ def test_parcels_of_another_study_with_the_same_terms(played: Round) -> None:
         ENGINE.assist(TERMS, other.secret, played.requests[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_damage_behind_a_right_checksum_never_crashes(played: Round, use: str) -> None:
     # Whoever can forge the checksum still meets SEAL's own checks. What comes through is a well-formed ciphertext of
@@ -167,7 +170,7 @@ def test_damage_behind_a_right_checksum_never_crashes(played: Round, use: str) -
 
 def test_a_ciphertext_at_the_wrong_place_of_the_chain_is_refused(played: Round) -> None:
     fresh = parcels.read(played.parcels[0], (Kind.RECORDS,), None, most_items=1000, most_bytes=1 << 30).items[0]
-    with pytest.raises(ParcelError, match="another form"):
+    with pytest.raises(ParcelError, match="at most"):
         ENGINE.assist(
             TERMS, played.keys.secret, _resealed(played.requests[0], lambda parcel: replace(parcel, items=(fresh,)))
         )
@@ -216,7 +219,7 @@ def test_assist_requests_beyond_the_agreement_are_refused(played: Round) -> None
 
 def test_a_public_key_put_together_from_two_is_refused(played: Round) -> None:
     other = ENGINE.make_keys(TERMS)
-    theirs = parcels.read(other.public, (Kind.PUBLIC_KEY,), None, most_items=5, most_bytes=1 << 30).items
+    theirs = parcels.read(other.public, (Kind.PUBLIC_KEY,), None, most_items=6, most_bytes=1 << 30).items
     mixed = _resealed(played.keys.public, lambda parcel: replace(parcel, items=(theirs[0], *parcel.items[1:])))
     with pytest.raises(ParcelError, match="own name"):
         open_public(TERMS, mixed)

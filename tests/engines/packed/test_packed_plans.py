@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed.encoding.tables import tables_of
 from blindlabel.engines.packed.planning.probing import Probe, probes_of
-from blindlabel.engines.packed.ways.assisted import tallies
+from blindlabel.engines.packed.ways.assisted import plans
 from blindlabel.engines.packed.ways.conjunctive import clauses
 from blindlabel.language import Limits, Record, View, case, interpret, read_question
 from blindlabel.language.formula import Atom, Formula, evaluate
@@ -48,10 +48,10 @@ def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
     terms = Terms(ATTRIBUTES, functions=WIDE, limits=LIMITS, probes=64, inner_gates=8, inner_levels=3)
     tables = tables_of(terms, MODULUS)
     try:
-        plan = tallies.compile_question(terms, tables, formula_of(question, LIMITS))
+        plan = plans.compile_question(terms, tables, formula_of(question, LIMITS))
     except QuestionError:
         return
-    room = tallies.Room.of(terms)
+    room = plans.Room.of(terms)
     assert len(plan.probes) <= room.probes
     assert all(
         len(level) <= room.inner_gates and all(gate.total <= room.inner_weight for gate in level)
@@ -60,7 +60,7 @@ def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
     assert plan.final.total <= room.final_weight
     for record in records:
         found = [_holds(probe, record) for probe in plan.probes]
-        assert tallies.holds(plan, room, found) == interpret(question, record)
+        assert plans.holds(plan, room, found) == interpret(question, record)
 
 
 def test_most_random_questions_fit_the_default_room() -> None:
@@ -75,7 +75,7 @@ def test_most_random_questions_fit_the_default_room() -> None:
         except NoRecordLeft:
             continue
         try:
-            tallies.compile_question(terms, tables, formula_of(question, Limits()))
+            plans.compile_question(terms, tables, formula_of(question, Limits()))
             fitting += 1
         except QuestionError as problem:
             assert "agree" in str(problem)
@@ -147,7 +147,7 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
 def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, terms: Terms, word: str) -> None:
     formula = read_question(source).formula
     assert formula is not None
-    compiling = tallies.compile_question if terms.negation or terms.counting else clauses.compile_question
+    compiling = plans.compile_question if terms.negation or terms.counting else clauses.compile_question
     with pytest.raises(QuestionError, match=word):
         compiling(terms, tables_of(terms, MODULUS), formula)
 
@@ -162,7 +162,7 @@ def test_any_function_of_six_needles_is_one_gate() -> None:
     formula = read_question(source).formula
     assert formula is not None
     terms = Terms(("a",), inner_gates=0)
-    plan = tallies.compile_question(terms, tables_of(terms, MODULUS), formula)
+    plan = plans.compile_question(terms, tables_of(terms, MODULUS), formula)
     assert plan.levels == ()
     assert plan.final.total <= 63
 
@@ -177,5 +177,5 @@ def test_a_nested_count_becomes_an_inner_gate_where_the_sum_would_grow_too_large
     ).formula
     assert formula is not None
     terms = Terms(("a",))
-    plan = tallies.compile_question(terms, tables_of(terms, MODULUS), formula)
+    plan = plans.compile_question(terms, tables_of(terms, MODULUS), formula)
     assert sum(map(len, plan.levels)) >= 1

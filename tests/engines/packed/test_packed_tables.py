@@ -35,6 +35,7 @@ def _answers(tables: Tables, features: Residues, table: Table, element: str) -> 
     return int((weights * features[table.offset : table.end] % t).sum() % t) == fingerprint
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_table_holds_its_set_and_nothing_else(seed: int) -> None:

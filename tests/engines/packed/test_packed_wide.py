@@ -15,15 +15,16 @@ import pytest
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
-from blindlabel.engines.packed.encoding.encrypting import encrypt_batch, read_batches
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public, open_secret
 from blindlabel.engines.packed.planning import noise
-from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.records import encrypt_batch, read_batches
 from blindlabel.engines.packed.seal import matrices
+from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive import many_records
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
+from blindlabel.engines.packed.ways.conjunctive.way import ManyRecords
 from blindlabel.language import Limits, Record, read_question
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
@@ -60,7 +61,7 @@ ASKED = formulas(
 
 @pytest.mark.parametrize("inner", [1, 512, 1100])
 def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> None:
-    prime = setting_of(TERMS).ring.primes[1]
+    prime = way_of(TERMS).ring.primes[1]
     random = np.random.default_rng(inner)
     left, right = (
         random.integers(0, prime, (70, inner), dtype=np.uint64),
@@ -72,37 +73,39 @@ def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> 
     assert (made.astype(object) == (left.astype(object) @ right.astype(object)) % prime).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [512, 4096])
 def test_answers_are_those_of_the_interpreter(records: int) -> None:
     terms = replace(TERMS, records=records)
-    assert setting_of(terms).chosen.wide
+    assert isinstance(way_of(terms), ManyRecords)
     asked = ASKED * 2
     assert (Round(terms).run(RECORDS, asked) == in_clear(RECORDS, asked)).all()
 
 
+@pytest.mark.slow
 def test_worker_processes_share_out_the_tiles() -> None:
     asked = ASKED[:2] * 12
     assert (Round(TERMS).run(RECORDS, asked, workers=2) == in_clear(RECORDS, asked)).all()
 
 
+@pytest.mark.slow
 def test_noise_stays_within_the_estimate() -> None:
     keys = keys_of(TERMS)
     public, secret = open_public(TERMS, keys.public), open_secret(TERMS, keys.secret)
-    setting, ring = public.setting, public.setting.ring
+    way, ring = public.way, public.way.ring
     random = Random(3)
-    records = [Record.of({"name": "".join(random.choices("abcdefgh ", k=20))}) for _ in range(setting.layout.block)]
-    batch = next(
-        iter(read_batches(public, encrypt_batch(public, features_of(setting.tables, records), 0, len(records))))
-    )
-    plan = compile_question(TERMS, setting.tables, ASKED[0])
-    forms = conjunctive.wide_forms(public, many_records.opened(ring, batch.items), [[plan] * setting.layout.stride])[0]
-    product = ring.multiply(forms[0], forms[1], public.relinearisation)
-    true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - secret.holder.noise_budget(product)
-    estimate = noise.stages(TERMS, setting.chosen, setting.tables, setting.layout)["answers"]
+    records = [Record.of({"name": "".join(random.choices("abcdefgh ", k=20))}) for _ in range(way.layout.block)]
+    batch = next(iter(read_batches(public, encrypt_batch(public, features_of(way.tables, records), 0, len(records)))))
+    plan = compile_question(TERMS, way.tables, ASKED[0])
+    forms = conjunctive.forms_together(public, many_records.opened(ring, batch.items), [[plan] * way.layout.stride])[0]
+    product = ring.multiply(forms[0], forms[1], public.records.relinearisation)
+    true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - secret.records.noise_budget(product)
+    estimate = way.noise()["answers"].bits
     assert estimate - 12 <= true <= estimate
-    assert max(noise.left(TERMS, setting.chosen, setting.tables, setting.layout).values()) <= -noise.HIDDEN
+    assert way.noise()["answers"].left <= -noise.HIDDEN
 
 
+@pytest.mark.slow
 def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     folder, keys = tmp_path / "journal", keys_of(TERMS)
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))

@@ -21,12 +21,13 @@ import numpy as np
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
-from blindlabel.engines.packed.encoding.encrypting import check_records, encrypt_batch
 from blindlabel.engines.packed.encoding.tables import features_of
-from blindlabel.engines.packed.keys import Public, open_public
-from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.records import check_records, encrypt_batch
 from blindlabel.engines.packed.running.processes import features
 from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.record import Record, View
 
@@ -105,7 +106,7 @@ def question(chance: random.Random, records: list[Record], own: int, needles: in
 
 
 def _encoded(terms: Terms, records: list[Record], workers: int) -> Residues:
-    return features(terms, records, workers) if workers > 1 else features_of(setting_of(terms).tables, records)
+    return features(terms, records, workers) if workers > 1 else features_of(way_of(terms).tables, records)
 
 
 def _encrypted(public: Public, encoded: Residues, batch: int, total: int) -> list[bytes]:
@@ -146,13 +147,13 @@ def measure(
     questions = [question(chance, rows, own, needles, shape) for own in range(records)]
     terms = terms_of(shape, records, length, needles, full)
     engine, clock = PackedEngine(), _Clock(processor)
-    setting_of(terms)  # opening the library is not counted
+    way_of(terms)  # opening the library is not counted
     keys = clock.timed("keys", lambda: engine.make_keys(terms))
     public = open_public(terms, keys.public)
-    check_records(public, rows)
+    check_records(terms, rows)
     parcels: list[bytes] = []
-    block = public.setting.layout.block
-    for batch in range(public.setting.layout.batches(records)):
+    block = public.way.layout.block
+    for batch in range(public.way.layout.batches(records)):
         part = rows[batch * block : (batch + 1) * block]
         encoded = clock.timed("encode", partial(_encoded, terms, part, workers))
         parcels += clock.timed("encrypt", partial(_encrypted, public, encoded, batch, records))

@@ -231,9 +231,9 @@ def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Call
 
 def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, __: None) -> list[Row]:
     """One size: keys and records are made once, evaluation and decryption for each number of workers."""
-    from blindlabel.engines.packed.planning.setting import setting_of  # noqa: PLC0415
+    from blindlabel.engines.packed.ways.choosing import way_of  # noqa: PLC0415
 
-    layout = setting_of(work.terms()).chosen.name
+    layout = way_of(work.terms()).parameters.name
     pairs = work.records * work.questions
     rows = []
     with tempfile.TemporaryDirectory(prefix="blindlabel-bench-") as name:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, Progress, Terms
 from blindlabel.engines.packed import keys
-from blindlabel.engines.packed.encoding import encrypting
 from blindlabel.engines.packed.encoding.tables import features_of
-from blindlabel.engines.packed.planning.setting import setting_of
-from blindlabel.engines.packed.running import processes as several
-from blindlabel.engines.packed.running import session, tiles
+from blindlabel.engines.packed.planning.explaining import Explained
+from blindlabel.engines.packed.records import check_records, encrypt_batch
+from blindlabel.engines.packed.running import here, processes
+from blindlabel.engines.packed.running.answers import read_outcomes
 from blindlabel.engines.packed.running.finished import FinishedAnswers
-from blindlabel.engines.packed.ways.assisted import calls
+from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.interface import Outcome, Outcomes
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -34,7 +35,7 @@ class PackedEngine:
     def refuse(self, terms: Terms, question: Formula) -> str | None:
         """Why this question cannot be answered under these terms; None where it can."""
         try:
-            session.compile_one(setting_of(terms), question)
+            way_of(terms).plan(question)
         except EngineError as problem:
             return str(problem)
         return None
@@ -54,15 +55,13 @@ class PackedEngine:
     ) -> Iterator[bytes]:
         """The records as parcels; nothing is encrypted where one of them does not fit."""
         opened = keys.open_public(terms, public)
-        encrypting.check_records(opened, records)
+        check_records(terms, records)
         tell = progress or _quiet
-        block = opened.setting.layout.block
-        for batch in range(opened.setting.layout.batches(len(records))):
+        block = opened.way.layout.block
+        for batch in range(opened.way.layout.batches(len(records))):
             part = records[batch * block : (batch + 1) * block]
-            features = (
-                several.features(terms, part, workers) if workers > 1 else features_of(opened.setting.tables, part)
-            )
-            yield from encrypting.encrypt_batch(opened, features, batch, len(records))
+            made = processes.features(terms, part, workers) if workers > 1 else features_of(opened.way.tables, part)
+            yield from encrypt_batch(opened, made, batch, len(records))
             tell("encrypt", min(1.0, (batch + 1) * block / len(records)))
 
     def evaluate(
@@ -83,19 +82,31 @@ class PackedEngine:
         kept = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
         tell = progress or _quiet
         if workers > 1:
-            return several.evaluate(
+            return processes.evaluate(
                 opened, public, parcels, questions, assist, workers=workers, progress=tell, journal=kept
             )
-        return tiles.evaluate(opened, parcels, questions, assist, tell, kept)
+        return here.evaluate(opened, parcels, questions, assist, tell, kept)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         """The coordinator's side of one assist call."""
-        return calls.serve(terms, secret, request)
+        opened = keys.open_secret(terms, secret)
+        return opened.way.serve(opened, request)
 
     def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
         """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
-        return session.assist_calls(setting_of(terms), questions, records)
+        return way_of(terms).assist_calls(questions, records)
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, one row a question and one column a record."""
-        return session.decrypt(keys.open_secret(terms, secret), parcels, questions, records)
+        outcomes = self.outcomes(terms, secret, parcels, questions, records)
+        answers: Answers = outcomes == Outcome.YES
+        return answers
+
+    def outcomes(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Outcomes:
+        """The answers with a yes that an exclusion took back told from a no."""
+        return read_outcomes(keys.open_secret(terms, secret), parcels, questions, records)
+
+    def explain(self, terms: Terms, question: Formula) -> Explained:
+        """The plan of a question under these terms, and what a round of such questions costs."""
+        way = way_of(terms)
+        return way.explain(way.plan(question))

@@ -1,114 +1,76 @@
-"""A study's keys, opened: what an owner holds (public) and what the coordinator holds (secret). Makes, writes and reads
-them.
+"""A study's keys: made, written, read and checked, for whichever rings its way of answering has.
+
+A public key parcel holds three items a ring: public key, Galois keys, relinearisation keys; empty where the way needs
+none. A secret key parcel holds one item a ring.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from blindlabel.engines.interface import Keys, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
-from blindlabel.engines.packed.encoding.layout import QuestionLayout
-from blindlabel.engines.packed.encoding.parcels import Kind, Parcel, Study
-from blindlabel.engines.packed.planning import parameters
-from blindlabel.engines.packed.planning.setting import Setting, setting_of
-from blindlabel.engines.packed.seal.ring import Encryptor, KeyHolder, Ring
-from blindlabel.engines.packed.ways.assisted import inner_products
-from blindlabel.engines.packed.ways.conjunctive import diagonals, many_records
+from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
+from blindlabel.engines.packed.seal import holders
+from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
+from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.interface import Public, RingKeys, Secret
 
 _MOST_KEY_BYTES = 256 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class Public:
-    """What an owner works with."""
-
-    setting: Setting
-    study: Study
-    encryptor: Encryptor
-    galois: Any
-    relinearisation: Any
-    bit_encryptor: Encryptor | None
-    bit_galois: Any
-
-
-@dataclass(frozen=True, eq=False)
-class Secret:
-    """What the coordinator works with."""
-
-    setting: Setting
-    study: Study
-    holder: KeyHolder
-    bit_holder: KeyHolder | None
+_ITEMS = 3
+"""Of a ring in a public key parcel."""
 
 
 def make_keys(terms: Terms) -> Keys:
     """New keys for a study."""
-    setting = setting_of(terms)
-    assisted = setting.chosen.bits is not None
-    if assisted:
-        elements = inner_products.automorphisms(setting.layout)
-    else:
-        elements = (many_records if setting.chosen.wide else diagonals).rotations(setting.ring, setting.layout)
-    secret, public, galois, relin = setting.ring.generate(elements, relinearisation=not assisted)
-    publics, secrets = [public, galois, relin], [secret]
-    if assisted:
-        ring = setting.bit_ring
-        # One question leaves room for the most copies, so its folds contain those of all others.
-        folds = QuestionLayout.of(setting.layout, 1, parameters.probes(terms)).folds()
-        bit_elements = [fold_element(ring, step) for step in folds]
-        bit_secret, bit_public, bit_galois, _ = ring.generate(bit_elements, relinearisation=False)
-        publics += [bit_public, bit_galois]
-        secrets.append(bit_secret)
-    key_id = parcels.key_id_of(tuple(publics))
-    study = setting.study(key_id)
+    way = way_of(terms)
+    publics: list[bytes] = []
+    secrets: list[bytes] = []
+    for needs in way.key_needs():
+        made = holders.generate(needs.ring, needs.elements, relinearisation=needs.relinearisation)
+        publics += [made.public, made.galois, made.relinearisation]
+        secrets.append(made.secret)
+    study = way.study(parcels.key_id_of(tuple(publics)))
     return Keys(
         public=parcels.write(Parcel(Kind.PUBLIC_KEY, study, (), tuple(publics))),
         secret=parcels.write(Parcel(Kind.SECRET_KEY, study, (), tuple(secrets))),
     )
 
 
-def fold_element(ring: Ring, step: int) -> int:
-    """The Galois element of one fold of a question layout."""
-    return ring.rotation(step) if step else ring.swap
-
-
 @lru_cache(maxsize=4)
 def open_public(terms: Terms, content: bytes) -> Public:
-    """A study's public keys, checked."""
-    setting = setting_of(terms)
-    parcel = parcels.read(content, (Kind.PUBLIC_KEY,), setting.study(b""), most_items=5, most_bytes=_MOST_KEY_BYTES)
-    assisted = setting.chosen.bits is not None
-    if len(parcel.items) != (5 if assisted else 3):
-        raise ParcelError("This public key has another number of parts than it should.")
+    """A study's public keys, measured and then loaded."""
+    way = way_of(terms)
+    needs = way.key_needs()
+    parcel = _read(content, Kind.PUBLIC_KEY, way.study(b""), _ITEMS * len(needs))
     if parcels.key_id_of(parcel.items) != parcel.study.key_id:
         raise ParcelError("This public key does not carry its own name; it was put together from other keys.")
-    ring = setting.ring
-    encryptor = ring.encryptor(parcel.items[0])
-    galois, relin = ring.load_galois(parcel.items[1]), ring.load_relinearisation(parcel.items[2])
-    if not assisted:
-        return Public(setting, parcel.study, encryptor, galois, relin, None, None)
-    bit_ring = setting.bit_ring
-    return Public(
-        setting,
-        parcel.study,
-        encryptor,
-        galois,
-        relin,
-        bit_ring.encryptor(parcel.items[3]),
-        bit_ring.load_galois(parcel.items[4]),
-    )
+    opened = []
+    for place, need in enumerate(needs):
+        public, galois, relinearisation = parcel.items[_ITEMS * place : _ITEMS * (place + 1)]
+        opened.append(
+            RingKeys(
+                Encryptor(need.ring, public),
+                holders.galois_keys(need.ring, galois, need.elements),
+                holders.relinearisation_keys(need.ring, relinearisation) if need.relinearisation else None,
+            )
+        )
+    return Public(way, parcel.study, tuple(opened))
 
 
 @lru_cache(maxsize=4)
 def open_secret(terms: Terms, content: bytes) -> Secret:
-    """A study's secret key, checked."""
-    setting = setting_of(terms)
-    parcel = parcels.read(content, (Kind.SECRET_KEY,), setting.study(b""), most_items=2, most_bytes=_MOST_KEY_BYTES)
-    assisted = setting.chosen.bits is not None
-    if len(parcel.items) != (2 if assisted else 1):
-        raise ParcelError("This secret key has another number of parts than it should.")
-    holder = setting.ring.key_holder(parcel.items[0])
-    return Secret(setting, parcel.study, holder, setting.bit_ring.key_holder(parcel.items[1]) if assisted else None)
+    """A study's secret keys, checked."""
+    way = way_of(terms)
+    needs = way.key_needs()
+    parcel = _read(content, Kind.SECRET_KEY, way.study(b""), len(needs))
+    holders = (KeyHolder(need.ring, item) for need, item in zip(needs, parcel.items))
+    return Secret(way, parcel.study, tuple(holders))
+
+
+def _read(content: bytes, kind: Kind, study: parcels.Study, items: int) -> Parcel:
+    parcel = parcels.read(content, (kind,), study, most_items=items, most_bytes=_MOST_KEY_BYTES)
+    if len(parcel.items) != items:
+        named = "public" if kind is Kind.PUBLIC_KEY else "secret"
+        raise ParcelError(f"This {named} key has another number of parts than it should.")
+    return parcel

@@ -1,29 +1,30 @@
-"""Where things stand: batches of records, features in ciphertexts, and questions in coefficients and slots. Pure
-arithmetic, all public.
+"""Where records stand: batches of them, and their features in ciphertexts. Pure arithmetic, all public.
 
-*Records.* A batch holds up to `block` records, a power of two. The ring's coefficients (or slots) are cut into `block`
+A batch holds up to `block` records, a power of two. The ring's coefficients (or slots) are cut into `block`
 stretches of `stride` = degree / block, and every ciphertext of a batch holds `stride` features of each record; `chunks`
 ciphertexts hold them all.
-
-*Questions, with the assist.* A packed ciphertext has one value for each record and each of `stride` columns. A column
-is (copy, question): a group of up to `stride / copies` questions is evaluated together, and `copies` probes of each
-share a ciphertext. In the ring for bits, copies are whole stretches of slots, so that rotations can add them up.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed.encoding.tables import Tables
-from blindlabel.engines.packed.planning import parameters
 from blindlabel.engines.packed.seal.parameters import RingParameters
 
 _PARCEL_BYTES = 8 << 20
 """About how much of a batch one parcel of records carries."""
+_LEAST_BLOCK = 8
+"""Fewer records in a batch would leave most of a ciphertext empty, and let packing double the noise too often."""
+_MOST_FEATURES = 1 << 23
+"""Records times features that are held in memory at once; 48 to 112 bytes each."""
+
+
+def block_of(records: int, features: int, most: int) -> int:
+    """Records evaluated together, a power of two: all of them if they fit in memory, and no more than a way can use."""
+    wanted = 1 << max(0, records - 1).bit_length()
+    room = 1 << max(0, (_MOST_FEATURES // max(features, 1)).bit_length() - 1)
+    return max(_LEAST_BLOCK, min(wanted, room, most))
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,8 @@ class RecordLayout:
     parcel_ciphers: int
 
     @classmethod
-    def of(cls, terms: Terms, tables: Tables, ring: RingParameters, wide: bool = False) -> RecordLayout:
-        """The layout of an agreement."""
-        block = parameters.block(terms, tables.features, ring.degree, wide)
+    def of(cls, tables: Tables, ring: RingParameters, block: int) -> RecordLayout:
+        """The layout of batches of so many records."""
         return cls(ring.degree, block, tables.features, max(1, _PARCEL_BYTES // ring.ciphertext_bytes))
 
     @property
@@ -59,59 +59,3 @@ class RecordLayout:
     def batches(self, records: int) -> int:
         """Batches of so many records."""
         return -(-records // self.block)
-
-
-@dataclass(frozen=True)
-class QuestionLayout:
-    """How a group of questions shares packed ciphertexts."""
-
-    degree: int
-    block: int
-    copies: int
-
-    @classmethod
-    def of(cls, layout: RecordLayout, questions: int, probes: int) -> QuestionLayout:
-        """As many copies as few questions leave room for, and no more than there are probes."""
-        columns = 1 << max(0, min(questions, layout.stride) - 1).bit_length()
-        most = 1 << max(0, probes - 1).bit_length()
-        return cls(layout.degree, layout.block, min(max(1, layout.stride // columns), most))
-
-    @property
-    def stride(self) -> int:
-        """Columns of a packed ciphertext."""
-        return self.degree // self.block
-
-    @property
-    def questions(self) -> int:
-        """Questions of a group, at most."""
-        return self.stride // self.copies
-
-    def units(self, probes: int) -> int:
-        """Packed ciphertexts that the probes of a group take."""
-        return -(-probes // self.copies)
-
-    def slot_of_coefficient(self) -> npt.NDArray[np.intp]:
-        """For each coefficient of a packed ciphertext the slot that its value gets."""
-        record, column = np.divmod(np.arange(self.degree), self.stride)
-        copy, question = np.divmod(column, self.questions)
-        return np.asarray(copy * (self.degree // self.copies) + record * self.questions + question, dtype=np.intp)
-
-    def slots(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """For each slot: its copy, record and question."""
-        copy, rest = np.divmod(np.arange(self.degree), self.degree // self.copies)
-        record, question = np.divmod(rest, self.questions)
-        return copy, record, question
-
-    def folds(self) -> tuple[int, ...]:
-        """Rotations that add up all copies: 0 is the swap of the halves, others are steps."""
-        steps = []
-        half = 2
-        while half <= self.copies:
-            steps.append(0 if half == 2 else self.degree // half)
-            half *= 2
-        return tuple(steps)
-
-
-def groups(questions: int, size: int) -> list[range]:
-    """The questions of each group."""
-    return [range(start, min(start + size, questions)) for start in range(0, questions, size)]

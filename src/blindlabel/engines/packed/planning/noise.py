@@ -11,15 +11,9 @@ own.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed.encoding.layout import RecordLayout
-from blindlabel.engines.packed.encoding.tables import Tables
-from blindlabel.engines.packed.planning import parameters
-from blindlabel.engines.packed.planning.parameters import ParameterSet
 from blindlabel.engines.packed.seal.parameters import RingParameters
-from blindlabel.engines.packed.ways.assisted.inner_products import span
-from blindlabel.engines.packed.ways.assisted.tallies import Room
 
 HIDDEN = 53
 """Old noise (6.7 standard deviations) must be at most 2^-HIDDEN of the rounding unit when it leaves. Its mean is then
@@ -27,6 +21,19 @@ below 2^-56, and the statistical distance over at most 2^14 coefficients below 2
 
 TAIL = 2.75
 _SIGMA = math.log2(3.2)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a kind of ciphertext that leaves, before sanitising."""
+
+    bits: float
+    ring: RingParameters
+
+    @property
+    def left(self) -> float:
+        """What is left of it beside the rounding noise of switching down."""
+        return self.bits - self.ring.dropped_bits
 
 
 def fresh(ring: RingParameters) -> float:
@@ -54,52 +61,3 @@ def product(ring: RingParameters, modulus: int) -> float:
     sqrt(N/18).
     """
     return math.log2(modulus) + 0.5 * math.log2(ring.degree) + 0.5 * math.log2(ring.degree / 18) + 0.5
-
-
-def stages(terms: Terms, chosen: ParameterSet, tables: Tables, layout: RecordLayout) -> dict[str, float]:
-    """The noise of every ciphertext that leaves, before sanitising."""
-    ring = chosen.evaluation
-    if chosen.wide:
-        # Weights are polynomials of `stride` terms; up to two diagonals a feature; then the masks.
-        linear = (
-            fresh(ring)
-            + plain_product(ring, tables.modulus, layout.stride)
-            + sum_of(2 * layout.chunks * layout.stride)
-            + 0.5
-        )
-        linear += plain_product(ring, tables.modulus)
-        depth = (parameters.alternatives(terms) - 1).bit_length()
-        return {"answers": linear + depth * product(ring, tables.modulus) + sum_of(terms.clauses) + TAIL}
-    if chosen.bits is None:
-        # Whatever the number of questions, a result is the sum of all features' products: rotations and folds only move
-        # them.
-        linear = fresh(ring) + plain_product(ring, tables.modulus) + sum_of(layout.chunks * layout.stride) + 0.5
-        depth = (parameters.alternatives(terms) - 1).bit_length()
-        return {"answers": linear + depth * product(ring, tables.modulus) + sum_of(terms.clauses) + TAIL}
-    inner = fresh(ring) + plain_product(ring, tables.modulus, layout.stride) + sum_of(span(layout, tables))
-    room = Room.of(terms)
-    bits = chosen.bits
-    width = (tables.modulus - 1).bit_length()
-    one = fresh_symmetric() + plain_product(bits, parameters.BIT_MODULUS)
-    gate = one + sum_of(max(width, room.inner_weight))
-    weighed = (
-        gate
-        + plain_product(bits, parameters.BIT_MODULUS)
-        + sum_of(room.probes + room.inner_gates * room.inner_levels)
-        + 1
-    )
-    return {
-        "digits": inner + math.log2(layout.stride) + TAIL,
-        "differences": one + sum_of(width) + TAIL,
-        "gates": weighed + TAIL,
-        "answers": one + sum_of(room.final_weight) + TAIL,
-    }
-
-
-def left(terms: Terms, chosen: ParameterSet, tables: Tables, layout: RecordLayout) -> dict[str, float]:
-    """Of the noise of every ciphertext that leaves, what is left beside the rounding noise of switching down."""
-    result = {}
-    for stage, noise in stages(terms, chosen, tables, layout).items():
-        ring = chosen.evaluation if stage == "digits" or chosen.bits is None else chosen.bits
-        result[stage] = noise - ring.dropped_bits
-    return result

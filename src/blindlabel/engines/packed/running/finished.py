@@ -18,8 +18,8 @@ from pathlib import Path
 
 from blindlabel.engines.interface import ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
-from blindlabel.engines.packed.encoding.encrypting import Batch
 from blindlabel.engines.packed.encoding.parcels import Kind, Study
+from blindlabel.engines.packed.records import Batch
 from blindlabel.language.formula import Formula
 from blindlabel.language.formula_document import formula_document
 

@@ -27,16 +27,15 @@ import numpy as np
 
 from blindlabel.engines import interface
 from blindlabel.engines.interface import Assist, EngineError, Progress, Terms, WorkerLost
-from blindlabel.engines.packed.encoding.encrypting import Batch, read_batches
 from blindlabel.engines.packed.encoding.tables import features_of
-from blindlabel.engines.packed.keys import Public, open_public
-from blindlabel.engines.packed.planning.setting import setting_of
+from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.records import Batch, read_batches
 from blindlabel.engines.packed.running.batch_file import store
 from blindlabel.engines.packed.running.finished import FinishedAnswers
-from blindlabel.engines.packed.running.session import AnyPlan, Session, answer_parcel, compile_all, share
-from blindlabel.engines.packed.running.tiles import Tile, answers, tiles_of
+from blindlabel.engines.packed.running.tiles import Opened, Tile, compile_all, tiles_of
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import saved
+from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -60,9 +59,8 @@ class _Unit:
 
 @dataclass(frozen=True)
 class _Tile:
-    opened: Batch | None
+    batch: Batch | None
     """The batch to open first; None where it is open already."""
-    batch: Batch
     tile: Tile
 
 
@@ -96,7 +94,7 @@ class _State:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._start: _Start | None = None
-        self._session: Session | None = None
+        self._batch: Opened | None = None
 
     def do(self, task: object) -> Any:
         if isinstance(task, _Start):
@@ -104,23 +102,22 @@ class _State:
             open_public(task.terms, task.public)
             return None
         if isinstance(task, _Features):
-            return features_of(setting_of(task.terms).tables, task.records)
+            return features_of(way_of(task.terms).tables, task.records)
         if isinstance(task, _Tile):
-            return list(answers(self._opened(task.opened), task.batch, task.tile, self._assist))
+            return list(self._opened(task.batch).answers(task.tile, self._assist))
         assert isinstance(task, _Unit)
-        return saved(self._opened(task.batch).unit(task.group, task.unit, self._assist))
+        opened = self._opened(task.batch)
+        return opened.public.way.answer_ring.sent(opened.evaluation.unit(task.group, task.unit, self._assist))
 
-    def _opened(self, batch: Batch | None) -> Session:
+    def _opened(self, batch: Batch | None) -> Opened:
         """The session of the batch at hand; given the batch, of that one from now on."""
         if batch is not None:
             assert self._start is not None
-            self._session = None  # not two at a time
+            self._batch = None  # not two at a time
             public = open_public(self._start.terms, self._start.public)
-            self._session = Session(
-                public, compile_all(public.setting, self._start.questions), batch.records, batch.items
-            )
-        assert self._session is not None
-        return self._session
+            self._batch = Opened.of(public, compile_all(public.way, self._start.questions), batch)
+        assert self._batch is not None
+        return self._batch
 
     def _assist(self, request: bytes) -> bytes:
         self._connection.send(("assist", request))
@@ -232,7 +229,7 @@ def _unit(batch: Batch, group: int, unit: int, assist: Assist, worker: _Worker) 
 
 def _tile(batch: Batch, tile: Tile, assist: Assist, worker: _Worker) -> Any:
     """A whole tile on a worker."""
-    task = _Tile(None if worker.batch == batch.index else batch, replace(batch, items=()), tile)
+    task = _Tile(None if worker.batch == batch.index else batch, tile)
     worker.batch = batch.index
     return worker.ask(task, assist)
 
@@ -251,7 +248,7 @@ def evaluate(
     """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the
     units of one.
     """
-    plans = compile_all(public.setting, questions)
+    plans = compile_all(public.way, questions)
     lock = threading.Lock()
 
     def one_at_a_time(request: bytes) -> bytes:
@@ -259,7 +256,7 @@ def evaluate(
             return assist(request)
 
     with Workers(workers) as pool, TemporaryDirectory(prefix="blindlabel-") as folder:
-        pool.every(_Start(public.setting.terms, public_bytes, questions))
+        pool.every(_Start(public.way.terms, public_bytes, questions))
         for arrived in read_batches(public, contents):
             if not plans:
                 continue
@@ -268,11 +265,10 @@ def evaluate(
                 yield path.read_bytes()
             batch = replace(arrived, items=store(Path(folder) / "batch", arrived.items))
             del arrived
-            wanted = tiles_of(public.setting, batch.index, len(plans), finished)
+            wanted = tiles_of(public.way, batch.index, len(plans), finished)
             work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
-            for answer in (
-                work.by_tiles(pool) if public.setting.chosen.wide or len(wanted) >= 2 * workers else work.by_units(pool)
-            ):
+            enough = len(wanted) >= 2 * workers or not public.way.shares_units()
+            for answer in work.by_tiles(pool) if enough else work.by_units(pool):
                 if journal is not None:
                     journal.keep(answer)
                 yield answer
@@ -283,7 +279,7 @@ class _Batch:
     """One batch and what of it is still to be done."""
 
     public: Public
-    plans: Sequence[AnyPlan]
+    plans: Sequence[Any]
     batch: Batch
     wanted: Sequence[Tile]
     assist: Assist
@@ -308,22 +304,19 @@ class _Batch:
 
     def by_units(self, pool: Workers) -> Iterator[bytes]:
         """The units of one group after the other, at most two groups under way at a time."""
-        public, batch = self.public, self.batch
-        session = Session(public, self.plans, batch.records, ())
+        joining = Opened.of(self.public, self.plans, replace(self.batch, items=()))
         wanted = [group for tile in self.wanted for group in tile.groups]
+        units = range(joining.evaluation.units())
 
         def start(place: int) -> list[Future[Any]]:
             if place >= len(wanted):
                 return []
-            return [
-                pool.submit(partial(_unit, batch, wanted[place], unit, self.assist)) for unit in range(session.units())
-            ]
+            return [pool.submit(partial(_unit, self.batch, wanted[place], unit, self.assist)) for unit in units]
 
-        ring = public.setting.bit_ring if public.setting.chosen.bits is not None else public.setting.ring
         waiting = start(0)
         for place, group in enumerate(wanted):
             current, waiting = waiting, start(place + 1)
-            units = [ring.load_cipher(future.result()) for future in current]
-            answer = session.joined(group, units, self.assist)
-            self.progress("evaluate", share(batch, group, 1.0, len(session.groups)))
-            yield answer_parcel(public, batch, group, len(self.plans), answer)
+            made = [self.public.way.answer_ring.load_cipher(future.result()) for future in current]
+            answer = joining.joined(group, made, self.assist)
+            self.progress("evaluate", joining.share(group, 1.0))
+            yield answer

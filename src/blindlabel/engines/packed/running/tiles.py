@@ -1,28 +1,26 @@
 """A tile: the smallest piece of an evaluation that can be done, repeated and kept on its own. One batch of records and
 some groups of questions, so a tile's result is one answers parcel a group.
 
-Whoever drives an evaluation (this process, several, a cluster) takes its tiles from here. A tile that is begun again
-starts from its beginning with fresh pads and masks; nothing of a broken attempt is used.
+Whoever drives an evaluation (this process, several, a cluster) takes its tiles from here, and everything that leaves
+goes through here: `answer_parcel` sanitises what a way has computed. A tile that is begun again starts from its
+beginning with fresh pads and masks; nothing of a broken attempt is used. Numbers of an answers parcel: batch, group,
+questions in all, records in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from blindlabel.engines.interface import Assist, Progress
-from blindlabel.engines.packed.encoding.encrypting import Batch, read_batches
-from blindlabel.engines.packed.encoding.layout import groups
-from blindlabel.engines.packed.keys import Public
-from blindlabel.engines.packed.planning.setting import Setting
-from blindlabel.engines.packed.running.finished import FinishedAnswers, Place
-from blindlabel.engines.packed.running.session import Session, answer_parcel, compile_all, group_size, share
-from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
-from blindlabel.engines.packed.ways.conjunctive import many_records
+from blindlabel.engines.interface import Assist, QuestionError
+from blindlabel.engines.packed.encoding import parcels
+from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
+from blindlabel.engines.packed.records import Batch
+from blindlabel.engines.packed.running.finished import Place
+from blindlabel.engines.packed.seal.ring import Cipher
+from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step, groups
 from blindlabel.language.formula import Formula
-
-Step = Callable[[int, float], None]
-"""Called with a group and the share of it that is done."""
 
 
 @dataclass(frozen=True)
@@ -33,69 +31,60 @@ class Tile:
     groups: tuple[int, ...]
 
 
-def tiles_of(setting: Setting, batch: int, questions: int, done: Container[Place] = ()) -> list[Tile]:
+def compile_all(way: AnyWay, questions: Sequence[Formula]) -> list[Any]:
+    """The plans of all questions; an error says which question it is about."""
+    plans = []
+    for position, question in enumerate(questions):
+        try:
+            plans.append(way.plan(question))
+        except QuestionError as problem:
+            raise QuestionError(f"Question {position + 1}: {problem}") from problem
+    return plans
+
+
+def group_count(way: AnyWay, questions: int) -> int:
+    """Groups that so many questions make."""
+    return len(groups(questions, way.group_size(questions)))
+
+
+def tiles_of(way: AnyWay, batch: int, questions: int, done: Container[Place] = ()) -> list[Tile]:
     """The tiles of a batch that are still to be done."""
-    count = len(groups(questions, group_size(setting, questions)))
-    wanted = [group for group in range(count) if (batch, group) not in done]
-    size = groups_together(setting)
+    wanted = [group for group in range(group_count(way, questions)) if (batch, group) not in done]
+    size = way.groups_together()
     return [Tile(batch, tuple(wanted[start : start + size])) for start in range(0, len(wanted), size)]
 
 
-def groups_together(setting: Setting) -> int:
-    """Groups of questions in a tile: one, or in the wide layout as many as have room, since their matrices are
-    multiplied together.
-    """
-    if not setting.chosen.wide:
-        return 1
-    return max(1, many_records.matrices_together(setting.ring, setting.layout) // conjunctive.form_count(setting))
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A batch as it is worked on: its place among the others, and its evaluation."""
 
+    public: Public
+    batch: Batch
+    questions: int
+    evaluation: Evaluation
 
-def answers(
-    session: Session, batch: Batch, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None
-) -> Iterator[bytes]:
-    """The answers parcels of a tile, one a group."""
-    if session.wide is not None:
-        for group, content in zip(tile.groups, session.together(tile.groups)):
-            yield answer_parcel(session.public, batch, group, len(session.plans), content)
-        return
-    for group in tile.groups:
-        units = []
-        for unit in range(session.units()):
-            units.append(session.unit(group, unit, assist))
-            step(group, (unit + 1) / (session.units() + 1))
-        yield answer_parcel(session.public, batch, group, len(session.plans), session.joined(group, units, assist))
+    @classmethod
+    def of(cls, public: Public, plans: Sequence[Any], batch: Batch) -> Opened:
+        """Open a batch; one without ciphertexts can only join units."""
+        return cls(public, batch, len(plans), public.way.evaluation(public, plans, batch.records, batch.items))
 
+    def answers(self, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[bytes]:
+        """The answers parcels of a tile, one a group."""
+        for group, values in zip(tile.groups, self.evaluation.answers(tile.groups, assist, step)):
+            yield self.parcel(group, values)
 
-def evaluate(
-    public: Public,
-    contents: Iterable[bytes],
-    questions: Sequence[Formula],
-    assist: Assist,
-    progress: Progress,
-    journal: FinishedAnswers | None = None,
-) -> Iterator[bytes]:
-    """The answers parcels, in this process, tile by tile; what the journal has is not made again."""
-    plans = compile_all(public.setting, questions)
-    for batch in read_batches(public, contents):
-        if not plans:
-            continue
-        finished = journal.finished(batch) if journal is not None else {}
-        for path in finished.values():
-            yield path.read_bytes()
-        wanted = tiles_of(public.setting, batch.index, len(plans), finished)
-        if not wanted:
-            continue
-        progress("prepare", batch.index / batch.batches)
-        session = Session(public, plans, batch.records, batch.items)
-        progress("prepare", (batch.index + 1) / batch.batches)
+    def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> bytes:
+        """The answers parcel of a group whose units were made elsewhere."""
+        return self.parcel(group, self.evaluation.joined(group, units, assist))
 
-        def step(group: int, part: float, batch: Batch = batch, session: Session = session) -> None:
-            progress("evaluate", share(batch, group, part, len(session.groups)))
+    def parcel(self, group: int, values: Sequence[Cipher]) -> bytes:
+        """Values of a group's pairs, sanitised and ready to leave."""
+        ring, keys = self.public.way.answer_ring, self.public.answers
+        items = tuple(ring.sent(keys.encryptor.sanitised(value)) for value in values)
+        numbers = (self.batch.index, group, self.questions, self.batch.total)
+        return parcels.write(Parcel(Kind.ANSWERS, self.public.study, numbers, items))
 
-        for tile in wanted:
-            for answer in answers(session, batch, tile, assist, step):
-                if journal is not None:
-                    journal.keep(answer)
-                yield answer
-            step(tile.groups[-1], 1.0)
-        del batch, session, step  # before the next batch arrives: they are large
+    def share(self, group: int, part: float) -> float:
+        """How much of the whole evaluation is done when so much of a group is."""
+        in_all = group_count(self.public.way, self.questions)
+        return (self.batch.index + (group + part) / in_all) / self.batch.batches

@@ -1,4 +1,10 @@
-"""The parameters of one BFV ring. Which rings an agreement gets is said in `planning.parameters`."""
+"""The parameters of BFV rings, and named sets of them. Each way of answering lists its own; docs/packed-engine.md
+derives every number.
+
+Sizes of primes are in bits, the last being the special prime of key switching. Every ring is checked against 128-bit
+security by SEAL when it is opened. The first prime is small (plaintext bits + 12), so that switching down to it drowns
+all earlier noise.
+"""
 
 from __future__ import annotations
 
@@ -31,3 +37,14 @@ class RingParameters:
         close to the power of two.
         """
         return sum(self.prime_bits[1:-1]) - 0.1
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    """A named choice."""
+
+    name: str
+    rings: tuple[RingParameters, ...]
+    """The first is the one that records are encrypted in, the last the one that answers leave in."""
+    depth: int = 0
+    """Products of ciphertexts in a row."""

@@ -49,7 +49,8 @@ def uniform(count: int, modulus: int) -> Residues:
     found = np.empty(0, dtype=np.uint64)
     while found.size < count:
         wanted = int((count - found.size) * (1 << bits) / modulus * 1.02) + 16
-        drawn = np.frombuffer(secrets.token_bytes(4 * wanted), dtype="<u4").astype(np.uint64) & mask
+        width = 4 if bits <= 32 else 8
+        drawn = np.frombuffer(secrets.token_bytes(width * wanted), dtype=f"<u{width}").astype(np.uint64) & mask
         found = np.concatenate([found, drawn[drawn < modulus]])
     return found[:count]
 

@@ -1,71 +1,29 @@
-"""The raw layer: the only module that touches SEAL (through TenSEAL's `sealapi`). Everything above works on `Ring` and
-opaque handles.
+"""One BFV ring of SEAL (through TenSEAL's `sealapi`) with the operations the engine needs, each returning a new handle.
+This package alone touches SEAL; everything above works on `Ring` and opaque handles.
 
-A `Ring` is one BFV context at 128-bit security with the operations the engine needs, each returning a new handle. SEAL
-reads and writes files only, so bytes pass through a private folder in memory that is removed at exit. Nothing here
-knows records, questions or parties.
+A ciphertext's *level* is the number of primes that it still has: all data primes when fresh, fewer after switching
+down. Nothing here knows records, questions or parties.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
-import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.interface import EngineError, EngineUnavailable, ParcelError
+from blindlabel.engines.interface import EngineError
+from blindlabel.engines.packed.seal import forms
+from blindlabel.engines.packed.seal.forms import CipherForm, Rows, SecretForm, SwitchingForm
+from blindlabel.engines.packed.seal.library import loaded, sealapi, written
 from blindlabel.engines.packed.seal.parameters import RingParameters
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.scratch import make_folder
-
-try:
-    from tenseal import sealapi
-except ImportError as problem:  # pragma: no cover - the package requires it
-    raise EngineUnavailable("The packed engine needs the package tenseal, which cannot be imported here.") from problem
 
 Cipher = Any
 """A SEAL ciphertext."""
 Plain = Any
 """A SEAL plaintext."""
-
-
-class _Scratch:
-    """The private folder through which objects of this process pass, each thread having its own file."""
-
-    def __init__(self) -> None:
-        self._owner = -1
-        self._folder = Path()
-        self._making = threading.Lock()
-
-    def path(self) -> Path:
-        with self._making:
-            if self._owner != os.getpid():  # also after a fork
-                self._owner, self._folder = os.getpid(), make_folder()
-                atexit.register(self._remove, os.getpid(), self._folder)
-        return self._folder / f"object-{threading.get_ident()}"
-
-    @staticmethod
-    def _remove(owner: int, folder: Path) -> None:
-        if owner == os.getpid():
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-_scratch = _Scratch()
-
-
-def saved(thing: Any) -> bytes:
-    """A SEAL object as bytes."""
-    path = _scratch.path()
-    thing.save(str(path))
-    content = path.read_bytes()
-    path.unlink()
-    return content
 
 
 @lru_cache(maxsize=8)
@@ -87,15 +45,20 @@ class Ring:
             chosen.set_plain_modulus(sealapi.Modulus(parameters.plain_modulus))
         else:
             chosen.set_plain_modulus(sealapi.PlainModulus.Batching(parameters.degree, parameters.plain_bits))
-        self._context = sealapi.SEALContext(chosen, True, sealapi.SEC_LEVEL_TYPE.TC128)
-        if not self._context.parameters_set():
-            raise EngineError(f"SEAL refuses these parameters: {self._context.parameters_error_message()}.")
+        self.context = sealapi.SEALContext(chosen, True, sealapi.SEC_LEVEL_TYPE.TC128)
+        if not self.context.parameters_set():
+            raise EngineError(f"SEAL refuses these parameters: {self.context.parameters_error_message()}.")
         self.modulus: int = chosen.plain_modulus().value()
-        self.primes: tuple[int, ...] = tuple(prime.value() for prime in chosen.coeff_modulus())[:-1]
-        self._top = self._context.first_parms_id()
-        self._bottom = self._context.last_parms_id()
-        self._encoder = sealapi.BatchEncoder(self._context)
-        self._evaluator = sealapi.Evaluator(self._context)
+        self._all_primes: tuple[int, ...] = tuple(prime.value() for prime in chosen.coeff_modulus())
+        self.primes = self._all_primes[:-1]
+        self._levels: dict[int, list[int]] = {}
+        """SEAL's name of every level, by the number of its primes."""
+        at = self.context.key_context_data()
+        for primes in range(len(self._all_primes), 0, -1):
+            self._levels[primes] = list(at.parms_id())
+            at = at.next_context_data()
+        self._encoder = sealapi.BatchEncoder(self.context)
+        self._evaluator = sealapi.Evaluator(self.context)
 
     # -- plaintexts
 
@@ -111,18 +74,14 @@ class Ring:
 
     def polynomial(self, coefficients: Residues) -> Plain:
         """A plaintext with these coefficients, lowest first (fewer than the degree may be given)."""
-        terms = [f"{value:x}x^{k}" for k, value in enumerate(coefficients.tolist()) if value and k]
-        terms.reverse()
-        if coefficients.size and int(coefficients[0]):
-            terms.append(f"{int(coefficients[0]):x}")
-        return sealapi.Plaintext(" + ".join(terms) if terms else "0")
+        plain: Plain = loaded(sealapi.Plaintext(), self.context, forms.plain_to_seal(coefficients))
+        return plain
 
     def read_polynomial(self, plain: Plain) -> Residues:
         """All coefficients of a plaintext, lowest first."""
         result = np.zeros(self.degree, dtype=np.uint64)
-        for term in plain.to_string().split(" + "):
-            value, _, exponent = term.partition("x^")
-            result[int(exponent or 0)] = int(value, 16)
+        found = forms.plain_words(written(plain))
+        result[: found.size] = found
         return result
 
     def root(self, prime: int) -> int:
@@ -135,9 +94,9 @@ class Ring:
         """X to the exponent."""
         return sealapi.Plaintext(f"1x^{exponent}" if exponent else "1")
 
-    def transformed(self, plain: Plain) -> Plain:
-        """The plaintext made ready for products with ciphertexts in NTT form (in place)."""
-        self._evaluator.transform_to_ntt_inplace(plain, self._top)
+    def transformed(self, plain: Plain, level: int = 0) -> Plain:
+        """The plaintext made ready for products with ciphertexts in NTT form at a level (0: the top), in place."""
+        self._evaluator.transform_to_ntt_inplace(plain, self._levels[level or len(self.primes)])
         return plain
 
     # -- ciphertexts
@@ -172,13 +131,12 @@ class Ring:
         return self.relinearised(self.product(left, right), relinearisation)
 
     def product(self, left: Cipher, right: Cipher) -> Cipher:
-        """The product of two ciphertexts, of three parts: a sum of several is relinearised once."""
+        """The product of two ciphertexts, of three parts: several may be added up before `relinearised`."""
         return self._made(self._evaluator.multiply, left, right)
 
-    def relinearised(self, cipher: Cipher, relinearisation: Any) -> Cipher:
-        """Of ordinary size again (in place)."""
-        self._evaluator.relinearize_inplace(cipher, relinearisation)
-        return cipher
+    def relinearised(self, product: Cipher, relinearisation: Any) -> Cipher:
+        """A product, of two parts again."""
+        return self._made(self._evaluator.relinearize, product, relinearisation)
 
     def to_ntt(self, cipher: Cipher) -> Cipher:
         """In NTT form, for products with plaintexts."""
@@ -201,11 +159,11 @@ class Ring:
         """The Galois element that swaps the two halves of the slots."""
         return 2 * self.degree - 1
 
-    def lowered(self, cipher: Cipher) -> Cipher:
-        """Switched down to the first prime."""
-        if list(cipher.parms_id()) == list(self._bottom):
+    def switched(self, cipher: Cipher, level: int) -> Cipher:
+        """Switched down to so many primes."""
+        if cipher.coeff_modulus_size() == level:
             return cipher
-        return self._made(self._evaluator.mod_switch_to, cipher, self._bottom)
+        return self._made(self._evaluator.mod_switch_to, cipher, self._levels[level])
 
     def combination(self, pairs: Iterable[tuple[Cipher, Plain]]) -> Cipher:
         """The sum of products, all operands in NTT form; the result is not."""
@@ -218,67 +176,63 @@ class Ring:
                 self._evaluator.add_inplace(total, product)
         return self.from_ntt(total)
 
-    # -- bytes
+    # -- the forms in which objects travel
 
-    def load_cipher(self, content: bytes, *, lowered: bool = False) -> Cipher:
-        """A ciphertext of two parts from bytes, at the top of the chain or at its end."""
-        cipher = self._load(sealapi.Ciphertext(), content)
-        wanted = self._bottom if lowered else self._top
-        if cipher.size() != 2 or list(cipher.parms_id()) != list(wanted) or cipher.is_ntt_form():
-            raise ParcelError("A ciphertext in this parcel has another form than it should.")
-        return cipher
+    def form(self, level: int = 0, *, seeded: bool = False, transformed: bool = False) -> CipherForm:
+        """Of a ciphertext at a level (0: the top)."""
+        level = level or len(self.primes)
+        return CipherForm(self._name(level), Rows(self._all_primes[:level], self.degree), seeded, transformed)
 
-    def load_transformed(self, content: bytes) -> Cipher:
-        """A ciphertext of two parts at the top of the chain, in NTT form."""
-        return self._load(sealapi.Ciphertext(), content)
+    @property
+    def public_form(self) -> CipherForm:
+        """Of a public key."""
+        return self.form(len(self._all_primes), transformed=True)
 
-    def _load(self, thing: Any, content: bytes) -> Any:
-        path = _scratch.path()
-        path.write_bytes(content)
-        try:
-            thing.load(self._context, str(path))
-        except (RuntimeError, ValueError, IndexError, MemoryError, OverflowError) as problem:
-            raise ParcelError(
-                "SEAL cannot read a part of this parcel: it is damaged or made for other parameters."
-            ) from problem
-        finally:
-            path.unlink(missing_ok=True)
-        if not sealapi.is_valid_for(thing, self._context):
-            raise ParcelError("A part of this parcel is not valid for the agreed parameters.")
-        return thing
+    @property
+    def secret_form(self) -> SecretForm:
+        """Of a secret key."""
+        return SecretForm(self._name(len(self._all_primes)), Rows(self._all_primes, self.degree))
 
-    # -- keys
+    @property
+    def relinearisation_form(self) -> SwitchingForm:
+        """Of relinearisation keys."""
+        return SwitchingForm(self.form(len(self._all_primes), seeded=True, transformed=True), (0,), 1)
 
-    def generate(self, elements: Iterable[int], *, relinearisation: bool) -> tuple[bytes, bytes, bytes, bytes]:
-        """New keys as bytes: secret, public, Galois for these elements, relinearisation (the last two empty where not
-        wanted).
-        """
-        generator = sealapi.KeyGenerator(self._context)
-        public = sealapi.PublicKey()
-        generator.create_public_key(public)
-        wanted = sorted(set(elements))
-        galois = saved(generator.create_galois_keys(wanted)) if wanted else b""
-        relin = b""
-        if relinearisation:
-            relin = saved(generator.create_relin_keys())
-        return saved(generator.secret_key()), saved(public), galois, relin
+    def galois_form(self, elements: Iterable[int]) -> SwitchingForm:
+        """Of Galois keys for these elements."""
+        places = tuple(sorted({(element - 1) // 2 for element in elements}))
+        one = self.form(len(self._all_primes), seeded=True, transformed=True)
+        return SwitchingForm(one, places, self.degree)
 
-    def load_galois(self, content: bytes) -> Any:
-        """Galois keys from bytes."""
-        return self._load(sealapi.GaloisKeys(), content) if content else None
+    def level_name(self, level: int) -> list[int]:
+        """SEAL's name of a level."""
+        return self._levels[level]
 
-    def load_relinearisation(self, content: bytes) -> Any:
-        """Relinearisation keys from bytes."""
-        return self._load(sealapi.RelinKeys(), content) if content else None
+    def _name(self, level: int) -> bytes:
+        return b"".join(word.to_bytes(8, "little") for word in self._levels[level])
 
-    def encryptor(self, public: bytes) -> Encryptor:
-        """Whoever has the public key encrypts."""
-        return Encryptor(self, sealapi.Encryptor(self._context, self._load(sealapi.PublicKey(), public)))
+    def sent(self, cipher: Cipher) -> bytes:
+        """A ciphertext of this process as it travels."""
+        form = self.form(cipher.coeff_modulus_size(), transformed=cipher.is_ntt_form())
+        return form.travelling(written(cipher))
 
-    def key_holder(self, secret: bytes) -> KeyHolder:
-        """Whoever has the secret key."""
-        key = self._load(sealapi.SecretKey(), secret)
-        return KeyHolder(self, sealapi.Encryptor(self._context, key), sealapi.Decryptor(self._context, key))
+    def load_cipher(self, content: bytes, level: int = 0) -> Cipher:
+        """A ciphertext that has travelled, of two halves, at exactly this level (0: the top)."""
+        return loaded(sealapi.Ciphertext(), self.context, self.form(level).to_seal(content))
+
+    def load_seeded(self, content: bytes, level: int = 0) -> Cipher:
+        """A ciphertext that has travelled, its second half expanded here from a seed."""
+        return loaded(sealapi.Ciphertext(), self.context, self.form(level, seeded=True).to_seal(content))
+
+    def residues(self, cipher: Cipher) -> Residues:
+        """The residues of a ciphertext as an array [half, prime, position]."""
+        form = self.form(cipher.coeff_modulus_size(), transformed=cipher.is_ntt_form())
+        return form.seal_words(written(cipher))
+
+    def of_residues(self, residues: Residues, *, transformed: bool = False) -> Cipher:
+        """The ciphertext with these residues [half, prime, position]."""
+        form = self.form(residues.shape[1], transformed=transformed)
+        return loaded(sealapi.Ciphertext(), self.context, form.from_words(residues))
 
 
 @lru_cache(maxsize=32)
@@ -293,52 +247,3 @@ def _smallest_root(order: int, prime: int) -> int:
         smallest = min(smallest, current)
         current = current * square % prime
     return smallest
-
-
-class Encryptor:
-    """Encrypts with the public key, and sanitises what is to leave for the holder of the secret key."""
-
-    def __init__(self, ring: Ring, raw: Any) -> None:
-        self.ring = ring
-        self._raw = raw
-
-    def encrypt(self, plain: Plain) -> Cipher:
-        """A fresh ciphertext."""
-        cipher = sealapi.Ciphertext()
-        self._raw.encrypt(plain, cipher)
-        return cipher
-
-    def sanitised(self, cipher: Cipher) -> Cipher:
-        """The same content under fresh randomness, switched down so that what was computed no longer shows in the
-        noise.
-        """
-        return self.ring.lowered(self.ring.add(cipher, self.zero()))
-
-    def zero(self) -> Cipher:
-        """A fresh encryption of zero."""
-        cipher = sealapi.Ciphertext()
-        self._raw.encrypt_zero(cipher)
-        return cipher
-
-
-class KeyHolder:
-    """Decrypts, and encrypts with the secret key, which halves what has to be sent."""
-
-    def __init__(self, ring: Ring, encryptor: Any, decryptor: Any) -> None:
-        self.ring = ring
-        self._encryptor = encryptor
-        self._decryptor = decryptor
-
-    def decrypt(self, cipher: Cipher) -> Plain:
-        """The content."""
-        plain = sealapi.Plaintext()
-        self._decryptor.decrypt(cipher, plain)
-        return plain
-
-    def encrypt(self, plain: Plain) -> bytes:
-        """A fresh ciphertext, as bytes with a seed in place of its random half."""
-        return saved(self._encryptor.encrypt_symmetric(plain))
-
-    def noise_budget(self, cipher: Cipher) -> int:
-        """SEAL's noise budget. For tests on ciphertexts of their own: on foreign ones it leaks the key."""
-        return int(self._decryptor.invariant_noise_budget(cipher))

@@ -1,4 +1,5 @@
-"""The ways of answering, one package each. Which one an agreement gets follows from its terms alone.
+"""The ways of answering, one package each, behind the Protocol of `interface`; `choosing` says which one an agreement
+gets.
 
 - `assisted`: anything the language can say, with calls to the holder of the secret key;
 - `conjunctive`: AND and a few OR without any call.

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blindlabel.engines.interface import Assist, EngineError
-from blindlabel.engines.packed.encoding.encrypting import Batch
+from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.dask import channel, tasks
 from blindlabel.engines.packed.running.dask.channel import AssistFailed, Request
 from blindlabel.engines.packed.running.dask.connecting import Client, Future, require_dask

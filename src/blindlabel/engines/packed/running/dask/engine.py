@@ -13,15 +13,15 @@ from pathlib import Path
 
 from blindlabel.engines.interface import Answers, Assist, Keys, Progress, Terms
 from blindlabel.engines.packed import PackedEngine
-from blindlabel.engines.packed.encoding.encrypting import check_records, read_batches
-from blindlabel.engines.packed.keys import Public, open_public
+from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.records import check_records, read_batches
 from blindlabel.engines.packed.running.dask import tasks
 from blindlabel.engines.packed.running.dask.connecting import Client, check_address, connected, require_dask
 from blindlabel.engines.packed.running.dask.driving import Driver
 from blindlabel.engines.packed.running.dask.tasks import Study
 from blindlabel.engines.packed.running.finished import FinishedAnswers
-from blindlabel.engines.packed.running.session import compile_all
-from blindlabel.engines.packed.running.tiles import tiles_of
+from blindlabel.engines.packed.running.tiles import compile_all, tiles_of
+from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -78,10 +78,10 @@ class ClusterEngine:
             yield from self._packed.encrypt(terms, public, records, workers=workers, progress=progress)
             return
         opened = open_public(terms, public)
-        check_records(opened, records)
+        check_records(terms, records)
         with connected(self.address) as client:
             study = client.scatter(Study(secrets.token_hex(8), terms, public), broadcast=True, hash=False)
-            layout = opened.setting.layout
+            layout = opened.way.layout
             batches = layout.batches(len(records))
             for batch in range(batches):
                 part_of = records[batch * layout.block : (batch + 1) * layout.block]
@@ -112,7 +112,7 @@ class ClusterEngine:
         finished.
         """
         opened = open_public(terms, public)
-        compile_all(opened.setting, questions)  # what is wrong with a question is said before anything is shipped
+        compile_all(opened.way, questions)  # what is wrong with a question is said before anything is shipped
         journal = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
         if not questions:
             return
@@ -133,11 +133,11 @@ def _evaluate(
     clock: _Clock,
 ) -> Iterator[bytes]:
     for batch in read_batches(public, parcels):
-        everything = tiles_of(public.setting, batch.index, len(questions))
+        everything = tiles_of(public.way, batch.index, len(questions))
         finished = journal.finished(batch) if journal is not None else {}
         for path in finished.values():
             yield path.read_bytes()
-        wanted = tiles_of(public.setting, batch.index, len(questions), finished)
+        wanted = tiles_of(public.way, batch.index, len(questions), finished)
         clock.begin(batch.index, batch.batches, len(everything), len(wanted))
         if not wanted:
             continue

@@ -15,17 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed.encoding import encrypting
-from blindlabel.engines.packed.encoding.encrypting import Batch
+from blindlabel.engines.packed import records as study_records
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
-from blindlabel.engines.packed.planning.setting import setting_of
-from blindlabel.engines.packed.running import tiles
+from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.dask.channel import Attempt
 from blindlabel.engines.packed.running.dask.connecting import require_dask
-from blindlabel.engines.packed.running.session import Session, compile_all
-from blindlabel.engines.packed.running.tiles import Tile
+from blindlabel.engines.packed.running.tiles import Opened, Tile, compile_all
 from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -48,16 +46,15 @@ class _Bench:
 
     def __init__(self) -> None:
         self._name: tuple[str, int] | None = None
-        self._session: Session | None = None
+        self._opened: Opened | None = None
 
-    def session(self, study: Study, batch: Batch) -> Session:
-        if self._session is None or self._name != (study.name, batch.index):
-            self._session = None  # not two at a time
+    def opened(self, study: Study, batch: Batch) -> Opened:
+        if self._opened is None or self._name != (study.name, batch.index):
+            self._opened = None  # not two at a time
             public = open_public(study.terms, study.public)
-            plans = compile_all(public.setting, study.questions)
-            self._session = Session(public, plans, batch.records, batch.items)
+            self._opened = Opened.of(public, compile_all(public.way, study.questions), batch)
             self._name = (study.name, batch.index)
-        return self._session
+        return self._opened
 
 
 _bench = _Bench()
@@ -76,8 +73,8 @@ def evaluate_tile(study: Study, batch: Batch, tile: Tile, channel: str) -> tuple
 
     try:
         with _computing:
-            # A tile keeps its own session: another tile may have opened another batch while this one waited.
-            return attempt.name, list(tiles.answers(_bench.session(study, batch), batch, tile, assist))
+            # A tile keeps what it opened: another tile may have opened another batch while this one waited.
+            return attempt.name, list(_bench.opened(study, batch).answers(tile, assist))
     finally:
         attempt.close()
 
@@ -85,12 +82,12 @@ def evaluate_tile(study: Study, batch: Batch, tile: Tile, channel: str) -> tuple
 def features(terms: Terms, records: Sequence[Record]) -> Residues:
     """Feature vectors of some records, in clear."""
     with _computing:
-        return features_of(setting_of(terms).tables, records)
+        return features_of(way_of(terms).tables, records)
 
 
 def encrypt_part(study: Study, made: Sequence[Residues], batch: int, part: int, total: int) -> bytes:
     """One parcel of a batch."""
     with _computing:
-        return encrypting.encrypt_part(
+        return study_records.encrypt_part(
             open_public(study.terms, study.public), np.concatenate(made, axis=0), batch, part, total
         )

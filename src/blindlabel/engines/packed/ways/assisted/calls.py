@@ -16,68 +16,52 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from blindlabel.engines.interface import Assist, ParcelError, Terms
+from blindlabel.engines.interface import Assist, ParcelError
 from blindlabel.engines.packed.encoding import parcels
-from blindlabel.engines.packed.encoding.layout import QuestionLayout
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
-from blindlabel.engines.packed.keys import Public, Secret, open_secret
-from blindlabel.engines.packed.planning import parameters
-from blindlabel.engines.packed.planning.setting import Setting
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, saved
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import polynomials
+from blindlabel.engines.packed.ways.assisted.plans import Room
+from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
+from blindlabel.engines.packed.ways.interface import Public, Secret
 
 
-def difference_bits(setting: Setting) -> int:
+def difference_bits(ring: Ring) -> int:
     """Bits in which two values of the records' field can differ."""
-    return (setting.ring.modulus - 1).bit_length()
-
-
-def degrees(setting: Setting) -> tuple[int, ...]:
-    """The degrees that a request for powers may ask for."""
-    terms = setting.terms
-    return (difference_bits(setting), parameters.inner_weight(terms), parameters.final_weight(terms))
+    return (ring.modulus - 1).bit_length()
 
 
 # -- the coordinator's end
 
 
-def serve(terms: Terms, secret: bytes, request: bytes) -> bytes:
+def serve(secret: Secret, room: Room, request: bytes) -> bytes:
     """Answer one request."""
-    opened = open_secret(terms, secret)
-    setting = opened.setting
-    if setting.chosen.bits is None:
-        raise ParcelError("This agreement allows neither counting nor negation, so the assist is never called.")
-    most = max(setting.chosen.evaluation.ciphertext_bytes, setting.chosen.bits.ciphertext_bytes)
+    most = max(secret.way.ring.form(1).length, secret.way.answer_ring.form(1).length)
     kinds = (Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
-    parcel = parcels.read(request, kinds, opened.study, most_items=1, most_bytes=most)
-    values = _digits(opened, parcel) if parcel.kind is Kind.DIGITS_REQUEST else _powers(opened, parcel)
-    holder, ring = opened.bit_holder, setting.bit_ring
-    assert holder is not None
-    items = tuple(holder.encrypt(ring.slots(row)) for row in values)
-    return parcels.write(Parcel(Kind.ASSIST_REPLY, opened.study, parcel.numbers, items))
+    parcel = parcels.read(request, kinds, secret.study, most_items=1, most_bytes=most)
+    values = _digits(secret, parcel) if parcel.kind is Kind.DIGITS_REQUEST else _powers(secret, room, parcel)
+    items = tuple(secret.answers.encrypt(secret.answers.ring.slots(row)) for row in values)
+    return parcels.write(Parcel(Kind.ASSIST_REPLY, secret.study, parcel.numbers, items))
 
 
-def _digits(opened: Secret, parcel: Parcel) -> Residues:
-    setting = opened.setting
-    copies = parcel.numbers[0]
-    if copies < 1 or copies & (copies - 1) or copies > setting.layout.stride:
+def _digits(secret: Secret, parcel: Parcel) -> Residues:
+    ring, layout, copies = secret.records.ring, secret.way.layout, parcel.numbers[0]
+    if copies < 1 or copies & (copies - 1) or copies > layout.stride:
         raise ParcelError("This assist request asks for a layout that the agreement does not have.")
-    cipher = setting.ring.load_cipher(parcel.items[0], lowered=True)
-    coefficients = setting.ring.read_polynomial(opened.holder.decrypt(cipher))
+    cipher = ring.load_cipher(parcel.items[0], 1)
+    coefficients = ring.read_polynomial(secret.records.decrypt(cipher))
     slots = np.empty_like(coefficients)
-    slots[QuestionLayout(setting.layout.degree, setting.layout.block, copies).slot_of_coefficient()] = coefficients
-    return polynomials.bits(slots, difference_bits(setting))
+    slots[QuestionLayout(layout.degree, layout.block, copies).slot_of_coefficient()] = coefficients
+    return polynomials.bits(slots, difference_bits(ring))
 
 
-def _powers(opened: Secret, parcel: Parcel) -> Residues:
-    setting = opened.setting
-    if parcel.numbers[0] not in degrees(setting):
+def _powers(secret: Secret, room: Room, parcel: Parcel) -> Residues:
+    ring, degree = secret.answers.ring, parcel.numbers[0]
+    if degree not in (difference_bits(secret.records.ring), room.inner_weight, room.final_weight):
         raise ParcelError("This assist request asks for a degree that the agreement does not have.")
-    assert opened.bit_holder is not None
-    cipher = setting.bit_ring.load_cipher(parcel.items[0], lowered=True)
-    values = setting.bit_ring.read_slots(opened.bit_holder.decrypt(cipher))
-    return polynomials.all_powers(values, parcel.numbers[0])
+    cipher = ring.load_cipher(parcel.items[0], 1)
+    return polynomials.all_powers(ring.read_slots(secret.answers.decrypt(cipher)), degree)
 
 
 # -- the owner's end
@@ -85,10 +69,11 @@ def _powers(opened: Secret, parcel: Parcel) -> Residues:
 
 def ask(public: Public, assist: Assist, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
     """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
-    ring = public.setting.bit_ring
-    request = parcels.write(Parcel(kind, public.study, (number,), (saved(cipher),)))
-    limit = ring.parameters.ciphertext_bytes
+    ring = public.way.answer_ring
+    sender = public.way.ring if kind is Kind.DIGITS_REQUEST else ring
+    request = parcels.write(Parcel(kind, public.study, (number,), (sender.sent(cipher),)))
+    limit = ring.form(seeded=True).length
     reply = parcels.read(assist(request), (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
     if reply.numbers[0] != number or len(reply.items) != expected:
         raise ParcelError("The assist answered something else than was asked.")
-    return (ring.to_ntt(ring.load_cipher(item)) for item in reply.items)
+    return (ring.to_ntt(ring.load_seeded(item)) for item in reply.items)

@@ -13,17 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.interface import Assist
-from blindlabel.engines.packed.encoding.layout import QuestionLayout
 from blindlabel.engines.packed.encoding.parcels import Kind
-from blindlabel.engines.packed.keys import Public, fold_element
-from blindlabel.engines.packed.planning.parameters import BIT_MODULUS
 from blindlabel.engines.packed.planning.probing import Probe
 from blindlabel.engines.packed.seal import residues
+from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Encryptor
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import inner_products, polynomials
 from blindlabel.engines.packed.ways.assisted.calls import ask, difference_bits
-from blindlabel.engines.packed.ways.assisted.tallies import Gate, Plan, Room
+from blindlabel.engines.packed.ways.assisted.plans import Gate, Plan, Room
+from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
+from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
+from blindlabel.engines.packed.ways.interface import Evaluation, Public, groups
 
 _P = np.uint64(BIT_MODULUS)
 _NOTHING = Gate((), 0, (False,))
@@ -31,7 +32,36 @@ _NOTHING = Gate((), 0, (False,))
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class AssistedEvaluation(Evaluation):
+    """A batch of `records` records, its ciphertexts in NTT form, and the compiled questions of a round."""
+
+    public: Public
+    room: Room
+    plans: Sequence[Plan]
+    layout: QuestionLayout
+    records: int
+    chunks: Sequence[Cipher]
+
+    def units(self) -> int:
+        """Packed ciphertexts that the probes of a group take."""
+        return self.layout.units(self.room.probes)
+
+    def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
+        """One unit of probes as bits."""
+        return _unit_bits(self._group(group), self.chunks, unit, assist)
+
+    def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:
+        """All gates."""
+        return (_gates(self._group(group), units, assist),)
+
+    def _group(self, group: int) -> _Group:
+        asked = groups(len(self.plans), self.layout.questions)[group]
+        plans = self.plans[asked.start : asked.stop]
+        return _Group(self.public, self.room, plans, self.layout, self.records)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
     """A group of compiled questions, asked of a batch of `records` records."""
 
     public: Public
@@ -41,21 +71,30 @@ class Group:
     records: int
 
     @property
-    def bit_encryptor(self) -> Encryptor:
+    def encryptor(self) -> Encryptor:
         """Encrypts in the ring for bits."""
-        assert self.public.bit_encryptor is not None
-        return self.public.bit_encryptor
+        return self.public.answers.encryptor
+
+    @property
+    def ring(self) -> Ring:
+        """The ring for bits."""
+        return self.encryptor.ring
+
+
+def fold_element(ring: Ring, step: int) -> int:
+    """The Galois element of one fold of a question layout."""
+    return ring.rotation(step) if step else ring.swap
 
 
 # -- step 1: bits
 
 
-def unit_bits(group: Group, chunks: Sequence[Cipher], unit: int, assist: Assist) -> Cipher:
+def _unit_bits(group: _Group, chunks: Sequence[Cipher], unit: int, assist: Assist) -> Cipher:
     """The answers to one unit of probes as bits: slot (copy, record, question) is 1 where probe unit·copies + copy
     holds.
     """
-    public = group.public
-    setting, layout = public.setting, group.layout
+    way, layout, keys = group.public.way, group.layout, group.public.records
+    ring = way.ring
     fingerprints = np.zeros(layout.stride, dtype=np.uint64)
 
     def column(index: int) -> Cipher | None:
@@ -65,23 +104,21 @@ def unit_bits(group: Group, chunks: Sequence[Cipher], unit: int, assist: Assist)
             return None
         asked = group.plans[question].probes
         # A question with fewer probes asks something all the same; no gate looks at the answer.
-        probe = asked[number] if number < len(asked) else Probe(setting.tables.tables[0], "")
-        cipher, fingerprints[index] = inner_products.inner_product(
-            setting.ring, setting.layout, setting.tables, chunks, probe
-        )
+        probe = asked[number] if number < len(asked) else Probe(way.tables.tables[0], "")
+        cipher, fingerprints[index] = inner_products.inner_product(ring, way.layout, way.tables, chunks, probe)
         return cipher
 
-    packed = inner_products.pack(setting.ring, setting.layout, layout.stride, column, public.galois)
-    pad = residues.uniform(layout.degree, setting.ring.modulus)
-    t = np.uint64(setting.ring.modulus)
+    packed = inner_products.pack(ring, way.layout, layout.stride, column, keys.galois)
+    pad = residues.uniform(layout.degree, ring.modulus)
+    t = np.uint64(ring.modulus)
     added = (pad + t - np.tile(fingerprints, layout.block)) % t
-    request = public.encryptor.sanitised(setting.ring.add_plain(packed, setting.ring.polynomial(added)))
+    request = keys.encryptor.sanitised(ring.add_plain(packed, ring.polynomial(added)))
     return _is_zero(group, request, pad, assist)
 
 
-def _is_zero(group: Group, request: Cipher, pad: Residues, assist: Assist) -> Cipher:
+def _is_zero(group: _Group, request: Cipher, pad: Residues, assist: Assist) -> Cipher:
     """Bits that say where the padded values were zero."""
-    count = difference_bits(group.public.setting)
+    count = difference_bits(group.public.way.ring)
     slots = np.empty_like(pad)
     slots[group.layout.slot_of_coefficient()] = pad
     pad_bits = polynomials.bits(slots, count)
@@ -94,11 +131,9 @@ def _is_zero(group: Group, request: Cipher, pad: Residues, assist: Assist) -> Ci
 # -- step 2 and 3: gates
 
 
-def gates(group: Group, bits: Sequence[Cipher], assist: Assist) -> Cipher:
-    """All gates of all questions: a sanitised ciphertext that is zero where the answer is yes and uniform everywhere
-    else.
-    """
-    ring = group.public.setting.bit_ring
+def _gates(group: _Group, bits: Sequence[Cipher], assist: Assist) -> Cipher:
+    """All gates of all questions: zero where the answer is yes and uniform everywhere else."""
+    ring = group.ring
     units = [ring.to_ntt(cipher) for cipher in bits]
     inner: list[Cipher] = []
     for level in range(group.room.inner_levels):
@@ -110,11 +145,11 @@ def gates(group: Group, bits: Sequence[Cipher], assist: Assist) -> Cipher:
             made.append(ring.to_ntt(_gate(group, units, inner, members, assist, final=False)))
         inner += made
     last = [plan.final for plan in group.plans]
-    return group.bit_encryptor.sanitised(_gate(group, units, inner, last, assist, final=True))
+    return _gate(group, units, inner, last, assist, final=True)
 
 
 def _gate(
-    group: Group,
+    group: _Group,
     units: Sequence[Cipher],
     inner: Sequence[Cipher],
     members: Sequence[Gate],
@@ -124,11 +159,9 @@ def _gate(
 ) -> Cipher:
     """One gate of every question."""
     degree = group.room.final_weight if final else group.room.inner_weight
-    ring, layout = group.public.setting.bit_ring, group.layout
+    ring, layout = group.ring, group.layout
     copy, _, question = layout.slots()
-    weights = np.zeros(
-        (group.room.probes + group.room.inner_gates * group.room.inner_levels, layout.questions), dtype=np.int64
-    )
+    weights = np.zeros((group.room.sources, layout.questions), dtype=np.int64)
     constants = np.zeros(layout.questions, dtype=np.int64)
     for place, member in enumerate(members):
         constants[place] = member.constant
@@ -140,7 +173,7 @@ def _gate(
     by_unit = ((cipher, padded[unit * layout.copies + copy, question]) for unit, cipher in enumerate(units))
     total = _weighted(group, by_unit, np.zeros(layout.degree, dtype=np.uint64))
     for step in layout.folds():
-        total = ring.add(total, ring.automorphism(total, fold_element(ring, step), group.public.bit_galois))
+        total = ring.add(total, ring.automorphism(total, fold_element(ring, step), group.public.answers.galois))
     constant = (constants % BIT_MODULUS).astype(np.uint64)[question]
     by_gate = ((cipher, residues[group.room.probes + index, question]) for index, cipher in enumerate(inner))
     total = ring.add(total, _weighted(group, by_gate, constant))
@@ -159,7 +192,7 @@ def _gate(
     return _function(group, total, in_powers, degree, assist)
 
 
-def _as_answers(group: Group, powers: Residues) -> Residues:
+def _as_answers(group: _Group, powers: Residues) -> Residues:
     """Turn f into a random multiple of f − 1: zero for yes, uniform non-zero for no; and uniform in every slot that is
     no pair.
     """
@@ -176,20 +209,20 @@ def _as_answers(group: Group, powers: Residues) -> Residues:
 
 
 def _function(
-    group: Group, value: Cipher, in_powers: Callable[[Residues], Residues], degree: int, assist: Assist
+    group: _Group, value: Cipher, in_powers: Callable[[Residues], Residues], degree: int, assist: Assist
 ) -> Cipher:
     """A function of an encrypted value, slot by slot: pad it, have the powers of the padded value, combine them."""
-    ring = group.public.setting.bit_ring
+    ring = group.ring
     pad = residues.uniform(group.layout.degree, BIT_MODULUS)
-    request = group.bit_encryptor.sanitised(ring.add_plain(value, ring.slots(pad)))
+    request = group.encryptor.sanitised(ring.add_plain(value, ring.slots(pad)))
     reply = ask(group.public, assist, Kind.POWERS_REQUEST, request, number=degree, expected=degree)
     combined = in_powers(pad)
     return _weighted(group, zip(reply, combined[1:]), combined[0])
 
 
-def _weighted(group: Group, pairs: Iterable[tuple[Cipher, Residues]], constant: Residues) -> Cipher:
+def _weighted(group: _Group, pairs: Iterable[tuple[Cipher, Residues]], constant: Residues) -> Cipher:
     """The sum of ciphertexts (in NTT form) times clear values, slot by slot, plus clear values."""
-    ring = group.public.setting.bit_ring
+    ring = group.ring
     ones = np.ones(ring.degree, dtype=np.uint64)
     total: Cipher = None
     for cipher, values in pairs:
@@ -201,5 +234,5 @@ def _weighted(group: Group, pairs: Iterable[tuple[Cipher, Residues]], constant: 
             total = product
         else:
             ring.add_into(total, product)
-    whole = ring.from_ntt(total) if total is not None else group.bit_encryptor.zero()
+    whole = ring.from_ntt(total) if total is not None else group.encryptor.zero()
     return ring.add_plain(whole, ring.slots(constant))

@@ -20,10 +20,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.engines.packed.planning.parameters import BIT_MODULUS
 from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.residues import Residues
 
+BIT_MODULUS = 65537
+"""Plaintext modulus of the ring for bits: the smallest prime with as many slots as coefficients."""
 _P = np.uint64(BIT_MODULUS)
 
 

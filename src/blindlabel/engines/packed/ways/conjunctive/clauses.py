@@ -32,6 +32,11 @@ class ClausePlan:
     clauses: tuple[Alternatives, ...]
 
 
+def alternatives(terms: Terms) -> int:
+    """Alternatives of one clause."""
+    return max(terms.alternatives, parameters.widest(terms))
+
+
 def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePlan:
     """The plan of a question, or `QuestionError` where it does not fit the agreement's room."""
     check_allowed(terms, formula)
@@ -58,7 +63,7 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePl
 def _too_many(terms: Terms) -> QuestionError:
     return QuestionError(
         f"This question multiplies out to more than the agreement has room for ({terms.clauses} clauses of"
-        f" {parameters.alternatives(terms)} alternatives). Write it with fewer OR, or agree on more alternatives or"
+        f" {alternatives(terms)} alternatives). Write it with fewer OR, or agree on more alternatives or"
         " clauses."
     )
 
@@ -68,7 +73,7 @@ class _Expanding:
 
     def __init__(self, terms: Terms, tables: Tables) -> None:
         self.terms, self.tables = terms, tables
-        self.limit = parameters.alternatives(terms)
+        self.limit = alternatives(terms)
 
     def constant(self, value: bool) -> Alternatives:
         return _TRUE if value else frozenset()
@@ -101,6 +106,6 @@ def _both(left: Alternatives, right: Alternatives) -> Alternatives:
     return _without_redundant(frozenset(a | b for a in left for b in right))
 
 
-def _without_redundant(alternatives: Alternatives) -> Alternatives:
+def _without_redundant(options: Alternatives) -> Alternatives:
     """An alternative that asks more than another one is not needed."""
-    return frozenset(one for one in alternatives if not any(other < one for other in alternatives))
+    return frozenset(one for one in options if not any(other < one for other in options))

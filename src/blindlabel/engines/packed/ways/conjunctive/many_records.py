@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.seal import matrices, residues
-from blindlabel.engines.packed.seal.residue_form import ResidueForm
+from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Encryptor, Ring
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 
 _MOST_WORDS = 1 << 24
 """Residues of results that are held at a time (128 MB), unless one matrix has more."""
@@ -61,17 +61,15 @@ def from_slots(layout: RecordLayout, slots: Residues) -> Residues:
 class Opened:
     """A batch's ciphertexts as words: [ciphertext, part, prime, position]."""
 
-    form: ResidueForm
     words: Residues
 
 
 def opened(ring: Ring, items: Sequence[bytes]) -> Opened:
     """The ciphertexts of a batch, checked and transformed."""
-    form = ResidueForm(ring, ring.to_ntt(ring.load_cipher(items[0])))
     words = np.empty((len(items), 2, ring.parameters.data_primes, ring.degree), dtype=np.uint64)
     for index, item in enumerate(items):
-        words[index] = form.words(ring.to_ntt(ring.load_cipher(item)))
-    return Opened(form, words)
+        words[index] = ring.residues(ring.to_ntt(ring.load_cipher(item)))
+    return Opened(words)
 
 
 def products(encryptor: Encryptor, layout: RecordLayout, batch: Opened, weights: Residues, keys: Any) -> list[Cipher]:
@@ -161,7 +159,7 @@ def _horner(encryptor: Encryptor, batch: Opened, rows: Residues, keys: Any) -> C
         if index:
             total = ring.automorphism(total, ring.rotation(1), keys)
         idle = not words.any()  # SEAL refuses ciphertexts of zeros only; the time is spent all the same
-        added = ring.add(total, ring.from_ntt(batch.form.cipher(batch.words[0] if idle else words)))
+        added = ring.add(total, ring.from_ntt(ring.of_residues(batch.words[0] if idle else words, transformed=True)))
         total = total if idle else added
     return total
 

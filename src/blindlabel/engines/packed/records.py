@@ -10,21 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from blindlabel.engines.interface import ParcelError, RecordError
+from blindlabel.engines.interface import ParcelError, RecordError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.encoding.tables import check_record
-from blindlabel.engines.packed.keys import Public
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Plain, saved
-from blindlabel.engines.packed.ways.assisted import inner_products
-from blindlabel.engines.packed.ways.conjunctive import diagonals, many_records
+from blindlabel.engines.packed.seal.ring import Plain
+from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.record import Record
 
 
-def check_records(public: Public, records: Sequence[Record]) -> None:
+def check_records(terms: Terms, records: Sequence[Record]) -> None:
     """Refuse records that the agreement cannot encode, before any work is done."""
-    terms = public.setting.terms
     if not records:
         raise RecordError("There is no record to encrypt.")
     if len(records) > terms.records:
@@ -35,35 +32,25 @@ def check_records(public: Public, records: Sequence[Record]) -> None:
 
 def encrypt_batch(public: Public, features: Residues, batch: int, total: int) -> Iterator[bytes]:
     """The parcels of one batch of feature vectors."""
-    plains = _plains(public, features)
-    for part in range(public.setting.layout.parcels):
+    plains = public.way.plaintexts(features)
+    for part in range(public.way.layout.parcels):
         yield _encrypt(public, plains, features.shape[0], (batch, part, total))
 
 
 def encrypt_part(public: Public, features: Residues, batch: int, part: int, total: int) -> bytes:
     """One parcel of a batch, on its own."""
-    skipped = part * public.setting.layout.parcel_ciphers
-    return _encrypt(public, islice(_plains(public, features), skipped, None), features.shape[0], (batch, part, total))
-
-
-def _plains(public: Public, features: Residues) -> Iterator[Plain]:
-    """The plaintexts of a batch, one a ciphertext."""
-    ring, layout = public.setting.ring, public.setting.layout
-    if public.setting.chosen.bits is not None:
-        return (ring.polynomial(values) for values in inner_products.record_polynomials(layout, features, ring.modulus))
-    slots = (many_records if public.setting.chosen.wide else diagonals).record_slots(layout, features)
-    return (ring.slots(values) for values in slots)
+    plains = islice(public.way.plaintexts(features), part * public.way.layout.parcel_ciphers, None)
+    return _encrypt(public, plains, features.shape[0], (batch, part, total))
 
 
 def _encrypt(public: Public, plains: Iterator[Plain], records: int, place: tuple[int, int, int]) -> bytes:
     """The next parcel of plaintexts."""
     batch, part, total = place
-    layout = public.setting.layout
+    layout = public.way.layout
     count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
-    items = tuple(saved(public.encryptor.encrypt(next(plains))) for _ in range(count))
-    return parcels.write(
-        Parcel(Kind.RECORDS, public.study, (batch, layout.batches(total), part, layout.parcels, records, total), items)
-    )
+    items = tuple(public.way.ring.sent(public.records.encryptor.encrypt(next(plains))) for _ in range(count))
+    numbers = (batch, layout.batches(total), part, layout.parcels, records, total)
+    return parcels.write(Parcel(Kind.RECORDS, public.study, numbers, items))
 
 
 @dataclass(frozen=True)
@@ -79,9 +66,8 @@ class Batch:
 
 def read_batches(public: Public, contents: Iterable[bytes]) -> Iterator[Batch]:
     """The batches of a stream of parcels, in order; only one is held at a time."""
-    setting = public.setting
-    layout = setting.layout
-    limit = setting.chosen.evaluation.ciphertext_bytes
+    layout = public.way.layout
+    limit = public.way.ring.form().length
     items: list[bytes] = []
     expected, total = (0, 0), 0
     finished = False
@@ -99,7 +85,7 @@ def read_batches(public: Public, contents: Iterable[bytes]) -> Iterator[Batch]:
         size = min(layout.block, total - batch * layout.block)
         count = min(layout.parcel_ciphers, layout.chunks - part * layout.parcel_ciphers)
         if not (
-            1 <= total <= setting.terms.records
+            1 <= total <= public.way.terms.records
             and in_all == total
             and batches == layout.batches(total)
             and parts == layout.parcels

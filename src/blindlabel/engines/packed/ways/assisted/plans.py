@@ -63,14 +63,20 @@ class Room:
 
     @classmethod
     def of(cls, terms: Terms) -> Room:
-        """The room that the terms give."""
+        """The room that the terms give: more of it by default where one predicate may ask for many set elements."""
+        widest, total = parameters.widest(terms), terms.limits.total_weight
         return cls(
-            parameters.probes(terms),
+            terms.probes or (16 if widest == 1 else 16 + 2 * widest),
             terms.inner_gates,
             terms.inner_levels if terms.inner_gates else 0,
-            parameters.inner_weight(terms),
-            parameters.final_weight(terms),
+            terms.inner_weight or max(31, widest),
+            total if terms.inner_weight else max(total, widest),
         )
+
+    @property
+    def sources(self) -> int:
+        """What a gate can look at: probes and inner gates."""
+        return self.probes + self.inner_gates * self.inner_levels
 
 
 class _Rule(Enum):

@@ -1,0 +1,45 @@
+"""Which way of answering an agreement gets. It follows from the terms alone, and is decided here and nowhere else."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from blindlabel.engines.interface import Terms, TermsError
+from blindlabel.engines.packed.planning import noise, parameters
+from blindlabel.engines.packed.seal.parameters import ParameterSet
+from blindlabel.engines.packed.ways.assisted import way as assisted
+from blindlabel.engines.packed.ways.conjunctive import way as conjunctive
+from blindlabel.engines.packed.ways.interface import AnyWay
+
+
+def kinds_for(terms: Terms) -> tuple[type[AnyWay], ...]:
+    """The ways that can serve an agreement, the preferred one first: the assist only for counting and negation."""
+    if terms.counting or terms.negation:
+        return (assisted.AssistedWay,)
+    if terms.records >= conjunctive.MANY_RECORDS:
+        return conjunctive.ManyRecords, conjunctive.FewRecords
+    return (conjunctive.FewRecords,)
+
+
+@lru_cache(maxsize=16)
+def way_of(terms: Terms) -> AnyWay:
+    """The way of an agreement: the first whose noise is hidden well enough."""
+    parameters.check_terms(terms)
+    for kind in kinds_for(terms):
+        for candidate in kind.candidates(terms):
+            way = kind(terms, candidate)
+            if not way.tables.tables:
+                raise TermsError(
+                    "This agreement encodes nothing: list at least one function and encode whole records or attributes."
+                )
+            if max(found.left for found in way.noise().values()) <= -noise.HIDDEN:
+                return way
+    raise TermsError(
+        "This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter"
+        " texts."
+    )
+
+
+def parameter_sets() -> tuple[ParameterSet, ...]:
+    """All of them, for documentation and tests."""
+    return assisted.PARAMETER_SETS + conjunctive.FEW_SETS + conjunctive.MANY_SETS

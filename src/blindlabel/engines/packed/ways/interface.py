@@ -1,0 +1,285 @@
+"""The Protocol that every way of answering follows, and all that the rest of the engine knows of it.
+
+A way is made for the terms of an agreement and one of its parameter sets. Everything public follows from those two, so
+that nothing about a question shows in how it is answered:
+
+1. `plan` compiles a question, or refuses it with a sentence;
+2. `key_needs` says which keys are made for each of the way's rings;
+3. `plaintexts` lays out a batch of records, one plaintext a ciphertext. Who encrypts them, with which key, is not its
+   business;
+4. `evaluation` opens a batch for the questions of a round. Questions are answered in groups, and a group in *units*
+   that do not depend on each other and may be made in other processes; `joined` puts the units of a group together.
+   What comes out is one ciphertext for each of the way's `values`. It is *not yet fit to leave*: sanitising or padding
+   is done by whoever runs the evaluation, for all ways in one place;
+5. `pairs` finds the questions and records in the slots of a decrypted answer, `outcomes` says what the values mean;
+6. `noise` estimates the noise of everything that leaves, `explain` shows a plan to a person.
+
+Batches, groups, journal, worker processes and clusters are the same for all ways (`running`). An evaluation that is
+begun again starts from its beginning with fresh randomness; nothing of a broken attempt is used.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from blindlabel.engines.interface import Assist, EngineError, ParcelError, Terms
+from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.encoding.parcels import Study
+from blindlabel.engines.packed.encoding.tables import Tables
+from blindlabel.engines.packed.planning.explaining import Explained, answer_bytes, key_bytes, record_bytes
+from blindlabel.engines.packed.planning.noise import Noise
+from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
+from blindlabel.engines.packed.seal.parameters import ParameterSet
+from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.seal.ring import Cipher, Plain, Ring, open_ring
+from blindlabel.language.formula import Formula
+
+Plan = TypeVar("Plan")
+"""A compiled question: the way's own affair."""
+
+Step = Callable[[int, float], None]
+"""Called with a group and the share of it that is done."""
+
+
+class Outcome(IntEnum):
+    """What the reader of the answers learns about a pair."""
+
+    NO = 0
+    YES = 1
+    EXCLUDED = 2
+    """Yes, but for an exclusion ("but not")."""
+
+
+Outcomes = npt.NDArray[np.uint8]
+"""Of pairs: one row a question, one column a record."""
+
+
+@dataclass(frozen=True)
+class KeyNeeds:
+    """The keys that a way needs in one of its rings."""
+
+    ring: Ring
+    elements: tuple[int, ...] = ()
+    """Galois elements."""
+    relinearisation: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class RingKeys:
+    """The public keys of one ring, opened."""
+
+    encryptor: Encryptor
+    galois: Any
+    """None where the way needs none."""
+    relinearisation: Any
+    """None where the way needs none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Public:
+    """What whoever evaluates works with."""
+
+    way: Way[Any]
+    study: Study
+    keys: tuple[RingKeys, ...]
+    """One for each of the way's rings."""
+
+    @property
+    def records(self) -> RingKeys:
+        """The keys of the ring that records are encrypted in."""
+        return self.keys[0]
+
+    @property
+    def answers(self) -> RingKeys:
+        """The keys of the ring that answers leave in."""
+        return self.keys[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """What the holder of the secret keys works with."""
+
+    way: Way[Any]
+    study: Study
+    holders: tuple[KeyHolder, ...]
+    """One for each of the way's rings."""
+
+    @property
+    def records(self) -> KeyHolder:
+        """Opens what is encrypted in the ring of the records."""
+        return self.holders[0]
+
+    @property
+    def answers(self) -> KeyHolder:
+        """Opens what is encrypted in the ring of the answers."""
+        return self.holders[-1]
+
+
+class Evaluation(Protocol):
+    """One batch of records, opened, and the compiled questions of a round."""
+
+    @abstractmethod
+    def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
+        """One unit of a group, in the ring of the answers."""
+        ...
+
+    @abstractmethod
+    def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:
+        """The values of a group's pairs, one ciphertext each. Needs no records, so it may run where none are open."""
+        ...
+
+    @abstractmethod
+    def units(self) -> int:
+        """Units of a group."""
+        ...
+
+    def answers(self, groups: Sequence[int], assist: Assist, step: Step) -> Iterator[tuple[Cipher, ...]]:
+        """The values of some groups, one after the other. A way that makes several groups together says so here."""
+        for group in groups:
+            units = []
+            for unit in range(self.units()):
+                units.append(self.unit(group, unit, assist))
+                step(group, (unit + 1) / (self.units() + 1))
+            yield self.joined(group, units, assist)
+
+
+class Way(Protocol[Plan]):
+    """One way of answering questions, for one agreement. What is the same for most ways is written here."""
+
+    terms: Terms
+    parameters: ParameterSet
+    tables: Tables
+    layout: RecordLayout
+    """How a batch of records stands in ciphertexts."""
+    values: int = 1
+    """Values of a pair that leave: one that is zero for yes; a second one where there may be exclusions."""
+
+    # -- what follows from the terms alone
+
+    @classmethod
+    @abstractmethod
+    def candidates(cls, terms: Terms) -> Sequence[ParameterSet]:
+        """The parameter sets that can do what the terms ask for, cheapest first. The first whose noise is hidden is
+        taken.
+        """
+        ...
+
+    @abstractmethod
+    def __init__(self, terms: Terms, parameters: ParameterSet) -> None: ...
+
+    @property
+    def ring(self) -> Ring:
+        """The ring that records are encrypted in."""
+        return open_ring(self.parameters.rings[0])
+
+    @property
+    def answer_ring(self) -> Ring:
+        """The ring that units and answers are in."""
+        return open_ring(self.parameters.rings[-1])
+
+    @abstractmethod
+    def key_needs(self) -> tuple[KeyNeeds, ...]:
+        """The keys that have to be made, ring by ring."""
+        ...
+
+    @abstractmethod
+    def noise(self) -> dict[str, Noise]:
+        """The noise of every kind of ciphertext that leaves, by what it is called; `answers` among them."""
+        ...
+
+    def study(self, key_id: bytes) -> Study:
+        """The header of this study's parcels."""
+        return Study(self.parameters.name, self.terms.agreement_hash, key_id)
+
+    # -- questions and records
+
+    @abstractmethod
+    def plan(self, question: Formula) -> Plan:
+        """The compiled question; `QuestionError` with a sentence where it does not fit the agreement."""
+        ...
+
+    @abstractmethod
+    def explain(self, plan: Plan) -> Explained:
+        """A plan and the cost of a round of such questions, for a person."""
+        ...
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of a round of as many questions as records, by what they are for."""
+        rings, records = self.parameters.rings, self.terms.records
+        keys = sum(
+            key_bytes(ring, len(need.elements) + need.relinearisation) for ring, need in zip(rings, self.key_needs())
+        )
+        answers = self.values * self.layout.batches(records) * len(groups(records, self.group_size(records)))
+        return {
+            "keys": keys,
+            "records": record_bytes(rings[0], self.layout, records),
+            "assist": 0,
+            "answers": answer_bytes(rings[-1], answers),
+        }
+
+    @abstractmethod
+    def plaintexts(self, features: Residues) -> Iterator[Plain]:
+        """A batch of feature vectors, one a row, as plaintexts: `layout.chunks` of them."""
+        ...
+
+    # -- an evaluation
+
+    @abstractmethod
+    def group_size(self, questions: int) -> int:
+        """Questions answered together, where so many are asked in all."""
+        ...
+
+    def groups_together(self) -> int:
+        """Groups that are cheaper when one process makes them in a row. They make up a tile."""
+        return 1
+
+    def shares_units(self) -> bool:
+        """Whether the units of one group are worth spreading over processes."""
+        return True
+
+    def assist_calls(self, questions: int, records: int) -> int:  # noqa: ARG002
+        """How often a round calls the assist: public, and what a coordinator may hold an owner to."""
+        return 0
+
+    @abstractmethod
+    def evaluation(self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes]) -> Evaluation:
+        """A batch of so many records, opened from its ciphertexts; without those it can only join units."""
+        ...
+
+    def serve(self, secret: Secret, request: bytes) -> bytes:  # noqa: ARG002
+        """The key holder's side of one assist call."""
+        raise ParcelError("This agreement allows neither counting nor negation, so the assist is never called.")
+
+    # -- answers
+
+    @abstractmethod
+    def pairs(self, slots: Residues, questions: int) -> Residues:
+        """The slots of an answer as [question of the group, record of the batch], where so many are asked in all."""
+        ...
+
+    def outcomes(self, values: Sequence[Residues]) -> Outcomes:
+        """What the values of pairs mean: zero is yes; a second value that is zero as well is an exclusion."""
+        found = np.where(values[0] == 0, np.uint8(Outcome.YES), np.uint8(Outcome.NO))
+        if len(values) > 1:
+            found[(values[0] == 0) & (values[1] == 0)] = Outcome.EXCLUDED
+        return found
+
+
+AnyWay = Way[Any]
+
+
+def groups(questions: int, size: int) -> list[range]:
+    """The questions of each group."""
+    return [range(start, min(start + size, questions)) for start in range(0, questions, size)]
+
+
+def never(_: bytes) -> bytes:
+    """The assist of agreements without one."""
+    raise EngineError("This agreement never calls the assist.")

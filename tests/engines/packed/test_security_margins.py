@@ -1,0 +1,33 @@
+"""Every parameter set against the newest guidelines, and what a key can lose."""
+
+from __future__ import annotations
+
+import pytest
+
+from blindlabel.engines.packed.planning import security
+from blindlabel.engines.packed.seal.parameters import RingParameters
+from blindlabel.engines.packed.ways.choosing import parameter_sets
+
+RINGS = [ring for chosen in parameter_sets() for ring in chosen.rings]
+
+
+@pytest.mark.parametrize("ring", RINGS, ids=str)
+def test_every_ring_has_a_margin_below_the_guidelines(ring: RingParameters) -> None:
+    assert security.margin(ring.degree, sum(ring.prime_bits)) > 0
+    assert security.zero_tests_left(ring.degree, sum(ring.prime_bits)) > 100
+
+
+def test_a_key_can_lose_less_the_larger_its_modulus() -> None:
+    assert security.zero_tests_left(16384, 363) == 4027
+    assert security.zero_tests_left(16384, 421) == 541
+    assert security.zero_tests_left(16384, 430) == security.zero_tests_left(16384, 433) == 0
+    assert security.zero_tests_left(32768, 433) == 25790
+    assert security.zero_tests_left(1024, 27) == security.zero_tests_left(8192, 5000) == 0
+    left = [security.zero_tests_left(16384, bits) for bits in range(10, 440)]
+    assert left == sorted(left, reverse=True)
+
+
+def test_the_table_is_read_between_its_rows() -> None:
+    assert security.dimension_needed(20) == 1024
+    assert security.dimension_needed(430) == 16384
+    assert security.dimension_needed(322) == pytest.approx((8192 + 16384) / 2)
