@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
-
 
 from blindlabel.engines.packed.encoding.tables import Tables, asking, features_of
 from blindlabel.engines.packed.ways.points.expressions import Leaf
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan
 from blindlabel.engines.packed.ways.points.shape import Shape
 from blindlabel.language.record import Record
+
+
+@lru_cache(maxsize=64)
+def _features(tables: Tables, whole: str, attributes: tuple[tuple[str, str], ...]) -> list[int]:
+    return [int(value) for value in features_of(tables, [Record(dict(attributes), whole)])[0]]
 
 
 def place_value(tables: Tables, features: Sequence[int], leaf: Leaf | None, random: Random) -> int:
@@ -59,7 +64,7 @@ def masked(shape: Shape, plan: PointsPlan, places: Sequence[int], modulus: int, 
 
 def answer(tables: Tables, shape: Shape, plan: PointsPlan, record: Record, random: Random) -> bool:
     """What the reader of the answers makes of a pair."""
-    features = [int(value) for value in features_of(tables, [record])[0]]
+    features = _features(tables, record.whole, tuple(record.attributes.items()))
     places = [place_value(tables, features, leaf, random) for leaf in plan.places]
     masks = [random.randrange(tables.modulus) for _ in range(shape.coefficients(shape.right))]
     reached = masked(shape, plan, places, tables.modulus, masks) == 0

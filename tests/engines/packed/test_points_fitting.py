@@ -22,8 +22,8 @@ from support.points_in_clear import answer, masked
 from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record
 
 MODULUS = 16580609
-LIMITS = Limits(similar_distance=1)
-TERMS = Terms(ATTRIBUTES, record_length=140, limits=LIMITS)
+LIMITS = Limits(needle_length=4)
+TERMS = Terms(ATTRIBUTES, record_length=100, attribute_length=24, functions=("is_in", "has_word"), limits=LIMITS)
 
 
 def tables(terms: Terms = TERMS) -> Tables:
@@ -46,11 +46,11 @@ def check(terms: Terms, asked: Formula, plan: PointsPlan, records: list[Record],
         assert answer(tables(terms), shape, plan, record, random) == evaluate(asked, record)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32))
 def test_any_question_that_fits_means_what_it_means(seed: int) -> None:
     random = Random(seed)
-    records = [random_record(random) for _ in range(3)]
+    records = [random_record(random, longest=24) for _ in range(3)]
     maker = QuestionMaker(random, records, functions=TERMS.functions)
     try:
         asked = formula_of(maker.question(), LIMITS)
@@ -84,11 +84,11 @@ def _quoted(text: str) -> str:
     return '"' + "".join(names.get(character, character) for character in text) + '"'
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 2))
 def test_points_of_up_to_eight_conditions_fit_the_default_profile(seed: int, conditions: int, excluded: int) -> None:
     random = Random(seed)
-    records = [random_record(random) for _ in range(4)]
+    records = [random_record(random, longest=24) for _ in range(4)]
     source, _ = points_question(random, records, conditions, excluded)
     asked = read_question(source, limits=LIMITS)
     if asked.formula is None:  # a character that cannot be written in a question
@@ -151,9 +151,8 @@ def test_questions_beyond_plain_points_are_put_on_places(source: str) -> None:
     ("source", "says"),
     [
         ('ret is_in("a", $r) | !is_in("b", $r)', "denies something inside"),
-        ('ret is_in("a", $r) + is_in("b", $r) == 1', "excludes|denies"),
         ('ret is_in("a", $r) & !(is_in("b", $r) | is_in("c", $r) | is_in("d", $r))', "room for 2"),
-        ("ret " + " + ".join(f'{2**k}*is_in("{k}x", $r)' for k in range(6)) + " >= 21", "same points"),
+        ("ret " + " + ".join(f'{k}*is_in("{k}x", $r)' for k in range(1, 10)) + " >= 21", "same points"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(source: str, says: str) -> None:
@@ -173,17 +172,14 @@ def test_profiles_that_cannot_be_served_are_refused() -> None:
             shape_of(profile)
 
 
-@pytest.mark.parametrize("bar", range(1, 31))
+@pytest.mark.parametrize("bar", range(1, 26))
 def test_every_bar_of_every_profile_counts_right(bar: int) -> None:
-    """All points a question can have on the default profile, all numbers of held places of every class."""
+    """All bars below "all of them", which is one condition, on the default profile."""
     shape = shape_of(TERMS.profile)
     units = [4, 3, 2, 1]
     source = " + ".join(
         f'{unit}*is_in("{unit}{number}", $r)' for unit, size in zip(units, shape.sizes) for number in range(size)
     )
-    total = sum(unit * size for unit, size in zip(units, shape.sizes))
-    if bar > total:
-        return
     plan = plan_of(f"ret {source} >= {bar}")
     random = Random(bar)
     for _ in range(60):
@@ -205,7 +201,7 @@ def test_answers_are_zero_or_exactly_uniform_at_a_small_modulus() -> None:
     """
     t = 257
     terms = Terms(("name",), record_length=20, profile=(1, 1), exclusions=1)
-    plan = plan_of('ret is_in("a", $r) & is_in("b", $r) | is_in("c", $r) & !is_in("z", $r)', terms)
+    plan = plan_of('ret (is_in("a", $r) & is_in("b", $r) | is_in("c", $r)) & !is_in("z", $r)', terms)
     shape = shape_of(terms.profile)
     assert shape.coefficients(shape.right) == 1
     masks = np.arange(t, dtype=np.int64)

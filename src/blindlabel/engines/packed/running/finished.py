@@ -20,6 +20,7 @@ from blindlabel.engines.interface import ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Study
 from blindlabel.engines.packed.records import Batch
+from blindlabel.engines.packed.ways.interface import MOST_VALUES
 from blindlabel.language.formula import Formula
 from blindlabel.language.formula_document import formula_document
 
@@ -72,7 +73,7 @@ class FinishedAnswers:
 
 def place_of(content: bytes, study: Study) -> Place:
     """Where an answers parcel belongs, from its header."""
-    parcel = parcels.read(content, (Kind.ANSWERS,), study, most_items=1, most_bytes=len(content))
+    parcel = parcels.read(content, (Kind.ANSWERS,), study, most_items=MOST_VALUES, most_bytes=len(content))
     return parcel.numbers[0], parcel.numbers[1]
 
 

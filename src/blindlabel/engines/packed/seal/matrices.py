@@ -4,8 +4,8 @@ The left factor is cut into signed digits, the right one into unsigned ones. A p
 within 2^53, where doubles are exact, as long as the inner dimension is at most 512 (longer ones are cut). Primes of up
 to 54 bits take two digits of 27 bits and three of 18, larger ones three of 20 each. The digits' products S are then put
 together as Σ S·c modulo the prime with constants c: the quotient is estimated in doubles, where it is off by less than
-128, and the rest is taken in 64-bit words that may overflow on the way, since only their lowest 64 bits count. Ten times
-as fast as multiplying word by word. Knows nothing of encryption.
+128, and the rest is taken in 64-bit words that may overflow on the way, since only their lowest 64 bits count. Ten
+times as fast as multiplying word by word. Knows nothing of encryption.
 """
 
 from __future__ import annotations

@@ -41,6 +41,9 @@ from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Plain, Ring, open_ring
 from blindlabel.language.formula import Formula
 
+MOST_VALUES = 2
+"""Values of a pair that leave, in any way."""
+
 Plan = TypeVar("Plan")
 """A compiled question: the way's own affair."""
 

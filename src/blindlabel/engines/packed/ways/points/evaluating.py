@@ -25,7 +25,6 @@ from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.interface import Evaluation, Public, Step, groups
 from blindlabel.engines.packed.ways.points import forms, periodic, tree
-from blindlabel.engines.packed.ways.points.columns import Columns
 from blindlabel.engines.packed.ways.points.expressions import Leaf
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan
 
@@ -83,9 +82,7 @@ class PointsEvaluation(Evaluation):
         places = self.columns.aligned(way.ring, list(units), keys.galois)
         count = way.shape.places
         support = self.columns.spread(np.stack([plan.support for plan in plans], axis=-1).astype(np.uint64))
-        reached = tree.summands(
-            keys.encryptor, way.layout, way.shape, places[:count], support, keys.relinearisation
-        )
+        reached = tree.summands(keys.encryptor, way.layout, way.shape, places[:count], support, keys.relinearisation)
         excluded = tree.product_of(way.ring, places[count:], keys.relinearisation) if way.terms.exclusions else None
         return Values(reached, excluded)
 

@@ -105,7 +105,7 @@ def conjuncts(expression: Expression) -> list[Expression]:
     """The parts that must all hold, taken out of each other."""
     if isinstance(expression, Sum) and expression.low == expression.total:
         return [inner for part in expression.parts for inner in conjuncts(part)]
-    if isinstance(expression, Sum) and len(expression.parts) == 1 and 0 < expression.low:
+    if isinstance(expression, Sum) and len(expression.parts) == 1 and expression.low > 0:
         return conjuncts(expression.parts[0])
     return [expression]
 
@@ -127,8 +127,8 @@ def opposite(expression: Expression) -> Expression:
 
 
 def joined(expression: Expression) -> Expression:
-    """The same with fewer leaves: leaves that must all hold become one, and one that must hold beside a sum becomes part
-    of every leaf of that sum. Only for expressions without negation.
+    """The same with fewer leaves: leaves that must all hold become one, and one that must hold beside a sum becomes
+    part of every leaf of that sum. Only for expressions without negation.
     """
     if isinstance(expression, Literal):
         return expression
@@ -154,7 +154,9 @@ def joined(expression: Expression) -> Expression:
 
 def _joined_sum(expression: Sum) -> Expression:
     """The parts joined; those that are always or never true are counted out, and an OR in an OR is one OR."""
-    weights, parts, low = [], [], expression.low
+    weights: list[int] = []
+    parts: list[Expression] = []
+    low = expression.low
     for weight, part in zip(expression.weights, expression.parts):
         made = joined(part)
         if isinstance(made, Sum) and made.low > made.total:
@@ -183,21 +185,26 @@ def _with(leaf: Leaf, expression: Expression) -> Expression:
     return Sum(expression.weights, tuple(_with(leaf, part) for part in expression.parts), expression.low)
 
 
+def literals_of(expression: Expression) -> list[Literal]:
+    """The different literals, in order of first use."""
+    if isinstance(expression, Literal):
+        return [expression]
+    return list(dict.fromkeys(one for part in expression.parts for one in literals_of(part)))
+
+
 def leaves_of(expression: Expression) -> list[Leaf]:
     """The different leaves, in order of first use."""
-    if isinstance(expression, Literal):
-        return [expression.leaf]
-    return list(dict.fromkeys(leaf for part in expression.parts for leaf in leaves_of(part)))
+    return list(dict.fromkeys(one.leaf for one in literals_of(expression)))
 
 
-def truth(expression: Expression, leaves: Sequence[Leaf]) -> Truth:
-    """The expression's value for every combination of the leaves' values."""
-    index = np.arange(1 << len(leaves))
-    position = {leaf: place for place, leaf in enumerate(leaves)}
+def truth(expression: Expression, variables: Sequence[Literal]) -> Truth:
+    """The expression's value for every combination of the literals' values; a leaf and its denial count as two."""
+    index = np.arange(1 << len(variables))
+    position = {literal: place for place, literal in enumerate(variables)}
 
     def value(one: Expression) -> Truth:
         if isinstance(one, Literal):
-            return ((index >> position[one.leaf]) & 1 == 1) != one.negated
+            return np.asarray((index >> position[one]) & 1 == 1)
         total = np.zeros(index.size, dtype=np.int64)
         for weight, part in zip(one.weights, one.parts):
             total += weight * value(part)

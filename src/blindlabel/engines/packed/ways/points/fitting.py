@@ -34,6 +34,7 @@ from blindlabel.engines.packed.ways.points.expressions import (
     expression_of,
     joined,
     leaves_of,
+    literals_of,
     negative,
     opposite,
     truth,
@@ -81,7 +82,7 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> PointsPl
     leaves = leaves_of(wanted)
     if len(leaves) > _MOST_VARIABLES:
         raise _too_large(terms, len(leaves))
-    table = truth(wanted, leaves)
+    table = truth(wanted, [Literal(leaf) for leaf in leaves])
     leaves, table = _relevant(leaves, table)
     if not leaves:
         return PointsPlan((None,) * shape.places, _constant(shape, bool(table[0])), exclusions)
@@ -127,36 +128,20 @@ def _terms(expression: Expression, terms: Terms) -> list[Leaf]:
         raise QuestionError(
             f"This question excludes {len(leaves)} conditions, and the agreement has room for {terms.exclusions}."
         )
-    return _implicants(leaves, truth(expression, leaves))
+    return _implicants(leaves, truth(expression, [Literal(leaf) for leaf in leaves]))
 
 
 def _without_denied(part: Expression) -> tuple[Expression, list[Leaf]]:
     """A part with denied leaves, each of which it cannot do without, as what is wanted and what is excluded."""
-    literals = _literals(part)
-    denied = [one for one in literals if one.negated]
-    names = {one: frozenset([one]) for one in literals}  # a leaf and its denial are told apart here
-    renamed = _renamed(part, names)
+    literals = literals_of(part)
     if len(literals) > _MOST_VARIABLES:
         raise _denial()
-    variables = [names[one] for one in literals]
-    table = truth(renamed, variables)
+    table = truth(part, literals)
     index = np.arange(table.size)
-    for one in denied:
-        if table[(index >> literals.index(one)) & 1 == 0].any():
+    for place, one in enumerate(literals):
+        if one.negated and table[(index >> place) & 1 == 0].any():
             raise _denial()
-    return _granted(part), [one.leaf for one in denied]
-
-
-def _literals(expression: Expression) -> list[Literal]:
-    if isinstance(expression, Literal):
-        return [expression]
-    return list(dict.fromkeys(one for part in expression.parts for one in _literals(part)))
-
-
-def _renamed(expression: Expression, names: dict[Literal, frozenset[Literal]]) -> Expression:
-    if isinstance(expression, Literal):
-        return Literal(names[expression])  # type: ignore[arg-type]
-    return Sum(expression.weights, tuple(_renamed(part, names) for part in expression.parts), expression.low)
+    return _granted(part), [one.leaf for one in literals if one.negated]
 
 
 def _granted(expression: Expression) -> Expression:
@@ -298,7 +283,7 @@ def _weighed(shape: Shape, profile: tuple[int, ...], wanted: Expression) -> Fit 
 
 
 def _units(shape: Shape, profile: tuple[int, ...], points: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """What a place of every class may be worth: the profile's weights and their multiples, then anything that occurs."""
+    """What a place of every class may be worth: the profile's weights and their multiples, then whatever occurs."""
     own = sorted(profile, reverse=True)
     weights = tuple(own[shape.places_of(number)[0]] for number in range(len(shape.sizes)))
     for factor in range(1, max(points) + 1):
@@ -372,19 +357,15 @@ def _held(shape: Shape, fit: Fit) -> npt.NDArray[np.int64]:
 def _support(shape: Shape, fit: Fit, leaves: Sequence[Leaf], table: Truth) -> Support:
     """False where the table is, with as many leaves of every group as hold, no matter which."""
     held = _held(shape, fit)
-    group_of = {}
-    for group in _groups(len(leaves), table):
-        for variable in group:
-            group_of[leaves[variable]] = tuple(group)
+    group_of = {leaves[variable]: tuple(group) for group in _groups(len(leaves), table) for variable in group}
     totals: dict[tuple[int, ...], npt.NDArray[np.int64]] = {}
     for number, own in enumerate(fit.classes):
         if own:
-            group = group_of[own[0]]
-            totals[group] = totals.get(group, np.zeros(len(held), dtype=np.int64)) + held[:, number]
+            alike = group_of[own[0]]
+            totals[alike] = totals.get(alike, np.zeros(len(held), dtype=np.int64)) + held[:, number]
     index = np.zeros(len(held), dtype=np.int64)
-    for group, counts in totals.items():
-        bits = np.cumsum([0, *(1 << variable for variable in group)])
-        index += bits[counts]
+    for alike, counts in totals.items():
+        index += np.cumsum([0, *(1 << variable for variable in alike)])[counts]
     return _shaped(shape, ~table[index])
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
-from blindlabel.engines.packed.seal.residue_form import ResidueForm
+from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Encryptor, Ring
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.points import periodic
 
 
@@ -64,24 +64,19 @@ def record_slots(layout: RecordLayout, features: Residues) -> list[Residues]:
 class Rotated:
     """A batch's ciphertexts after every baby step, as words: [baby · chunks + chunk, part, prime, position]."""
 
-    form: ResidueForm
     words: Residues
 
 
 def rotated(ring: Ring, layout: RecordLayout, steps: Steps, items: Sequence[bytes], keys: Any) -> Rotated:
     """The ciphertexts of a batch, checked, rotated and transformed."""
-    form: ResidueForm | None = None
     words = np.empty((steps.babies * layout.chunks, 2, ring.parameters.data_primes, ring.degree), dtype=np.uint64)
     for chunk, item in enumerate(items):
         cipher = ring.load_cipher(item)
         for baby in range(steps.babies):
             if baby:
                 cipher = ring.automorphism(cipher, ring.rotation(1), keys)
-            transformed = ring.to_ntt(cipher)
-            form = form or ResidueForm(ring, transformed)
-            words[baby * layout.chunks + chunk] = form.words(transformed)
-    assert form is not None
-    return Rotated(form, words)
+            words[baby * layout.chunks + chunk] = ring.residues(ring.to_ntt(cipher))
+    return Rotated(words)
 
 
 def products(
@@ -135,6 +130,6 @@ def _horner(encryptor: Encryptor, steps: Steps, batch: Rotated, rows: Residues, 
         if index:
             total = ring.automorphism(total, ring.rotation(steps.babies), keys)
         idle = not words.any()  # SEAL refuses ciphertexts of zeros only; the time is spent all the same
-        added = ring.add(total, ring.from_ntt(batch.form.cipher(batch.words[0] if idle else words)))
+        added = ring.add(total, ring.from_ntt(ring.of_residues(batch.words[0] if idle else words, transformed=True)))
         total = total if idle else added
     return total

@@ -79,13 +79,14 @@ def _transform(ring: Ring, layout: RecordLayout) -> Residues:
     """For each prime the matrix from those coefficients to the constants of the NTT form's stretches: powers of a root
     of unity.
     """
-    step = ring.degree // layout.stride
-    bits = layout.stride.bit_length() - 1
-    result = np.empty((len(ring.primes), layout.stride, layout.stride), dtype=np.uint64)
+    stride, bits = layout.stride, layout.stride.bit_length() - 1
+    turned = np.array([int(f"{part:0{bits}b}"[::-1], 2) if bits else 0 for part in range(stride)])
+    exponents = np.arange(stride)[:, None] * (2 * turned + 1)[None, :] % (2 * stride)
+    result = np.empty((len(ring.primes), stride, stride), dtype=np.uint64)
     for index, prime in enumerate(ring.primes):
-        root = pow(ring.root(prime), step, prime)
-        for part in range(layout.stride):
-            turned = int(f"{part:0{bits}b}"[::-1], 2) if bits else 0
-            point = pow(root, 2 * turned + 1, prime)
-            result[index, :, part] = [pow(point, power, prime) for power in range(layout.stride)]
+        root = pow(ring.root(prime), ring.degree // stride, prime)
+        powers = [1]
+        for _ in range(2 * stride - 1):
+            powers.append(powers[-1] * root % prime)
+        result[index] = np.array(powers, dtype=np.uint64)[exponents]
     return result

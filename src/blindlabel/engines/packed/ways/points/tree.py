@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.seal import residues
-from blindlabel.engines.packed.seal.residue_form import ResidueForm
+from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Encryptor, Ring
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.points import periodic
 from blindlabel.engines.packed.ways.points.shape import Shape, merged
+
 
 @dataclass(frozen=True, eq=False)
 class Summand:
@@ -41,12 +42,11 @@ def summands(
     ring = encryptor.ring
     lefts = half(ring, shape, shape.left, places, keys)
     rights = half(ring, shape, shape.right, places, keys)
-    form = ResidueForm(ring, ring.to_ntt(places[0]))
-    words = np.stack([form.words(ring.to_ntt(cipher)) for cipher in lefts])
+    words = np.stack([ring.residues(ring.to_ntt(cipher)) for cipher in lefts])
     made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
     found = []
     for factor, rows, constant in zip([None, *rights], made, support[0], strict=True):
-        total = _nonzero(encryptor, form, rows, words[0])
+        total = _nonzero(encryptor, rows, words[0])
         plain = ring.slots(periodic.in_slots(layout, np.tile(constant, (layout.block, 1))))
         found.append(Summand(factor, ring.add_plain(total, plain)))
     return found
@@ -88,10 +88,10 @@ def times(encryptor: Encryptor, cipher: Cipher, values: Residues) -> Cipher:
     return encryptor.zero() if idle else product
 
 
-def _nonzero(encryptor: Encryptor, form: ResidueForm, rows: Residues, other: Residues) -> Cipher:
+def _nonzero(encryptor: Encryptor, rows: Residues, other: Residues) -> Cipher:
     """The ciphertext of these words; a fresh zero where they are all zero, which SEAL refuses."""
     idle = not rows.any()
-    cipher = encryptor.ring.from_ntt(form.cipher(other if idle else rows))
+    cipher = encryptor.ring.from_ntt(encryptor.ring.of_residues(other if idle else rows, transformed=True))
     zero = encryptor.zero()
     return zero if idle else encryptor.ring.add(cipher, zero)
 

@@ -21,6 +21,8 @@ from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_qu
 from blindlabel.engines.packed.ways.points.shape import shape_of
 from blindlabel.language.formula import Formula
 
+_LEAST_BLOCK = 32
+"""Records of a batch: fewer would make records hardly smaller, and the steps of the linear forms many."""
 _WRONG = 1e-6
 """How likely a label may be wrong, at most."""
 _MOST_ROTATED = 1 << 30
@@ -29,9 +31,9 @@ _MOST_SUMS = 1 << 28
 """Bytes of sums that are held at once, unless one group has more."""
 
 PARAMETER_SETS = (
-    ParameterSet("points-16384-270", (RingParameters(16384, (36, 52, 52, 52, 52, 53), plain_bits=24),)),
-    ParameterSet("points-16384-359", (RingParameters(16384, (36, 53, 53, 53, 54, 54, 55), plain_bits=24),)),
-    ParameterSet("points-16384-412", (RingParameters(16384, (36, 53, 53, 54, 54, 54, 54, 54), plain_bits=24),)),
+    ParameterSet("points-16384-336", (RingParameters(16384, (36, 60, 60, 60, 60, 60), plain_bits=24),)),
+    ParameterSet("points-16384-367", (RingParameters(16384, (36, 54, 54, 55, 56, 56, 56), plain_bits=24),)),
+    ParameterSet("points-16384-414", (RingParameters(16384, (36, 54, 54, 54, 54, 54, 54, 54), plain_bits=24),)),
 )
 """Cheapest first; the number is the bits of all primes."""
 
@@ -40,7 +42,7 @@ class PointsWay(Way[PointsPlan]):
     """Conditions on places, a bar and exclusions, without a call to anybody."""
 
     @classmethod
-    def candidates(cls, terms: Terms) -> Sequence[ParameterSet]:
+    def candidates(cls, terms: Terms) -> Sequence[ParameterSet]:  # noqa: ARG003
         """All of them: the noise decides."""
         return PARAMETER_SETS
 
@@ -50,9 +52,8 @@ class PointsWay(Way[PointsPlan]):
         self.values = 2 if terms.exclusions else 1
         ring = parameters.rings[0]
         self.tables = tables_of(terms, open_ring(ring).modulus)
-        self.layout = RecordLayout.of(
-            self.tables, ring, block_of(terms.records, self.tables.features, ring.degree // 4)
-        )
+        block = max(_LEAST_BLOCK, block_of(terms.records, self.tables.features, ring.degree // 4))
+        self.layout = RecordLayout.of(self.tables, ring, block)
         if (self.places + 2) / self.tables.modulus > _WRONG:
             raise TermsError(
                 f"The profile's {self.shape.places} places and {terms.exclusions} exclusions would let more than one"
@@ -81,7 +82,7 @@ class PointsWay(Way[PointsPlan]):
         return (KeyNeeds(self.ring, tuple(forms.rotations(self.ring, self.layout, self.steps)), relinearisation=True),)
 
     def noise(self) -> dict[str, Noise]:
-        """Of the answers: linear forms, the products of both halves, what is asked of them, masks, and a last product."""
+        """Of the answers: linear forms, the products of both halves, what is asked, masks, and a last product."""
         ring, t = self.parameters.rings[0], self.tables.modulus
         linear = noise.fresh(ring) + noise.plain_product(ring, t, self.layout.stride)
         linear += noise.sum_of(2 * self.layout.chunks * self.steps.babies * self.steps.giants)
