@@ -135,7 +135,7 @@ def test_killed_server_loses_nothing_not_even_what_is_typed_meanwhile(desk: Desk
     page.keyboard.type(" & is_empty($r.age")
     desk.app.restart()
     page.goto(desk.app.address + "?record=5")
-    expect(page.get_by_role("heading", name=desk.workspace.records()[5].id)).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("heading", name=desk.workspace.records()[5].id)).to_be_visible()
     expect(page.locator(".cm-content")).to_contain_text("is_empty($r) & is_empty($r.age")
     expect(page.locator(".cost")).to_contain_text("2 predicates")
     assert desk.task(5)[0].startswith("ret is_empty($r) & is_empty($r.age")

@@ -16,9 +16,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import SuggestedQuestions
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.rehearsal import Rehearsal, Wanted
-from support.served_app import serving
+from support.study_parties import served
 
 
 @dataclass
@@ -33,7 +34,7 @@ def coordinated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Coordinate
     folder: Path = tmp_path_factory.mktemp("coordinated")
     study = Rehearsal(folder, Wanted(records=6, rounds=2))
     study.begin()
-    with serving(study.coordinator, lambda app: add_page(app, study.coordinator)) as address:
+    with served(study.coordinator, add=lambda app: add_page(app, study.coordinator)) as address:
         yield Coordinated(study, address, sign_in_code(study.coordinator))
 
 
@@ -124,9 +125,9 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
 
 
 def test_guessing_the_code_is_slowed_down(tmp_path: Path) -> None:
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with (
-        serving(coordinator, lambda app: add_page(app, coordinator)) as address,
+        served(coordinator, add=lambda app: add_page(app, coordinator)) as address,
         httpx.Client(base_url=address) as client,
     ):
         answers = [client.post("/sign-in", data={"code": f"guess {number}"}).status_code for number in range(15)]

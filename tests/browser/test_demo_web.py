@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from support.patience import PATIENCE
 from support.web_app import SOURCE
 
 
@@ -45,7 +46,7 @@ def links(tmp_path: Path) -> Iterator[dict[str, str]]:
     try:
         yield found
         process.send_signal(signal.SIGINT)
-        assert process.wait(40) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.wait()
@@ -54,7 +55,7 @@ def links(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 def test_newcomer_clicks_through_a_round_alone(links: dict[str, str], browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(1000 * PATIENCE)
     for owner in ("anna", "berta"):
         page = context.new_page()
         page.goto(links[owner])
@@ -73,5 +74,5 @@ def test_newcomer_clicks_through_a_round_alone(links: dict[str, str], browser: B
     page.get_by_label("Code").fill(code)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="Patients of two hospitals").click()
-    expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible()
     context.close()

@@ -165,7 +165,7 @@ def test_attacks_in_records_stay_text_and_no_request_leaves_the_machine(app: App
 
 def no_violations(page: Page, where: str) -> None:
     """Nothing that axe-core finds. Behind a dialog everything is inert, and has been looked at by itself."""
-    page.wait_for_timeout(350)  # until nothing fades any more
+    page.wait_for_function("document.getAnimations().every((one) => one.playState !== 'running')")  # nothing fades
     found = Axe().run(page, ".q-dialog" if page.locator(".q-dialog").count() else None)
     assert found.violations_count == 0, f"{where}: {found.generate_report()}"
 

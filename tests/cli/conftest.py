@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from support.patience import PATIENCE
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -33,10 +35,10 @@ Command = Callable[..., Finished]
 def blindlabel() -> Command:
     """Runs `blindlabel` with these arguments."""
 
-    def run(*arguments: str, given: str | bytes = "", timeout: float = 120) -> Finished:
+    def run(*arguments: str, given: str | bytes = "") -> Finished:
         given = given.encode() if isinstance(given, str) else given
         command = [sys.executable, "-m", "blindlabel.cli.main", *map(str, arguments)]
-        done = subprocess.run(command, input=given, capture_output=True, timeout=timeout, check=False)
+        done = subprocess.run(command, input=given, capture_output=True, timeout=PATIENCE, check=False)
         return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run

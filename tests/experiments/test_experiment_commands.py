@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from blindlabel.records.generator import Size, generate, write
+from support.patience import PATIENCE
 
 
 def blindlabel(*arguments: object, code: int = 0) -> tuple[str, str]:
     command = [sys.executable, "-m", "blindlabel.cli.main", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == code, done.stderr
     return done.stdout, done.stderr
 

@@ -8,11 +8,12 @@ import httpx
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_token
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.server import ServerLimits, create_app
 from blindlabel_lab.simulation import fuzzing
 from blindlabel_lab.simulation.http_fuzzing import fuzz_http
+from support.patience import PATIENCE
 from support.study_parties import joined, over_http, served, small_agreement, write_person_tables
 
 TARGETS = {target.name: target for target in fuzzing.targets()}
@@ -29,7 +30,7 @@ def test_good_examples_are_read() -> None:
 
 
 def test_http_interface_by_its_own_document(tmp_path: Path) -> None:
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     agreement = small_agreement()
     limits = ServerLimits(requests_per_second=10_000, joins_per_second=10_000, largest_part=2**20)
     with served(coordinator, limits) as address:
@@ -37,8 +38,8 @@ def test_http_interface_by_its_own_document(tmp_path: Path) -> None:
         transport = over_http(address)(workspaces[0])
         transport.deliver(workspaces[0].unsent()[0][1], workspaces[0].bodies)
         transport.close()
-        headers = {"Authorization": f"Bearer {own_token(workspaces[0])}"}
-        with httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=30) as client:
+        headers = {"Authorization": f"Bearer {workspaces[0].secret('token').decode()}"}
+        with httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=PATIENCE) as client:
             known = {"study": [agreement.hash], "hash": ["ab" * 32]}
             statuses, wrong = fuzz_http(create_app(coordinator).openapi(), client, examples=15, known=known)
     assert wrong == []

@@ -12,7 +12,7 @@ import pytest
 
 from blindlabel.engines.ask import ask
 from blindlabel.engines.registry import engine_named
-from blindlabel.language import FUNCTIONS, Record, interpret, read_question
+from blindlabel.language import FUNCTIONS, Question, Record, interpret
 from blindlabel.language import words as texts
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES, register, unregister
@@ -74,10 +74,10 @@ def test_a_new_function_with_a_number_first_is_answered_as_it_is_meant(engine: s
         'ret initial_of_length(5, choose(is_in("x", $r), $r.name, $r.place), choose(is_in("E", $r), "C", "s"))',
         'ret initial_of_length(2.5, $r, "C")',
     ]
-    read = [read_question(source) for source in sources]
+    read = [Question(source) for source in sources]
     formulas = [one.formula for one in read if one.formula is not None]
     assert len(formulas) == len(sources)
-    expected = [[interpret(one.question, record) for record in records] for one in read]
+    expected = [[interpret(one.tree, record) for record in records] for one in read]
     assert np.array(expected)[:4].any(axis=1).all()
     assert ask(engine_named(engine), formulas, records, ("name", "place")).tolist() == expected
 
@@ -89,15 +89,15 @@ def test_the_checks_of_a_parameter_become_findings_at_the_argument() -> None:
     length, *others = STARTS_WITH_LENGTH.parameters
     register(replace(STARTS_WITH_LENGTH, parameters=(replace(length, check=positive), *others)))
     source = 'ret initial_of_length(-3, $r, "c")'
-    (found,) = read_question(source).diagnostics
+    (found,) = Question(source).problems
     assert (found.code, source[found.span.start : found.span.end]) == ("not-positive", "-3")
 
 
 def test_a_wrong_call_of_a_new_function_is_a_finding_and_never_an_exception() -> None:
     register(STARTS_WITH_LENGTH)
     for arguments in ('"x", $r, "c"', "3, $r, $r", '3, "x", "c"', '3, 4, "c"', "$r, $r, $r", "3, $r", 'true, $r, "c"'):
-        read_question(f"ret initial_of_length({arguments})")
-        read_question(f"ret initial_of_length({arguments}) >= 1")
+        Question(f"ret initial_of_length({arguments})")
+        Question(f"ret initial_of_length({arguments}) >= 1")
 
 
 def test_a_new_tally_is_a_number_that_can_be_compared() -> None:
@@ -112,10 +112,10 @@ def test_a_new_tally_is_a_number_that_can_be_compared() -> None:
         each=lambda arguments: tuple(("is_in", (letter,)) for letter in sorted(set(str(arguments[0])))),
     )
     register(letters)
-    read = read_question('ret 2*common_letters($r, "abca") + is_in("z", $r) >= 4')
+    read = Question('ret 2*common_letters($r, "abca") + is_in("z", $r) >= 4')
     records = [Record.of({"name": text}) for text in ("ab", "zb", "abc", "", "cabz")]
     assert read.formula is not None
-    expected = [[interpret(read.question, record) for record in records]]
+    expected = [[interpret(read.tree, record) for record in records]]
     assert expected == [[True, False, True, False, True]]
     assert ask(engine_named("packed"), [read.formula], records, ["name"]).tolist() == expected
 

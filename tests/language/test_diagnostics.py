@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blindlabel.language import Limits, read_question, render
+from blindlabel.language import Limits, Question, render
 
 ATTRIBUTES = ("title", "year", "date of birth")
 
@@ -96,9 +96,9 @@ CASES = [
 
 @pytest.mark.parametrize(("source", "code", "severity", "marked", "said"), CASES)
 def test_finding(source: str, code: str, severity: str, marked: str | None, said: str) -> None:
-    checked = read_question(source, attributes=ATTRIBUTES)
-    found = [one for one in checked.diagnostics if one.code == code]
-    assert found, [one.code for one in checked.diagnostics]
+    checked = Question(source, attributes=ATTRIBUTES)
+    found = [one for one in checked.problems if one.code == code]
+    assert found, [one.code for one in checked.problems]
     one = found[0]
     assert one.severity == severity
     assert said in f"{one.message} {one.hint}"
@@ -106,7 +106,7 @@ def test_finding(source: str, code: str, severity: str, marked: str | None, said
         assert source[one.span.start : one.span.end] == marked
     assert checked.ok == (severity == "warning")
     if severity == "error":
-        assert [other.code for other in checked.diagnostics if other.severity == "error"] == [code]
+        assert [other.code for other in checked.problems if other.severity == "error"] == [code]
 
 
 def test_every_code_has_a_case() -> None:
@@ -126,39 +126,35 @@ def test_every_code_has_a_case() -> None:
 def test_several_mistakes_are_reported_at_once() -> None:
     source = '$a = is_in(\'x\', $r)\n$b = is_inn("y", $r)\n$c = is_in("z", $r.titel)\nret $a & $b & $c &'
     codes = [
-        (one.code, one.span.line)
-        for one in read_question(source, attributes=ATTRIBUTES).diagnostics
-        if one.severity == "error"
+        (one.code, one.span.line) for one in Question(source, attributes=ATTRIBUTES).problems if one.severity == "error"
     ]
     assert codes == [("syntax", 1), ("unknown-function", 2), ("unknown-attribute", 3), ("syntax", 4)]
 
 
 def test_a_variable_that_could_not_be_read_causes_no_second_error() -> None:
-    assert len(read_question('$a = is_in("x" $r)\nret $a').diagnostics) == 1
+    assert len(Question('$a = is_in("x" $r)\nret $a').problems) == 1
 
 
 def test_carets_stand_under_the_place_also_behind_wide_and_long_text() -> None:
     source = '$a = "🎉é"\nret is_in($a, $r.titel)'
-    one = read_question(source, attributes=ATTRIBUTES).diagnostics[0]
+    one = Question(source, attributes=ATTRIBUTES).problems[0]
     lines = render(one, source, "lens.question").split("\n")
     assert lines[0].startswith("lens.question:2:18: error: Records have no attribute titel.")
     assert lines[1] == "2 | ret is_in($a, $r.titel)"
     assert lines[2] == "  |                  ^^^^^"
     long = 'ret is_in("a", $r) & ' * 1 + " " * 500 + "$nowhere"
-    shown = render(read_question(long).diagnostics[0], long).split("\n")
+    shown = render(Question(long).problems[0], long).split("\n")
     assert len(shown[1]) < 140
     assert shown[1][shown[2].index("^") : shown[2].rindex("^") + 1] == "$nowhere"
 
 
 def test_with_lowered_records_a_capital_needle_is_impossible() -> None:
     source = 'ret is_in("Canon", $r) | is_in("x", $r)'
-    assert [one.code for one in read_question(source, lowered=True).diagnostics] == ["impossible-needle"]
-    assert read_question(source).diagnostics == ()
+    assert [one.code for one in Question(source, lowered=True).problems] == ["impossible-needle"]
+    assert Question(source).problems == ()
 
 
 def test_a_distance_the_agreement_does_not_encode_is_refused() -> None:
     source = 'ret similar("smith", $r, 2)'
-    assert read_question(source, limits=Limits(similar_distance=2)).ok
-    assert [one.code for one in read_question(source, limits=Limits(similar_distance=1)).diagnostics] == [
-        "bad-distance"
-    ]
+    assert Question(source, limits=Limits(similar_distance=2)).ok
+    assert [one.code for one in Question(source, limits=Limits(similar_distance=1)).problems] == ["bad-distance"]

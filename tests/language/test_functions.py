@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from blindlabel.language import FUNCTIONS, Record, interpret, read_question
+from blindlabel.language import FUNCTIONS, Question, Record, interpret
 from blindlabel.language.formatter import quote
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.words import first_number, hundredths, words
@@ -81,9 +81,9 @@ CASES = [
 
 @pytest.mark.parametrize(("condition", "text", "answer"), CASES)
 def test_meaning(condition: str, text: str, answer: bool) -> None:
-    checked = read_question("ret " + condition)
-    assert checked.ok, checked.diagnostics
-    assert interpret(checked.question, Record.of({"only": text})) is answer
+    checked = Question("ret " + condition)
+    assert checked.ok, checked.problems
+    assert interpret(checked.tree, Record.of({"only": text})) is answer
 
 
 def test_attributes_are_read_by_either_spelling_and_missing_ones_are_empty() -> None:
@@ -97,21 +97,21 @@ def test_attributes_are_read_by_either_spelling_and_missing_ones_are_empty() -> 
         'ret equals("honey", lower($r).title)': True,
         'ret equals("HONEY", upper(lower($r)).title)': True,
     }.items():
-        assert interpret(read_question(source).question, record) is answer
+        assert interpret(Question(source).tree, record) is answer
 
 
 def test_every_function_is_documented_with_an_example_that_reads() -> None:
     for function in FUNCTIONS.values():
         assert function.summary.endswith(".")
         assert function.details
-        checked = read_question(function.example + ("" if "ret " in function.example else '\nret is_in("a", $r)'))
+        checked = Question(function.example + ("" if "ret " in function.example else '\nret is_in("a", $r)'))
         assert checked.ok, function.name
 
 
 @pytest.mark.parametrize("text", ['a"b\\c\nd\te', "\0\x1f\x7f", "é🎉", "\u2028", "\ufeff", "\U000e0001"])
 def test_any_text_can_be_quoted_and_read_back(text: str) -> None:
-    checked = read_question(f"ret equals({quote(text)}, $r)")
-    assert interpret(checked.question, Record.of({"only": text}))
+    checked = Question(f"ret equals({quote(text)}, $r)")
+    assert interpret(checked.tree, Record.of({"only": text}))
 
 
 def test_words_are_runs_of_letters_digits_and_marks() -> None:

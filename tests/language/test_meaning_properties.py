@@ -7,17 +7,17 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blindlabel.language import Record, format_question, interpret, read_question
+from blindlabel.language import Question, Record, format_question, interpret
 from blindlabel.language.formula import evaluate
 from blindlabel.language.limits import Limits
-from blindlabel.language.tree import Question
+from blindlabel.language.tree import Tree
 from support.python_translation import python_answer
 from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record, random_text
 
 LIMITS = {"too-many-predicates", "weights-too-large", "too-large", "too-deep"}
 
 
-def make(random: Random) -> tuple[Question, list[Record]] | None:
+def make(random: Random) -> tuple[Tree, list[Record]] | None:
     records = [random_record(random) for _ in range(4)]
     try:
         return QuestionMaker(random, records).question(), records
@@ -31,9 +31,9 @@ def test_printing_and_parsing_gives_the_same_tree(random: Random) -> None:
     made = make(random)
     if made:
         printed = format_question(made[0])
-        checked = read_question(printed, attributes=ATTRIBUTES)
-        assert checked.question == made[0]
-        assert format_question(checked.question) == printed
+        checked = Question(printed, attributes=ATTRIBUTES)
+        assert checked.tree == made[0]
+        assert format_question(checked.tree) == printed
 
 
 @settings(max_examples=600, deadline=None)
@@ -42,15 +42,15 @@ def test_interpreter_formula_and_python_agree(random: Random) -> None:
     made = make(random)
     if not made:
         return
-    checked = read_question(format_question(made[0]), attributes=ATTRIBUTES)
-    errors = {one.code for one in checked.diagnostics if one.severity == "error"}
+    checked = Question(format_question(made[0]), attributes=ATTRIBUTES)
+    errors = {one.code for one in checked.problems if one.severity == "error"}
     if not checked.ok:
         assert errors <= LIMITS
         return
     assert checked.formula is not None
     for record in made[1]:
-        answer = interpret(checked.question, record)
-        assert answer == python_answer(checked.question, record)
+        answer = interpret(checked.tree, record)
+        assert answer == python_answer(checked.tree, record)
         assert answer == evaluate(checked.formula, record)
 
 
@@ -83,11 +83,11 @@ def test_whatever_the_checker_lets_through_runs(random: Random) -> None:
     pieces += ["$r", "$a", "$b", '"a"', '"bc"']
     pieces += ["lower(", "upper(", "choose(", "is_in(", "similar(", "between("]
     source = " ".join(random.choice(pieces) for _ in range(random.randint(1, 25)))
-    checked = read_question(source, attributes=ATTRIBUTES)
+    checked = Question(source, attributes=ATTRIBUTES)
     if checked.ok:
-        assert isinstance(interpret(checked.question, random_record(random)), bool)
+        assert isinstance(interpret(checked.tree, random_record(random)), bool)
     else:
-        assert any(one.severity == "error" for one in checked.diagnostics)
+        assert any(one.severity == "error" for one in checked.problems)
 
 
 def test_hostile_records_of_every_kind_are_answered_alike() -> None:
@@ -111,11 +111,11 @@ def test_hostile_records_of_every_kind_are_answered_alike() -> None:
             question = QuestionMaker(random, records).question()
         except NoRecordLeft:
             continue
-        checked = read_question(format_question(question), attributes=ATTRIBUTES)
+        checked = Question(format_question(question), attributes=ATTRIBUTES)
         if checked.formula is None:
             continue
         for record in records:
-            answer = interpret(checked.question, record)
+            answer = interpret(checked.tree, record)
             assert answer == evaluate(checked.formula, record)
 
 
@@ -143,11 +143,11 @@ def test_no_text_ever_crashes_the_reader() -> None:
                 place = random.randrange(len(characters))
                 characters[place : place + random.randint(0, 2)] = random.choices(alphabet, k=random.randint(0, 2))
             text = "".join(characters)
-        checked = read_question(text, attributes=ATTRIBUTES)
-        assert checked.ok == (not any(one.severity == "error" for one in checked.diagnostics))
+        checked = Question(text, attributes=ATTRIBUTES)
+        assert checked.ok == (not any(one.severity == "error" for one in checked.problems))
         if checked.ok:
-            interpret(checked.question, random_record(random))
-        for one in checked.diagnostics:
+            interpret(checked.tree, random_record(random))
+        for one in checked.problems:
             assert 0 <= one.span.start <= one.span.end <= len(text)
             assert one.message.strip().endswith((".", "!", "?"))
 
@@ -162,9 +162,9 @@ def test_enormous_and_deep_questions_are_refused_with_a_sentence() -> None:
         "ret " + "1" * 400 + " > 2": "number-too-long",
     }
     for source, code in cases.items():
-        assert [one.code for one in read_question(source).diagnostics if one.severity == "error"] == [code], source[:40]
+        assert [one.code for one in Question(source).problems if one.severity == "error"] == [code], source[:40]
     brackets = "ret " + "(" * 5000 + "true" + ")" * 5000
-    assert read_question(brackets).ok
+    assert Question(brackets).ok
 
 
 def test_questions_that_would_explode_are_bounded() -> None:
@@ -173,16 +173,16 @@ def test_questions_that_would_explode_are_bounded() -> None:
         + "".join(f'$c = choose($c, is_in("{i:x}", $r), !is_in("{i:x}", $r))\n' for i in range(200))
         + "ret $c"
     )
-    checked = read_question(xor)
+    checked = Question(xor)
     assert checked.formula is not None
     record = Record.of({"title": "0123456789abcdef"})
-    assert evaluate(checked.formula, record) == interpret(checked.question, record)
+    assert evaluate(checked.formula, record) == interpret(checked.tree, record)
     texts = "$x = $r\n" + '$x = choose(is_in("a", $x), lower($x), upper($x))\n' * 300 + 'ret is_in("b", $x)'
-    assert {one.code for one in read_question(texts).diagnostics} <= LIMITS
+    assert {one.code for one in Question(texts).problems} <= LIMITS
     numbers = (
         "$n = 0 + 0\n" + '$n = choose(is_in("a", $r), $n + is_in("b", $r), $n + is_in("c", $r))\n' * 300 + "ret $n > 3"
     )
-    assert {one.code for one in read_question(numbers).diagnostics} <= LIMITS
+    assert {one.code for one in Question(numbers).problems} <= LIMITS
 
 
 @settings(max_examples=300, deadline=None)
@@ -198,7 +198,5 @@ def test_lower_never_changes_the_length_and_pairs_with_upper(random: Random) -> 
 
 def test_limits_can_be_set_by_an_agreement() -> None:
     source = 'ret is_in("abcdef", $r)'
-    assert read_question(source, limits=Limits(needle_length=6)).ok
-    assert [one.code for one in read_question(source, limits=Limits(needle_length=5)).diagnostics] == [
-        "needle-too-long"
-    ]
+    assert Question(source, limits=Limits(needle_length=6)).ok
+    assert [one.code for one in Question(source, limits=Limits(needle_length=5)).problems] == ["needle-too-long"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blindlabel.language import Limits, format_question, read_question
+from blindlabel.language import Limits, Question, format_question
 from blindlabel.language.formatter import format_expression
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.points import PointsQuestion, points_of, points_written, text_of
@@ -20,8 +20,8 @@ ATTRIBUTES = ("name", "year")
 
 
 def formula(text: str) -> Formula:
-    checked = read_question(text, attributes=ATTRIBUTES)
-    assert checked.formula is not None, checked.diagnostics
+    checked = Question(text, attributes=ATTRIBUTES)
+    assert checked.formula is not None, checked.problems
     return checked.formula
 
 
@@ -76,10 +76,10 @@ def random_points(random: Random, records: list[Record]) -> str:
 def test_a_points_question_answers_as_its_formula_and_comes_back_from_its_text(seed: int, more: list[Record]) -> None:
     random = Random(seed)
     records = [random_record(random, ATTRIBUTES) for _ in range(4)] + more
-    checked = read_question(random_points(random, records), attributes=ATTRIBUTES)
+    checked = Question(random_points(random, records), attributes=ATTRIBUTES)
     if checked.formula is None:
         return
-    for points in (points_of(checked.formula), points_written(checked.question, checked.formula, Limits())):
+    for points in (points_of(checked.formula), points_written(checked.tree, checked.formula, Limits())):
         if points is None:
             continue
         again = formula(text_of(points))
@@ -91,10 +91,10 @@ def test_points_and_bar_stay_as_a_person_wrote_them() -> None:
     text = (
         '$r = lower($r)\nret 4*is_in("a", $r) + 2*(has_word("b", $r.name) | has_word("c", $r)) >= 6 & !is_in("d", $r)\n'
     )
-    checked = read_question(text, attributes=ATTRIBUTES)
+    checked = Question(text, attributes=ATTRIBUTES)
     assert checked.formula is not None
     assert shape(points_of(checked.formula)) == ([1, 1], 2, 1)
-    written = points_written(checked.question, checked.formula, Limits())
+    written = points_written(checked.tree, checked.formula, Limits())
     assert written is not None
     assert shape(written) == ([4, 2], 6, 1)
     assert text_of(written) == text

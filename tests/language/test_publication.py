@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blindlabel.language import Record, interpret, read_question
+from blindlabel.language import Question, Record, interpret
 
 LENS = """
 $r = lower($r)
@@ -90,11 +90,11 @@ ACM_RECORD = (
     ],
 )
 def test_printed_questions_mean_what_the_publication_says(question: str, record: str, answer: bool) -> None:
-    checked = read_question(question)
-    assert checked.diagnostics == ()
-    assert interpret(checked.question, Record.of({"name": record})) is answer
+    checked = Question(question)
+    assert checked.problems == ()
+    assert interpret(checked.tree, Record.of({"name": record})) is answer
 
 
 def test_the_printed_annotation_without_ret_gets_its_error() -> None:
-    checked = read_question(ACM_1)
-    assert [one.code for one in checked.diagnostics if one.severity == "error"] == ["no-ret"]
+    checked = Question(ACM_1)
+    assert [one.code for one in checked.problems if one.severity == "error"] == ["no-ret"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
-from blindlabel.language import Limits, Record, interpret, read_question
+from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Atom, Count, Disjunction, atoms_of, evaluate, in_order
 from blindlabel.language.points import Condition
 from blindlabel.language.record import View
@@ -40,9 +40,9 @@ def records(rows: list[dict[str, str]]) -> list[Record]:
 
 
 def answer(question: str, record: Record, attributes: list[str]) -> bool:
-    checked = read_question(question, attributes=attributes)
-    assert checked.ok, checked.diagnostics
-    return interpret(checked.question, record)
+    checked = Question(question, attributes=attributes)
+    assert checked.ok, checked.problems
+    return interpret(checked.tree, record)
 
 
 def test_suggestion_finds_the_same_thing_written_otherwise_and_not_its_sibling() -> None:
@@ -113,7 +113,7 @@ def test_no_lower_is_written_where_records_are_lower_case_already() -> None:
     lowered = [{name: text.lower() for name, text in row.items()} for row in PRODUCTS]
     suggestion = Suggester(records(lowered), ["name", "price"], lowered=True).suggest(Record.of(lowered[0]))
     assert "lower" not in suggestion.text
-    assert read_question(suggestion.text, lowered=True).diagnostics == ()
+    assert Question(suggestion.text, lowered=True).problems == ()
 
 
 def test_suggestions_need_nothing_that_an_agreement_does_not_encode_by_default() -> None:
@@ -125,7 +125,7 @@ def test_only_allowed_functions_are_used(functions: set[str]) -> None:
     table = records(PRODUCTS)
     suggester = Suggester(table, ["name", "price"], functions=functions)
     for record in table:
-        checked = read_question(suggester.suggest(record).text)
+        checked = Question(suggester.suggest(record).text)
         assert checked.formula is not None
         assert {atom.function for atom in atoms_of(checked.formula)} <= functions
 
@@ -134,7 +134,7 @@ def test_without_counting_a_conjunction_is_suggested() -> None:
     table = records(PRODUCTS)
     suggester = Suggester(table, ["name", "price"], counting=False)
     for record in table:
-        formula = read_question(suggester.suggest(record).text).formula
+        formula = Question(suggester.suggest(record).text).formula
         assert formula is not None
         assert not any(isinstance(node, Count) for node in in_order(formula))
 
@@ -176,10 +176,10 @@ def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_take
     several = 0
     for record in table:
         for number in (1, 2, 3):
-            question = read_question(suggester.suggest(record, number).text, attributes=["name"], limits=terms.limits)
+            question = Question(suggester.suggest(record, number).text, attributes=["name"], limits=terms.limits)
             assert question.ok
             assert question.formula is not None
-            assert interpret(question.question, record)
+            assert interpret(question.tree, record)
             assert PackedEngine().refuse(terms, question.formula) is None
             several += isinstance(question.formula, Disjunction)
     assert several > len(table)
@@ -187,7 +187,7 @@ def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_take
 
 def test_only_single_attributes_are_asked_where_the_whole_record_is_not_encoded() -> None:
     table = records(PRODUCTS)
-    formula = read_question(Suggester(table, ["name", "price"], whole=False).suggest(table[0]).text).formula
+    formula = Question(Suggester(table, ["name", "price"], whole=False).suggest(table[0]).text).formula
     assert formula is not None
     assert all(atom.view.attribute for atom in atoms_of(formula))
 
@@ -229,8 +229,8 @@ def test_every_suggestion_reads_without_error_within_any_limits(
     suggester = Suggester(table, attributes, limits=limits, lowered=lowered)
     for record in table:
         suggestion = suggester.suggest(record, number)
-        checked = read_question(suggestion.text, attributes=attributes, limits=limits, lowered=lowered)
-        assert checked.ok, (suggestion.text, checked.diagnostics)
+        checked = Question(suggestion.text, attributes=attributes, limits=limits, lowered=lowered)
+        assert checked.ok, (suggestion.text, checked.problems)
         assert suggestion.why
 
 
@@ -279,9 +279,7 @@ def test_every_condition_has_its_reason() -> None:
 def test_stricter_and_looser_variants_fit_fewer_and_more() -> None:
     table = records(PRODUCTS)
     suggester = Suggester(table, ["name", "price"])
-    formula = read_question(
-        '$r = lower($r)\nret 2*is_in("canon", $r) + is_in("ink", $r) + is_in("pg50", $r) >= 3'
-    ).formula
+    formula = Question('$r = lower($r)\nret 2*is_in("canon", $r) + is_in("ink", $r) + is_in("pg50", $r) >= 3').formula
     assert formula is not None
     assert suggester.verdict(formula, table[3]).others == 2
     tight = suggester.stricter(formula, table[3])
@@ -293,7 +291,7 @@ def test_stricter_and_looser_variants_fit_fewer_and_more() -> None:
     more = suggester.stricter(tight.points, table[3])
     assert more is not None
     assert len(more.points.conditions) == 4  # all points were asked for, so there is one more condition
-    negation = read_question('ret is_in("a", $r) | !is_in("b", $r)').formula
+    negation = Question('ret is_in("a", $r) | !is_in("b", $r)').formula
     assert negation is not None
     assert suggester.stricter(negation, table[3]) is None
 
@@ -322,7 +320,7 @@ def test_a_verdict_names_the_other_rows_and_says_when_a_question_is_always_or_ne
     table = OwnTable(records(PRODUCTS), ["name", "price"])
 
     def judged(text: str) -> tuple[int, tuple[int, ...], bool | None, str | None]:
-        formula = read_question(text, attributes=["name", "price"]).formula
+        formula = Question(text, attributes=["name", "price"]).formula
         assert formula is not None
         found = verdict(formula, table, table.records[0])
         assert found.sentence.endswith(".")

@@ -5,7 +5,7 @@ import pytest
 from blindlabel.engines.interface import RecordError, Terms
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.language.record import Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
@@ -107,7 +107,7 @@ def test_agreement_without_whole_records_takes_records_of_any_length_together() 
 )
 def test_plain_engine_refuses_what_is_not_encoded(encoding: dict[str, bool], text: str) -> None:
     terms = agreements.new("s", ["a", "b"], ["name"], encoding=encoding).terms()
-    asked = read_question(text, attributes=("name",)).formula
+    asked = Question(text, attributes=("name",)).formula
     assert asked is not None
     assert "does not encode" in (PlainEngine().refuse(terms, asked) or "")
     assert PlainEngine().refuse(Terms(("name",)), asked) is None

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import coordinator, facts, labels, messages, owner
+from blindlabel.protocol import coordinator, facts, labels, messages, owner, proofs
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import Forked, NotFitting, OverBudget, Replayed, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.messages import Signed
@@ -49,7 +49,7 @@ class Study:
 
     def join(self, name: str, records: int = 6) -> messages.Join:
         signing, envelope, token = bytes(self.keys[name].verify_key).hex(), self.envelope_keys[name], "0" * 64
-        proof = messages.join_proof(
+        proof = proofs.join_proof(
             bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token
         )
         return messages.Join(records=records, envelope_key=envelope, signing_key=signing, token_hash=token, proof=proof)

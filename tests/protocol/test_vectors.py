@@ -15,14 +15,15 @@ import pytest
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope.identity import new_identity
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.invitation import Invitation
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.errors import ALL, MalformedMessage, ProtocolError, TooEarly
 from blindlabel.protocol.facts import State
-from blindlabel.storage.secret_files import write_secret
+from blindlabel.protocol.invitation import Invitation
+from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import ServerLimits, create_app
 from blindlabel_lab.simulation import vectors
@@ -103,13 +104,13 @@ def test_owners_rules_give_the_expected_error() -> None:
 
 def real_coordinator(home: Path) -> Coordinator:
     """A coordinator in the state of the vectors."""
-    coordinator = Coordinator(home)
+    coordinator = Coordinator(CoordinatorStore(home))
     agreement, state = vectors.founded()
-    write_secret(home / "keys" / agreement.hash / "signing.key", new_identity().to_bytes())
+    coordinator.store.keep_secret(agreement.hash, "signing", new_identity().to_bytes())
     coordinator.store.create(agreement.name, AT_COORDINATOR["agreement"], state)
     blob = coordinator.store.bodies(agreement.hash).write([vectors.BODY])
     secret = PlainEngine().make_keys(agreement.terms()).secret
-    write_secret(coordinator._engine_key(agreement.hash, blob), secret)
+    coordinator.store.keep_secret(agreement.hash, f"engine-{blob.hash}", secret)
     coordinator._apply(agreement.hash, lambda agreement, state: rules.keys_made(agreement, state, blob))
     for wire in AT_COORDINATOR["before"]:
         assert coordinator.receive(wire.encode())
@@ -172,7 +173,9 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
     table.write_text("name\na\nb\nc\nd\ne\n", encoding="utf-8")
     key = bytes(key_of(COORDINATOR).verify_key).hex()
     workspace = join(
-        tmp_path / "anna", Invitation("anna", "00" * 32, key, "", AT_OWNER["agreement"]), TableOptions(table)
+        Workspace.create(tmp_path / "anna"),
+        Invitation("anna", "00" * 32, key, "", AT_OWNER["agreement"]),
+        TableOptions(table),
     )
     workspace.change(lambda _: owner.Step(owner_state()))
     workspace.bodies.write([vectors.BODY])

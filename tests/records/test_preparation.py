@@ -65,9 +65,9 @@ def test_a_record_has_the_agreed_attributes_in_the_agreed_order() -> None:
 def test_too_long_is_refused_with_position_and_length() -> None:
     record = prepare({"given": "abcdef", "surname": "gh"}, ["given", "surname"], [])
     assert fit(record, Lengths(record_length=11, attribute_length=6), 3) is record
-    with pytest.raises(TooLongError, match=r"position 3 .* its given has 6 characters .* encodes 5"):
+    with pytest.raises(TooLongError, match=r"Row 4 .* its given has 6 characters .* encodes 5"):
         fit(record, Lengths(record_length=11, attribute_length=5), 3)
-    with pytest.raises(TooLongError, match=r"position 4 .* the whole record has 11 characters .* encodes 10"):
+    with pytest.raises(TooLongError, match=r"Row 5 .* the whole record has 11 characters .* encodes 10"):
         fit(record, Lengths(record_length=10), 4)
 
 

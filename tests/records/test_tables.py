@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.errors import InputError
-from blindlabel.records.tables import Table, read_table, text_of
+from blindlabel.records.tables import Table, read_table
+from blindlabel.records.values import text_of
 
 
 def written(folder: Path, content: str | bytes, name: str = "people.csv") -> Path:
@@ -97,8 +98,8 @@ def test_columns_are_chosen_reordered_and_renamed(tmp_path: Path) -> None:
         ('id,name\n1,"two\nlines"\n2\n', "line 4: 1 values, fewer than the 2 columns"),
         ('id,name\n1,"open\n', "line 2: unexpected end of data"),
         ('id,name\n1,"a"b\n', "line 2: "),
-        ("id,name\n1,a\n1,b\n", "the id '1' in column 'id' stands at positions 0 and 1"),
-        ("id,name\n,a\n", "position 0 has no id"),
+        ("id,name\n1,a\n1,b\n", "the id '1' in column 'id' stands in rows 1 and 2"),
+        ("id,name\n,a\n", "row 1 has no id"),
         ("id,name,name\n1,a,b\n", "two columns are called 'name'"),
         ("id,,name\n1,a,b\n", "column 2 has no name"),
         ("id;name\n1;a\n", "separated by semicolons"),
@@ -129,7 +130,7 @@ def test_missing_file_folder_and_columns_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="named twice"):
         read_table(path, attributes=["surname", "surname"])
     table = read_table(path)
-    with pytest.raises(InputError, match="no row at position 1: it has 1 rows"):
+    with pytest.raises(InputError, match="no row 2: it has 1"):
         table.row(1)
     with pytest.raises(InputError, match="no row with the id '9'"):
         table.position("9")

@@ -14,9 +14,10 @@ import pytest
 
 from blindlabel.cli.main import run as command
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_identity, own_token
+from blindlabel.parties.joining import own_identity
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import OverBudget
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.study_parties import joined, over_http, play, served, small_agreement, write_person_tables
 
@@ -44,7 +45,7 @@ def everything_in(folder: Path) -> bytes:
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Coordinator, list[Workspace], list[Workspace]]:
     folder = tmp_path_factory.mktemp("studies")
-    coordinator = Coordinator(folder / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     log = logging.getLogger("blindlabel")
     handler, before = logging.FileHandler(folder / "server.log"), log.level
     log.addHandler(handler)
@@ -78,7 +79,7 @@ def test_logs_hold_no_content_token_or_key(two: tuple[Path, Coordinator, list[Wo
         assert set(known) <= allowed, line
         assert "{" not in str(known.get("study")) and len(str(known.get("study", ""))) <= 12
     for workspace in kept + removed:
-        secrets = [own_token(workspace), own_identity(workspace).signing_seed.hex()]
+        secrets = [workspace.secret("token").decode(), own_identity(workspace).signing_seed.hex()]
         secrets += [value for record in workspace.records() for value in record.row.values() if len(value) > 4]
         secrets += [task.question for task in workspace.tasks() if task.question]
         assert not [secret for secret in secrets if secret in log]
@@ -122,7 +123,7 @@ def test_deleted_study_leaves_no_bytes(two: tuple[Path, Coordinator, list[Worksp
     before = everything_in(home)
     assert all(trace in before for trace in traces if trace != bytes.fromhex(study)), "the traces are there before"
     coordinator.delete(study)
-    coordinator.store.database.close()
+    coordinator.store.close()
     after = everything_in(home)
     assert [trace for trace in traces if trace in after] == []
     assert kept[0].agreement.hash.encode() in after and coordinator.labels(kept[0].agreement.hash)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked, WrongRound
 from blindlabel.protocol.messages import Message
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
+from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from blindlabel_lab.simulation.real_parties import Backup
+from blindlabel_lab.simulation.faults import Weather
+from blindlabel_lab.simulation.parties import Mortality
+from blindlabel_lab.simulation.places import InMemory
 from blindlabel_lab.simulation.schedule import Plan, Study, run
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
@@ -25,10 +30,23 @@ def test_seeds_that_once_failed(seed: int) -> None:
     assert run(seed).violations == ()
 
 
+def founded(seed: int, owners: int = 2) -> Study:
+    """A study without faults, in memory."""
+    plan = Plan(seed, {}, owners=owners)
+    weather = Weather(plan.random, {})
+    return Study(plan, InMemory(), weather, Mortality(weather))
+
+
+def sent_by(study: Study, name: str) -> list[str]:
+    """The kinds of an owner's messages so far."""
+    store = study.owners[name].store
+    return [messages.parse(wire).message.kind for _, wire in (*store.sent(), *store.unsent())]
+
+
 def quiet(seed: int, owners: int = 2, until: int = 1) -> Study:
     """A study without faults that has reached a round."""
-    study = Study(Plan(seed, {}, owners=owners))
-    while study.coordinator.disk.state.round < until:
+    study = founded(seed, owners)
+    while study.coordinator.known().round < until:
         for name in study.owners:
             study.act(name)
         study.work()
@@ -38,16 +56,17 @@ def quiet(seed: int, owners: int = 2, until: int = 1) -> Study:
 def test_coordinator_restored_to_before_the_sample_does_not_go_on_with_another_sample() -> None:
     """It would draw new rows, and owners that keep the old ones would get labels at the wrong rows."""
     for seed in range(8):
-        study = Study(Plan(seed, {}, owners=2))
-        while not study.coordinator.disk.state.samples:
-            study.coordinator.disk.back_up()
+        study = founded(seed)
+        while not study.coordinator.known().samples:
+            study.place.back_up("coordinator")
             study.owners["anna"].turn(), study.owners["berta"].turn(), study.work()
         study.owners["anna"].turn(), study.owners["berta"].turn()
-        study.coordinator.disk.restore()
+        study.place.restore("coordinator")
+        study.restart_coordinator()
         study.weather.counts["backup of coordinator"] += 1
         assert study.calm()
         same = all(
-            study.owners[name].disk.state.sample.positions == study.coordinator.disk.state.samples[name]  # type: ignore[union-attr]
+            study.owners[name].store.state().sample.positions == study.coordinator.known().samples[name]  # type: ignore[union-attr]
             for name in study.owners
         )
         assert study.forked or same
@@ -80,7 +99,7 @@ def test_round_that_asks_nothing_of_an_owner_needs_nobody_there(tmp_path: Path) 
 
 
 def test_study_closed_before_the_sample_is_over_for_its_owners() -> None:
-    study = Study(Plan(1, {}, owners=2))
+    study = founded(1)
     study.owners["anna"].turn(), study.owners["berta"].turn(), study.work()
     study.coordinator.close()
     study.owners["anna"].turn(), study.owners["berta"].turn()
@@ -90,9 +109,7 @@ def test_study_closed_before_the_sample_is_over_for_its_owners() -> None:
 def test_owner_with_answers_under_way_hears_that_the_study_was_closed() -> None:
     study = quiet(3)
     anna = study.owners["anna"]
-    while not anna.work() or not any(
-        messages.parse(wire).message.kind == "answers" for _, wire in anna.disk.contents.messages
-    ):
+    while not anna.work() or "answers" not in sent_by(study, "anna"):
         study.owners["berta"].turn(), study.work(), anna.fetch(), anna.send()
     study.coordinator.close()
     anna.turn()
@@ -101,13 +118,14 @@ def test_owner_with_answers_under_way_hears_that_the_study_was_closed() -> None:
 
 def test_clock_set_back_does_not_hold_a_studys_work(tmp_path: Path) -> None:
     """A process died while the clock was a year ahead."""
-    coordinator = Coordinator(tmp_path)
+    store = CoordinatorStore(tmp_path)
+    coordinator = Coordinator(store)
     agreement = small_agreement()
     coordinator.create(to_text(agreement))
     now = 1_000_000.0
-    coordinator.store.database.clock = lambda: now + 365 * 86_400
+    store.database.clock = lambda: now + 365 * 86_400
     assert coordinator.store.claim(agreement.hash, "1:other:elsewhere", 120)
-    coordinator.store.database.clock = lambda: now
+    store.database.clock = lambda: now
     assert coordinator.work(agreement.hash)
 
 
@@ -119,8 +137,9 @@ def test_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def started(folder: Path) -> tuple[Coordinator, FolderServer, list[Owner], Path]:
+    """A study over a folder; the owners' workspaces lie beside it under their names."""
     agreement = small_agreement()
-    coordinator = Coordinator(folder / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder))
     shared = folder / "shared"
     shared.mkdir()
@@ -139,14 +158,16 @@ def test_owner_restored_from_a_backup_is_heard_over_the_folder(tmp_path: Path) -
         for one in owners:
             one.fetch(0)
         confirm_all(owners)
-    folder, backup = owners[0].workspace.folder, Backup(owners[0].workspace.folder)
-    owners[0].workspace.database.close()
-    backup.make()
+    folder = tmp_path / "anna"
+    store = Workspace.open(folder)
+    owners[0] = Owner(store, owners[0].line)
+    shutil.copytree(folder, tmp_path / "backup")
     assert owners[0].work(), "the records are encrypted and sent"
     server.turn()
-    owners[0].workspace.database.close()
-    backup.restore()
-    reopened = Owner(type(owners[0].workspace).open(folder), owners[0].transport)
+    store.database.close()
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "backup", folder)
+    reopened = Owner(Workspace.open(folder), owners[0].line)
     assert reopened.work(), "encrypted again, differently"
     records = [path for path in shared.glob("*/from-anna/*.message") if b'"kind":"records"' in path.read_bytes()]
     assert len(records) == 2 and len({path.name[:6] for path in records}) == 1
@@ -181,8 +202,8 @@ def test_huge_file_in_the_folder_stops_nobody(tmp_path: Path) -> None:
 
 def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() -> None:
     study = quiet(4)
-    anna = study.owners["anna"].disk.state
-    sign = study.coordinator._sign
+    anna = study.owners["anna"].store.state()
+    sign = study.coordinator.party._sign
     other = Message(
         anna.study,
         "coordinator",
@@ -196,7 +217,7 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
     )
     for message in (other, follower):
         with pytest.raises(Forked):
-            owner.handle(study.plan.agreement, anna, messages.parse(messages.sign(message, sign).wire))
+            owner.handle(study.plan.agreement, anna, sign(message))
 
 
 def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: Path) -> None:
@@ -221,17 +242,14 @@ def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
     """Every call was refused as old until the numbers had been used up one by one."""
     study = quiet(6)
     anna = study.owners["anna"]
-    while not any(
-        messages.parse(wire).message.kind == "records" for _, wire in study.owners["berta"].disk.contents.messages
-    ):
+    while "records" not in sent_by(study, "berta"):
         study.owners["berta"].turn()
     anna.fetch()
     for _ in range(40):
-        anna._assist()
-    used = study.coordinator.disk.state.owners["anna"].assist_number
-    state = anna.disk.state
-    anna.disk.commit(state.model_copy(update={"assist_number": 0}))
-    before = study.coordinator.disk.state.owners["anna"].assist_calls
-    anna._assist()
-    after = study.coordinator.disk.state.owners["anna"]
+        anna.owner._assist(b"please")
+    used = study.coordinator.known().owners["anna"].assist_number
+    anna.store.change(lambda state: owner.Step(state.model_copy(update={"assist_number": 0})))
+    before = study.coordinator.known().owners["anna"].assist_calls
+    anna.owner._assist(b"please")
+    after = study.coordinator.known().owners["anna"]
     assert used >= 40 and after.assist_number > used and after.assist_calls == before + 1, "one call counts once"

@@ -15,23 +15,22 @@ from blindlabel.protocol import coordinator, owner
 from blindlabel.protocol import labels as labelling
 from blindlabel_lab.simulation import campaign, reference
 from blindlabel_lab.simulation.faults import KINDS
-from blindlabel_lab.simulation.real_schedule import run_real
 from blindlabel_lab.simulation.schedule import run
 
 
 @pytest.mark.parametrize("first", range(0, 160, 40))
 def test_schedules_keep_all_promises(first: int) -> None:
     tally = campaign.Tally()
-    campaign.core(range(first, first + 40), tally)
+    campaign.in_memory(range(first, first + 40), tally)
     assert tally.failed == []
-    assert tally.schedules["core"] == 40 and sum(tally.faults.values()) > 100
+    assert tally.schedules["memory"] == 40 and sum(tally.faults.values()) > 100
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"clock jump"}))
 def test_each_kind_of_fault_alone_keeps_all_promises(kind: str) -> None:
     tally = campaign.Tally()
-    for seed in range(700, 703):
-        tally.add("core", run(seed, rates={kind: 0.15}))
+    for seed in range(700, 706):
+        tally.add("memory", run(seed, rates={kind: 0.15}))
     assert tally.failed == []
     assert tally.faults[kind], f"{kind} never happened"
 
@@ -44,12 +43,12 @@ def test_crash_at_any_journal_point_keeps_all_promises() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_schedules_with_real_parties_keep_all_promises(tmp_path: Path, seed: int) -> None:
-    assert run_real(seed, tmp_path, owners=2).violations == ()
+def test_schedules_with_databases_and_files_keep_all_promises(tmp_path: Path, seed: int) -> None:
+    assert run(seed, tmp_path, owners=2).violations == ()
 
 
 def test_clock_that_jumps_while_parties_crash_stops_nothing(tmp_path: Path) -> None:
-    verdict = run_real(11, tmp_path, rates={"clock jump": 0.4, "crash": 0.02}, owners=2)
+    verdict = run(11, tmp_path, rates={"clock jump": 0.4, "crash": 0.02}, owners=2)
     assert verdict.violations == () and verdict.faults["clock jump"]
 
 

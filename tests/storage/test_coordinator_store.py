@@ -16,7 +16,9 @@ from blindlabel.protocol import messages
 from blindlabel.protocol.facts import State, blob_of, new_state, with_owner
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR
-from blindlabel.storage.coordinator_store import CoordinatorStore, Moved
+from blindlabel.protocol.studies import Moved
+from blindlabel.storage.coordinator_store import LONGEST_LEASE, CoordinatorStore
+from support.patience import Patience
 from support.study_parties import small_agreement
 
 AGREEMENT = small_agreement()
@@ -105,18 +107,18 @@ def test_study_is_made_by_one_process_only(stores: list[CoordinatorStore]) -> No
 
 def test_work_is_taken_by_one_process_and_lapses_when_it_dies(stores: list[CoordinatorStore]) -> None:
     taken = _at_once(
-        [lambda store=store, name=name: store.claim(STUDY, name, 0.6) for store, name in zip(stores, "abcd")]  # type: ignore[misc]
+        [lambda store=store, name=name: store.claim(STUDY, name, LONGEST_LEASE) for store, name in zip(stores, "abcd")]  # type: ignore[misc]
     )
     assert taken.count(True) == 1
     holder = "abcd"[taken.index(True)]
-    assert stores[0].claim(STUDY, holder, 0.6), "the holder renews it"
-    assert not stores[0].claim(STUDY, "other", 0.6)
-    time.sleep(0.8)
-    assert stores[0].claim(STUDY, "other", 30.0), "it lapsed"
+    assert stores[0].claim(STUDY, holder, LONGEST_LEASE), "the holder renews it"
+    assert not stores[0].claim(STUDY, "other", LONGEST_LEASE)
+    assert stores[0].claim(STUDY, holder, 0.1), "the holder renews it, but not for long"
+    Patience().wait_until(lambda: stores[0].claim(STUDY, "other", LONGEST_LEASE))
     stores[1].release(STUDY, holder)
-    assert not stores[1].claim(STUDY, holder, 0.6), "only the one who has it can give it back"
+    assert not stores[1].claim(STUDY, holder, LONGEST_LEASE), "only the one who has it can give it back"
     stores[0].release(STUDY, "other")
-    assert stores[1].claim(STUDY, holder, 0.6)
+    assert stores[1].claim(STUDY, holder, LONGEST_LEASE)
 
 
 def test_counts_of_several_processes_add_up(stores: list[CoordinatorStore]) -> None:

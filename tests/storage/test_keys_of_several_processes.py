@@ -15,6 +15,7 @@ from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import WrongStudy
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import SecretsInMemory, write_secret
 from support.study_parties import small_agreement
 
@@ -24,10 +25,10 @@ AGREEMENT = small_agreement()
 @pytest.fixture
 def coordinators(tmp_path: Path, database: str | None) -> Iterator[list[Coordinator]]:
     """Two over one database and folder."""
-    made = [Coordinator(tmp_path / "coordinator", database=database) for _ in range(2)]
+    made = [Coordinator(CoordinatorStore(tmp_path / "coordinator", address=database)) for _ in range(2)]
     yield made
     for one in made:
-        one.disconnect()
+        one.store.close()
 
 
 def test_secret_in_memory_is_given_out_only_while_its_file_is_there_unchanged(tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ def test_secret_in_memory_is_given_out_only_while_its_file_is_there_unchanged(tm
         held.read(path)
 
 
-def test_processes_that_make_keys_at_once_use_the_same_ones(coordinators: list[Coordinator]) -> None:
+def test_processes_that_make_keys_at_once_use_the_same_ones(coordinators: list[Coordinator], tmp_path: Path) -> None:
     coordinators[0].create(to_text(AGREEMENT))
     start = threading.Barrier(2)
 
@@ -60,7 +61,7 @@ def test_processes_that_make_keys_at_once_use_the_same_ones(coordinators: list[C
         thread.join()
     public = coordinators[0].load(AGREEMENT.hash).state.public_key
     assert public is not None
-    assert [path.name for path in coordinators[0]._keys(AGREEMENT.hash).glob("engine-*")] == [
+    assert [path.name for path in (tmp_path / "coordinator" / "keys" / AGREEMENT.hash).glob("engine-*")] == [
         f"engine-{public.hash}.key"
     ]
     assert coordinators[0]._engine_secret(AGREEMENT.hash) == coordinators[1]._engine_secret(AGREEMENT.hash)

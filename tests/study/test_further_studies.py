@@ -12,15 +12,19 @@ import numpy as np
 import pytest
 
 from blindlabel.errors import InputError
+from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import FolderQuestions
-from blindlabel.parties.results import standing, truths_of_coordinator, truths_of_owner
 from blindlabel.parties.running import run
+from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE, read_secret
+from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.patience import PATIENCE, Patience
 from support.study_parties import (
     clear_labels,
     confirm_all,
@@ -37,7 +41,7 @@ def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
     agreement = small_agreement(
         sampling={"method": "enriched", "records": 10, "share": 0.6, "blocking": ["surname", "given_name"]}
     )
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=60)
@@ -49,7 +53,7 @@ def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
 
 def test_owner_and_coordinator_export_the_same_truth(tmp_path: Path) -> None:
     agreement = small_agreement()
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path))
         play(workspaces, over_http(address))
@@ -66,7 +70,7 @@ def test_owner_and_coordinator_export_the_same_truth(tmp_path: Path) -> None:
 
 def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
     agreement = small_agreement(records=3)
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     questions = tmp_path / "questions"
     (questions / "round-2").mkdir(parents=True)
     with served(coordinator) as address:
@@ -75,12 +79,12 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
         )
         owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
         said: list[str] = []
-        until = time.monotonic() + 60
+        patience = Patience()
         while not any("question files" in sentence for sentence in said):
             for owner in owners:
                 run(owner, FolderQuestions(questions), once=True, tell=said.append)
             confirm_all(owners)
-            assert time.monotonic() < until
+            patience.check()
         for record in range(3):
             (questions / f"{record}.question").write_text('ret is_in("e", $r)')
         (questions / "1.question").write_text('ret is_in("e" $r)')
@@ -89,7 +93,7 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
         (questions / "1.question").write_text('ret is_in("e", $r)')
         (questions / "round-2" / "1.question").write_text('ret !is_in("e", $r)')
         for owner in owners:
-            owner.transport.close()
+            owner.line.close()
         play(workspaces, over_http(address), FolderQuestions(questions))
     assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
 
@@ -97,7 +101,7 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
 def test_keys_under_a_passphrase_serve_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSPHRASE_VARIABLE, "correct horse")
     agreement = small_agreement(records=3)
-    coordinator = Coordinator(tmp_path / "coordinator", passphrase="correct horse")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator", passphrase="correct horse"))
     coordinator.create(to_text(agreement))
     coordinator.work(agreement.hash)
     for path in (tmp_path / "coordinator" / "keys").rglob("*.key"):
@@ -108,32 +112,32 @@ def test_keys_under_a_passphrase_serve_a_study(tmp_path: Path, monkeypatch: pyte
 
 def test_nothing_is_encrypted_before_the_words_are_confirmed(tmp_path: Path) -> None:
     agreement = small_agreement(records=3)
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3)
         )
         owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
         said: list[str] = []
-        until = time.monotonic() + 60
+        patience = Patience()
         while not said or "verification words" not in said[-1]:
             for owner in owners:
                 run(owner, None, once=True, tell=said.append)
-            assert time.monotonic() < until
+            patience.check()
         with pytest.raises(InputError, match="before its verification words"):
             owners[0]._seal("berta")
         assert workspaces[0].state().sealed == {}
         assert coordinator.load(agreement.hash).state.samples == {}
         for owner in owners:
-            owner.transport.close()
+            owner.line.close()
 
 
 def test_table_that_does_not_fit_is_refused_when_joining(tmp_path: Path) -> None:
     agreement = small_agreement(encoding={"engine": "plain", "record_length": 20})
-    invitation = Coordinator(tmp_path / "coordinator").create(to_text(agreement))[0]
+    invitation = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(agreement))[0]
     table = write_person_tables(tmp_path)[0]
     with pytest.raises(InputError, match="is too long"):
-        join(tmp_path / "w", invitation, TableOptions(table))
+        join(Workspace.create(tmp_path / "w"), invitation, TableOptions(table))
     assert not (tmp_path / "w").exists()
 
 
@@ -141,7 +145,7 @@ def test_table_that_does_not_fit_is_refused_when_joining(tmp_path: Path) -> None
 def test_packed_engine_over_a_shared_folder_with_its_assist_calls(tmp_path: Path) -> None:
     encoding = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
     agreement = small_agreement(records=3, encoding=encoding, rounds=1)
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, rows=3))
     folder = tmp_path / "shared"
     folder.mkdir()
@@ -155,10 +159,10 @@ def test_packed_engine_over_a_shared_folder_with_its_assist_calls(tmp_path: Path
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        play(workspaces, lambda w: FolderTransport(folder, agreement.hash, w.name, assist_patience=120), turns=4000)
+        play(workspaces, lambda w: FolderTransport(folder, agreement.hash, w.name, assist_patience=PATIENCE))
     finally:
         over.set()
-        thread.join(60)
+        thread.join(PATIENCE)
     assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
     assert list(folder.glob("*/from-anna/*.assist"))
     assert coordinator.load(agreement.hash).state.owners["anna"].assist_calls == len(

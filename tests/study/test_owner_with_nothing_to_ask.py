@@ -9,23 +9,24 @@ import numpy as np
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import QuestionSource, open_tasks
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel.storage.workspace import Workspace
+from blindlabel.protocol.interfaces import Store
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
 
 
 class Stubborn:
     """Anna says yes to everything and everybody else no; except that with clara all agree."""
 
-    def provide(self, workspace: Workspace) -> str | None:
-        answer = 'is_in("", $r) | !is_in("zzzz", $r)' if workspace.name == "anna" else 'is_in("zzzz", $r)'
-        texts = {task.record: f"ret {self.about_clara(workspace)} | {answer}" for task in open_tasks(workspace)}
-        workspace.save_questions(texts, "file")
-        workspace.hand_in()
+    def provide(self, store: Store) -> str | None:
+        answer = 'is_in("", $r) | !is_in("zzzz", $r)' if store.name == "anna" else 'is_in("zzzz", $r)'
+        texts = {task.record: f"ret {self.about_clara(store)} | {answer}" for task in open_tasks(store)}
+        store.save_questions(texts, "file")
+        store.hand_in()
         return None
 
-    def about_clara(self, workspace: Workspace) -> str:
+    def about_clara(self, store: Store) -> str:
         """True for clara's records alone, which all hold her word; clara's own questions are always true."""
-        return '!is_in("zzzz", $r)' if workspace.name == "clara" else 'is_in("clarasword", $r)'
+        return '!is_in("zzzz", $r)' if store.name == "clara" else 'is_in("clarasword", $r)'
 
 
 def test_round_that_asks_nothing_of_an_owner_does_not_stop_the_study(tmp_path: Path) -> None:
@@ -38,7 +39,7 @@ def test_round_that_asks_nothing_of_an_owner_does_not_stop_the_study(tmp_path: P
     clara.write_text(
         "\n".join([header, *(",".join([row.split(",")[0], "clarasword", *row.split(",")[2:]]) for row in rows)]) + "\n"
     )
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     source: QuestionSource = Stubborn()
     with served(coordinator) as address:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), [*tables[:2], clara])

@@ -15,7 +15,6 @@ import pytest
 import sqlalchemy as sa
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_token
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
@@ -24,8 +23,10 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage import workspace_tables
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.coordinator_processes import CoordinatorProcesses, spread_over
+from support.patience import PATIENCE, Patience
 from support.slow_command import SlowEngine
 from support.study_parties import clear_labels, confirm_all, joined, over_http, small_agreement, write_person_tables
 
@@ -35,9 +36,9 @@ PAUSE = 0.05
 @pytest.fixture
 def coordinator(tmp_path: Path, database: str | None) -> Iterator[Coordinator]:
     """A look into the database that the processes share."""
-    made = Coordinator(tmp_path / "coordinator", database=database)
+    made = Coordinator(CoordinatorStore(tmp_path / "coordinator", address=database))
     yield made
-    made.disconnect()
+    made.store.close()
 
 
 def test_study_over_two_processes_loses_and_doubles_nothing(
@@ -67,7 +68,7 @@ def _post(address: str, wire: bytes, token: str) -> bool:
         content=wire,
         headers={"Authorization": f"Bearer {token}"},
         trust_env=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert response.status_code == 200, response.text
     return bool(response.json()["new"])
@@ -77,7 +78,11 @@ def _send_joins_many_times(addresses: list[str], workspaces: list[Workspace]) ->
     """Every join several times to every process, all at once: each is new exactly once."""
     jobs = [(address, workspace) for workspace in workspaces for address in addresses * 2]
     with ThreadPoolExecutor(len(jobs)) as pool:
-        new = list(pool.map(lambda job: (job[1].name, _post(job[0], job[1].unsent()[0][1], own_token(job[1]))), jobs))
+        new = list(
+            pool.map(
+                lambda job: (job[1].name, _post(job[0], job[1].unsent()[0][1], job[1].secret("token").decode())), jobs
+            )
+        )
     assert Counter(name for name, is_new in new if is_new) == {workspace.name: 1 for workspace in workspaces}
 
 
@@ -93,12 +98,12 @@ def _play_and_kill(
     for owner in owners:
         owner.engine = SlowEngine()  # which calls the assist four times for each other owner
     failures: list[BaseException] = []
-    until = time.monotonic() + 240  # some seconds, unless the machine is very busy
+    patience = Patience()
 
     def work(owner: Owner) -> None:
         try:
             while not run(owner, SuggestedQuestions(), once=True, tell=lambda _: None):
-                assert time.monotonic() < until, owner.awaits()
+                patience.check(owner.awaits)
                 time.sleep(0.05)
         except BaseException as error:
             failures.append(error)
@@ -116,9 +121,9 @@ def _play_and_kill(
     assert coordinator.load(agreement.hash).state.ended is None, "the study must not be over before the kill"
     processes.kill(0)
     for thread in threads:
-        thread.join(240)
+        thread.join(PATIENCE)
     for owner in owners:
-        owner.transport.close()
+        owner.line.close()
     assert failures == []
 
 
@@ -128,7 +133,7 @@ def _send_everything_again(address: str, workspaces: list[Workspace]) -> None:
         with workspace.database.read() as connection:
             wires = list(connection.execute(sa.select(workspace_tables.outbox.c.wire)).scalars())
         assert len(wires) > 5
-        assert not any(_post(address, bytes(wire), own_token(workspace)) for wire in wires)
+        assert not any(_post(address, bytes(wire), workspace.secret("token").decode()) for wire in wires)
 
 
 def _check_labels(coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace]) -> None:
@@ -141,7 +146,9 @@ def _check_labels(coordinator: Coordinator, agreement: Agreement, workspaces: li
 
 def _check_messages(coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace]) -> None:
     """Every message that an owner made came in once, and every owner got each kind as often as the rules say."""
-    with coordinator.store.database.read() as connection:
+    store = coordinator.store
+    assert isinstance(store, CoordinatorStore)
+    with store.database.read() as connection:
         incoming = Counter(connection.execute(sa.select(tables.incoming.c.digest)).scalars())
     made: Counter[str] = Counter()
     for workspace in workspaces:
@@ -170,4 +177,4 @@ def _check_messages(coordinator: Coordinator, agreement: Agreement, workspaces: 
     assert all(
         counted[(workspace.name, "relay")] == 2 and counted[(workspace.name, "join")] == 1 for workspace in workspaces
     )
-    assert len(list((coordinator.home / "keys" / agreement.hash).glob("engine-*.key"))) == 1
+    assert len(list((store.home / "keys" / agreement.hash).glob("engine-*.key"))) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.cli.main import run
-from blindlabel.parties.invitation import Invitation
+from blindlabel.storage.invitation_files import read_invitation
 from support.study_parties import free_port, write_person_tables
 
 Said = tuple[int, str, str]
@@ -125,7 +125,7 @@ def test_unreachable_coordinator_ends_with_exit_code_3(
     table = write_person_tables(tmp_path, rows=4)[0]
     tell(NEW)
     tell("coordinator invite a.toml --at home --to out")
-    invitation = Invitation.read(Path("out/anna.invitation"))
+    invitation = read_invitation(Path("out/anna.invitation"))
     assert invitation.address == ""
     assert tell(f"owner join out/anna.invitation {table} --at anna --via folder:{tmp_path}/nowhere")[0] == 1
     assert tell(f"owner join out/anna.invitation {table} --at anna")[0] == 1

@@ -14,6 +14,7 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from support.study_parties import clear_labels, confirm_all, joined, small_agreement, write_person_tables
 
@@ -21,7 +22,7 @@ from support.study_parties import clear_labels, confirm_all, joined, small_agree
 @pytest.mark.parametrize("owners", [2, 3])
 def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Path, owners: int) -> None:
     agreement = small_agreement(owners)
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, owners))
     folders = {name: tmp_path / f"stick-{name}" for name in (*agreement.owners, "coordinator")}
     for folder in folders.values():
@@ -35,14 +36,14 @@ def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Pat
         over = []
         for owner in parties:
             over.append(run(owner, SuggestedQuestions(), once=True, tell=lambda _: None))
-            shutil.copytree(folders[owner.workspace.name], folders["coordinator"], dirs_exist_ok=True)  # carried there
+            shutil.copytree(folders[owner.store.name], folders["coordinator"], dirs_exist_ok=True)  # carried there
         if all(over):
             break
         confirm_all(parties)
         while server.turn():
             time.sleep(0)
         for owner in parties:
-            shutil.copytree(folders["coordinator"], folders[owner.workspace.name], dirs_exist_ok=True)  # and back
+            shutil.copytree(folders["coordinator"], folders[owner.store.name], dirs_exist_ok=True)  # and back
     else:
         raise AssertionError([owner.awaits() for owner in parties])
     by_name = {workspace.name: workspace for workspace in workspaces}
@@ -54,7 +55,7 @@ def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Pat
 def begun(tmp_path: Path) -> tuple[Coordinator, Owner, Path]:
     """A study in a shared folder, in which anna's join waits to be taken in."""
     agreement = small_agreement()
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path))
     folder = tmp_path / "shared"
     folder.mkdir()

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.results import standing
+from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.client import HttpTransport
 from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
 
@@ -34,7 +35,7 @@ def test_labels_over_http_are_those_of_clear_evaluation(
     tmp_path: Path, owners: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agreement = small_agreement(owners)
-    coordinator = Coordinator(tmp_path / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     uploads = counted_uploads(monkeypatch)
     with served(coordinator) as address:
         invitations = coordinator.create(to_text(agreement), address)

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.results import standing
+from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.postgres import Server
 from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
 
@@ -19,8 +20,9 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     tmp_path: Path, postgres: Server, postgres_database: str
 ) -> None:
     agreement = small_agreement(5, records=5)
-    coordinator = Coordinator(tmp_path / "coordinator", database=postgres_database)
-    coordinator.store.keep_bodies_at(f"file://{tmp_path}/outside")
+    store = CoordinatorStore(tmp_path / "coordinator", address=postgres_database)
+    coordinator = Coordinator(store)
+    store.keep_bodies_at(f"file://{tmp_path}/outside")
     with served(coordinator) as address:
         workspaces = joined(
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 5, rows=5)
@@ -39,20 +41,20 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     assert (sent["records"], sent["relay"], sent["answers"]) == (4, 4, 4 * coordinator.load(agreement.hash).state.round)
     outside = {path.name for path in (tmp_path / "outside" / agreement.hash).iterdir()}
     assert len(outside) == 5, "the locked records of every owner, once for all others, and no answers any more"
-    _check_backup(coordinator, agreement.hash, postgres, postgres_database)
+    _check_backup(coordinator, tmp_path / "coordinator", agreement.hash, postgres, postgres_database)
 
 
-def _check_backup(coordinator: Coordinator, study: str, postgres: Server, database: str) -> None:
+def _check_backup(coordinator: Coordinator, home: Path, study: str, postgres: Server, database: str) -> None:
     """Dump the database, restore it as another, and open that with the same folder."""
     labels, before = coordinator.labels(study), standing(coordinator, study)
-    coordinator.disconnect()
+    coordinator.store.close()
     dump = postgres.folder / "coordinator.dump"
     postgres.run("pg_dump", "--format=custom", f"--file={dump}", database)
     with postgres.fresh_database() as other:
         postgres.run("pg_restore", "--exit-on-error", "--no-owner", f"--dbname={other}", str(dump))
-        restored = Coordinator(coordinator.home, database=other)
+        restored = Coordinator(CoordinatorStore(home, address=other))
         assert standing(restored, study) == before
         for pairing, found in restored.labels(study).items():
             assert np.array_equal(found, labels[pairing])
-        restored.disconnect()
+        restored.store.close()
     dump.unlink()

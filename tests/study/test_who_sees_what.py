@@ -8,7 +8,6 @@ import base64
 import logging
 import re
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,14 +22,16 @@ from blindlabel.envelope import Context, EnvelopeError, PublicIdentity, open_, u
 from blindlabel.envelope.identity import blake2b
 from blindlabel.envelope.stream import _BOXED_KEY, _STREAM_HEADER, _read_header, _Reader
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_identity, own_token
+from blindlabel.parties.joining import own_identity
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import FolderQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.server import create_app
+from support.patience import PATIENCE, Patience
 from support.study_parties import confirm_all, free_port, joined, over_http
 
 RECORD_WORDS = {"anna": "Quokkazanzibar", "berta": "Wombatsamarkand"}
@@ -83,7 +84,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         sampling={"records": 4},
         encoding={"engine": "plain"},
     )
-    coordinator = Coordinator(folder / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     port = free_port()
     recorder = Recorder(create_app(coordinator))
     server = uvicorn.Server(uvicorn.Config(recorder, host="127.0.0.1", port=port, log_config=None, access_log=False))
@@ -104,19 +105,19 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
             (questions / f"{number}.question").write_text(text)
         sources[name] = FolderQuestions(questions)
     owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
-    until = time.monotonic() + 60
+    patience = Patience()
     over = [False]
     while not all(over):
-        over = [run(owner, sources[owner.workspace.name], once=True, tell=lambda _: None) for owner in owners]
+        over = [run(owner, sources[owner.store.name], once=True, tell=lambda _: None) for owner in owners]
         confirm_all(owners)
-        assert time.monotonic() < until
+        patience.check()
     for owner in owners:
-        owner.transport.close()
+        owner.line.close()
     yield Played(folder, recorder, coordinator, workspaces)
     log.removeHandler(handler)
     handler.close()
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE)
 
 
 def spellings(word: str) -> list[bytes]:
@@ -161,7 +162,7 @@ def test_log_of_the_server_holds_no_content_and_no_token(played: Played) -> None
     for word in (*RECORD_WORDS.values(), *QUESTION_WORDS.values()):
         assert_absent(word, played.log, "the log")
     for workspace in played.workspaces:
-        assert own_token(workspace).encode() not in played.log
+        assert workspace.secret("token").decode().encode() not in played.log
 
 
 @pytest.mark.parametrize(("owner", "other"), [("anna", "berta"), ("berta", "anna")])
@@ -266,7 +267,7 @@ def test_secrets_and_stores_are_for_their_user_alone(played: Played) -> None:
 
 
 def test_token_is_stored_hashed_and_invitation_code_not_at_all(played: Played) -> None:
-    token = own_token(played.workspaces[0]).encode()
+    token = played.workspaces[0].secret("token").decode().encode()
     for path in (played.folder / "coordinator").rglob("*"):
         if path.is_file():
             assert token not in path.read_bytes()

@@ -8,13 +8,13 @@ import multiprocessing
 import multiprocessing.process
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 
 from support import slow_command
+from support.patience import Patience
 from support.study_parties import free_port
 
 
@@ -45,14 +45,13 @@ class CoordinatorProcesses:
         return [f"http://127.0.0.1:{port}" for port in self.ports]
 
     def _wait_for(self, number: int) -> None:
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.addresses[number]}/health", trust_env=False).status_code == 200:
-                    return
+        def answers() -> bool:
             assert self.processes[number].is_alive(), self.logs[number].read_text()
-            time.sleep(0.05)
-        raise AssertionError(self.logs[number].read_text())
+            with contextlib.suppress(httpx.TransportError):
+                return httpx.get(f"{self.addresses[number]}/health", trust_env=False).status_code == 200
+            return False
+
+        Patience().wait_until(answers, self.logs[number].read_text)
 
     def kill(self, number: int) -> None:
         """Kill one at once, as a power cut would."""

@@ -18,6 +18,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from support.patience import PATIENCE
+
 ENSURE = Path(__file__).parents[2] / "scripts" / "ensure-postgres"
 
 
@@ -46,7 +48,7 @@ class Server:
             extra_groups=others,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             cwd="/",
         )
         assert done.returncode == 0, (program, done.stderr)
@@ -127,7 +129,7 @@ def _running_server(shared: Path) -> Server | None:
 
 
 def _started(shared: Path) -> Server:
-    ensured = subprocess.run([str(ENSURE)], check=False, capture_output=True, text=True, timeout=540)
+    ensured = subprocess.run([str(ENSURE)], check=False, capture_output=True, text=True, timeout=PATIENCE)
     if ensured.returncode != 0:
         pytest.skip(ensured.stderr.strip())
     _stop_left_over(Path(ensured.stdout.strip()))

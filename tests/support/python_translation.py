@@ -150,7 +150,7 @@ def _python(node: tree.Expression) -> str:
     return f"{node.function}({', '.join(arguments)})"
 
 
-def python_answer(question: tree.Question, record: Record) -> bool:
+def python_answer(question: tree.Tree, record: Record) -> bool:
     """The answer by way of Python."""
     lines = ["def answer(v_r):"]
     for statement in question.statements:

@@ -61,7 +61,7 @@ class QuestionMaker:
     counting: bool = True
     _variables: dict[str, str] = field(default_factory=lambda: {"r": "record"})
 
-    def question(self, statements: int | None = None) -> tree.Question:
+    def question(self, statements: int | None = None) -> tree.Tree:
         """A question of a few statements."""
         made: list[tree.Statement] = []
         for _ in range(self.random.randint(0, 3) if statements is None else statements):
@@ -77,7 +77,7 @@ class QuestionMaker:
             made.append(tree.Assign(name, value))
             self._variables[name] = kind
         made.append(tree.Return(self.boolean(3)))
-        return tree.Question(tuple(made))
+        return tree.Tree(tuple(made))
 
     def variable(self, kind: str) -> tree.Expression | None:
         names = [name for name, known in self._variables.items() if known == kind]

@@ -14,25 +14,28 @@ from pathlib import Path
 
 import numpy as np
 import uvicorn
+from fastapi import FastAPI
 
 from blindlabel.language import interpret
+from blindlabel.parties.asking import check_question
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.invitation import Invitation
-from blindlabel.parties.joining import TableOptions, join, own_token
+from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import QuestionSource, SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.interfaces import Line
+from blindlabel.protocol.invitation import Invitation
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
-from blindlabel.transport.interface import Transport
 from blindlabel.transport.server import ServerLimits, create_app
+from support.patience import PATIENCE, Patience
 
-Connect = Callable[[Workspace], Transport]
+Connect = Callable[[Workspace], Line]
 
 
 def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **other: object) -> Agreement:
@@ -66,71 +69,67 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def served(coordinator: Coordinator, limits: ServerLimits | None = None) -> Iterator[str]:
-    """The coordinator over real HTTP on loopback; its address."""
-    port = free_port()
-    config = uvicorn.Config(
-        create_app(coordinator, limits), host="127.0.0.1", port=port, log_config=None, access_log=False
-    )
-    server = uvicorn.Server(config)
+def served(
+    coordinator: Coordinator, limits: ServerLimits | None = None, add: Callable[[FastAPI], None] = lambda _: None
+) -> Iterator[str]:
+    """The coordinator over real HTTP on loopback, with something added to its server; its address."""
+    app, port = create_app(coordinator, limits), free_port()
+    add(app)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    until = time.monotonic() + 20
-    while not server.started and time.monotonic() < until:
-        time.sleep(0.02)
+    Patience().wait_until(lambda: server.started)
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
 
 
 def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> list[Workspace]:
     """Every owner's workspace."""
     return [
-        join(folder / invitation.owner, invitation, TableOptions(table))
+        join(Workspace.create(folder / invitation.owner), invitation, TableOptions(table))
         for invitation, table in zip(invitations, tables)
     ]
 
 
 def over_http(address: str) -> Connect:
     """Connects owners to a coordinator over HTTP."""
-    return lambda workspace: HttpTransport(address, workspace.agreement.hash, own_token(workspace))
+    return lambda workspace: HttpTransport(address, workspace.agreement.hash, workspace.secret("token").decode())
 
 
-def play(
-    workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None, turns: int = 400
-) -> list[Owner]:
+def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[Owner]:
     """Take the owners' turns in one thread until all have the truth. Verification words are compared and confirmed
     automatically.
     """
-    owners = [Owner(workspace, connect(workspace)) for workspace in workspaces]
+    owners, patience = [Owner(workspace, connect(workspace)) for workspace in workspaces], Patience()
     try:
-        for _ in range(turns):
+        while True:
             over = [run(owner, source or SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
             if all(over):
                 return owners
             confirm_all(owners)
+            patience.check(lambda: [owner.awaits() for owner in owners])
             time.sleep(0.02)
     finally:
         for owner in owners:
-            owner.transport.close()
-    raise AssertionError([owner.awaits() for owner in owners])
+            owner.line.close()
 
 
 def confirm_all(owners: list[Owner]) -> None:
     """Compare the words of every two owners, as their people would by telephone, and confirm."""
     for first, second in combinations(owners, 2):
-        states = {owner: owner.workspace.state() for owner in (first, second)}
+        states = {owner: owner.store.state() for owner in (first, second)}
         if any(state.keys is None for state in states.values()):
             continue
         waiting = [
-            (owner, other.workspace.name)
+            (owner, other.store.name)
             for owner, other in ((first, second), (second, first))
-            if other.workspace.name not in states[owner].confirmed
+            if other.store.name not in states[owner].confirmed
         ]
         if waiting:
-            assert first.words(second.workspace.name) == second.words(first.workspace.name)
+            assert first.words(second.store.name) == second.words(first.store.name)
         for owner, peer in waiting:
             owner.confirm(peer)
 
@@ -142,8 +141,12 @@ def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:
     a, b = first.records(), second.records()
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):
-        asked_a = {task.record: first.check(task.question or "").question for task in first.tasks(number)}
-        asked_b = {task.record: second.check(task.question or "").question for task in second.tasks(number)}
+        asked_a = {
+            task.record: check_question(first.agreement, task.question or "").tree for task in first.tasks(number)
+        }
+        asked_b = {
+            task.record: check_question(second.agreement, task.question or "").tree for task in second.tasks(number)
+        }
         for i in range(len(a)):
             for j in range(len(b)):
                 if expected[i, j] == 0 and i in asked_a and j in asked_b:

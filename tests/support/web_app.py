@@ -13,6 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
+from support.patience import PATIENCE
+
 SOURCE = Path(__file__).parents[2] / "src"
 ARGUMENTS = [
     "--no-sandbox",
@@ -82,7 +84,7 @@ class App:
         self._finish()
 
     def _finish(self) -> None:
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
@@ -103,7 +105,7 @@ def open_app(context: BrowserContext, app: App) -> Page:
     """A tab with the app."""
     page = context.new_page()
     page.goto(app.link)
-    expect(page.locator(".head")).to_be_visible(timeout=20_000)
+    expect(page.locator(".head")).to_be_visible()
     return page
 
 

@@ -13,17 +13,18 @@ import httpx
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_identity, own_token, signed_by
+from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Replayed, TooEarly, WrongSender
 from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
-from blindlabel.transport.interface import Unreachable
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 from blindlabel.transport.server import ServerLimits
 from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
@@ -37,21 +38,21 @@ class Served:
         self.http = httpx.Client(base_url=address, headers=self.bearer(0), trust_env=False)
 
     def bearer(self, number: int) -> dict[str, str]:
-        return {"Authorization": f"Bearer {own_token(self.workspaces[number])}"}
+        return {"Authorization": f"Bearer {self.workspaces[number].secret('token').decode()}"}
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("server")
     agreement = small_agreement()
-    coordinator = Coordinator(folder / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     limits = ServerLimits(largest_body=2**22, largest_part=2**21, largest_assist=2**20, joins_per_second=1000)
     with served(coordinator, limits) as address:
         workspaces = joined(folder, coordinator.create(to_text(agreement), address), write_person_tables(folder))
         for workspace in workspaces:
             owner = Owner(workspace, over_http(address)(workspace))
             owner.send()
-            owner.transport.close()
+            owner.line.close()
         found = Served(coordinator, address, workspaces, agreement.hash)
         yield found
         found.http.close()
@@ -132,7 +133,7 @@ def test_body_continues_where_the_connection_broke(running: Served, tmp_path: Pa
     assert 0 < arrived["received"] < blob.length
     bodies = Bodies(tmp_path)
     assert bodies.write([content]) == blob
-    transport = HttpTransport(running.address, running.study, own_token(running.workspaces[0]))
+    transport = HttpTransport(running.address, running.study, running.workspaces[0].secret("token").decode())
     sent: list[int] = []
     transport._upload(blob, bodies, lambda done, _: sent.append(done))
     transport.close()
@@ -197,7 +198,10 @@ def test_unreachable_coordinator_is_said_after_the_patience(running: Served) -> 
 
 def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> None:
     agreement = small_agreement(records=4)
-    one, two = Coordinator(tmp_path / "coordinator"), Coordinator(tmp_path / "coordinator")
+    one, two = (
+        Coordinator(CoordinatorStore(tmp_path / "coordinator")),
+        Coordinator(CoordinatorStore(tmp_path / "coordinator")),
+    )
     with served(one) as first, served(two) as second:
         workspaces = joined(tmp_path, one.create(to_text(agreement), first), write_person_tables(tmp_path, rows=4))
         play(workspaces, lambda w: over_http(first if w.name == "anna" else second)(w))
@@ -211,7 +215,7 @@ def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> No
 def test_deleted_study_leaves_no_bytes(tmp_path: Path) -> None:
     kept, gone = small_agreement(records=4), small_agreement(records=4, name="gone")
     home = tmp_path / "coordinator"
-    coordinator = Coordinator(home)
+    coordinator = Coordinator(CoordinatorStore(home))
     coordinator.create(to_text(kept))
     coordinator.create(to_text(gone))
     for agreement in (kept, gone):

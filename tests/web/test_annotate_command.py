@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.cli.main import run
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 
 GUIDE = Path(__file__).parents[2] / "docs" / "annotating.md"
@@ -33,22 +33,22 @@ def test_annotate_on_a_port_in_use_says_so(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_code_of_the_page_stays_the_same_and_private(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    study = Rehearsal(tmp_path / "study", Wanted(records=4))
-    home = study.coordinator.home
+    Rehearsal(tmp_path / "study", Wanted(records=4))
+    home = tmp_path / "study" / "coordinator"
     codes = []
     for _ in range(2):
         assert run(["coordinator", "code", "--at", str(home)]) == 0
         codes.append(capsys.readouterr().out)
     assert codes[0] == codes[1] and len(codes[0].strip()) >= 24
-    assert (home / "page.key").stat().st_mode & 0o077 == 0
+    assert (home / "keys" / "page.key").stat().st_mode & 0o077 == 0
 
 
 def test_questions_in_the_guide_are_right() -> None:
     questions = re.findall(r"^    (ret .*)$", GUIDE.read_text("utf-8"), re.MULTILINE)
     assert len(questions) >= 4
     for question in questions:
-        checked = read_question(question)
-        assert checked.ok and not checked.diagnostics, question
+        checked = Question(question)
+        assert checked.ok and not checked.problems, question
 
 
 def test_pictures_of_the_guide_are_there_and_small() -> None:

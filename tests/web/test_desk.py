@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import io
 import zipfile
+from functools import partial
 from random import Random
 
 import pytest
 
 from blindlabel.errors import InputError
-from blindlabel.language import Record, format_question, interpret, read_question
+from blindlabel.language import Question, Record, format_question, interpret
+from blindlabel.parties.asking import check_question
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import question_files
 from blindlabel.web.components import condition_for, word_of
@@ -99,7 +101,7 @@ def test_rows_are_searched_filtered_and_sorted(workspace: Workspace) -> None:
 
 def test_blank_question_is_no_question(workspace: Workspace) -> None:
     checked = Desk(workspace).save(0, "  \n")
-    assert not checked.ok and checked.diagnostics[0].message == "There is no question yet."
+    assert not checked.ok and checked.problems[0].message == "There is no question yet."
 
 
 def test_trying_on_own_records_counts_what_the_interpreter_says() -> None:
@@ -112,11 +114,11 @@ def test_trying_on_own_records_counts_what_the_interpreter_says() -> None:
             source = format_question(QuestionMaker(chance, records).question())
         except NoRecordLeft:
             continue
-        checked = read_question(source)
+        checked = Question(source)
         if checked.formula is None:
             continue
         tried += 1
-        expected = [interpret(checked.question, record) for record in records]
+        expected = [interpret(checked.tree, record) for record in records]
         found = own.matches(checked.formula, records[0])
         assert (found.matches, found.itself) == (sum(expected), expected[0]), source
         assert cost_sentence(checked.formula)
@@ -132,8 +134,8 @@ def test_clicked_words_become_conditions_that_hold_for_their_record(workspace: W
         for value in own.row.values():
             for token in value.split():
                 condition = condition_for(word_of(token, steps), workspace)
-                checked = workspace.check(f"ret {condition}")
-                assert checked.ok and interpret(checked.question, own.prepared), condition
+                checked = check_question(workspace.agreement, f"ret {condition}")
+                assert checked.ok and interpret(checked.tree, own.prepared), condition
     long = "a" * 30
     assert condition_for(long, workspace) == f'has_word("{long}", $r)'
 
@@ -146,14 +148,15 @@ def test_pattern_with_unknown_attribute_is_refused_with_a_hint(workspace: Worksp
 
 
 def test_pattern_values_are_quoted_and_missing_ones_leave_the_record_out(workspace: Workspace) -> None:
+    check = partial(check_question, workspace.agreement)
     record = Record.of({"surname": 'o"neil \\ co', "title": ""})
-    filled = fill("ret equals({surname}, $r.surname)", 3, record, workspace.check)
+    filled = fill("ret equals({surname}, $r.surname)", 3, record, check)
     assert filled.problem == ""
-    checked = workspace.check(filled.question)
-    assert interpret(checked.question, record)
-    assert fill("ret is_in({surname 2}, $r)", 3, record, workspace.check).question == 'ret is_in("neil", $r)'
-    assert "nothing for {title}" in fill("ret is_in({title}, $r)", 3, record, workspace.check).problem
-    assert fill("ret is_in({surname}, $r) & nonsense", 3, record, workspace.check).problem
+    checked = check_question(workspace.agreement, filled.question)
+    assert interpret(checked.tree, record)
+    assert fill("ret is_in({surname 2}, $r)", 3, record, check).question == 'ret is_in("neil", $r)'
+    assert "nothing for {title}" in fill("ret is_in({title}, $r)", 3, record, check).problem
+    assert fill("ret is_in({surname}, $r) & nonsense", 3, record, check).problem
 
 
 def test_questions_survive_going_out_and_coming_in(workspace: Workspace) -> None:
@@ -201,6 +204,6 @@ def test_suggestions_can_be_used_as_they_are(workspace: Workspace) -> None:
     assert [*ready, background.ready] == [False, True]
     for own, task in zip(workspace.records(), workspace.tasks()):
         suggested = background.suggest(own, task)
-        checked = workspace.check(suggested.question)
+        checked = check_question(workspace.agreement, suggested.question)
         assert checked.formula is not None and suggested.why
         assert background.matches(checked.formula, own.prepared).itself

@@ -20,7 +20,7 @@ def check(
     json: JsonFlag = False,
 ) -> None:
     """Check questions: errors and warnings with line, column, and what to do. Exit code 1 when there is an error."""
-    from blindlabel.language import Limits, read_question, render
+    from blindlabel.language import Limits, Question, render
 
     names = attribute_list(attributes)
     limits = Limits(needle_length=needle)
@@ -28,13 +28,11 @@ def check(
     errors = 0
     for file in files:
         source = read_source(file)
-        checked = read_question(source, attributes=names, limits=limits, lowered=lowered)
+        checked = Question(source, attributes=names, limits=limits, lowered=lowered)
         errors += not checked.ok
-        documents.append(
-            {"file": file, "ok": checked.ok, "diagnostics": [one.to_json() for one in checked.diagnostics]}
-        )
+        documents.append({"file": file, "ok": checked.ok, "diagnostics": [one.to_json() for one in checked.problems]})
         if not json:
-            for one in checked.diagnostics:
+            for one in checked.problems:
                 result(render(one, source, file))
     if json:
         result_json({"ok": errors == 0, "files": documents})

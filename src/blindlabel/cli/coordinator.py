@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.opening import coordinator_at
+from blindlabel.cli.opening import coordinator_at, studies_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.errors import InputError
 
@@ -84,7 +84,7 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Another one.")],
     json: JsonFlag = False,
 ) -> None:
-    """Say what differs between two agreements. Ends with exit code 1 when something does."""
+    """Show what differs between two agreements. The exit code is 1 where something does."""
     from blindlabel.protocol import agreement as agreements
 
     differences = agreements.compare(_read_agreement(first)[0], _read_agreement(second)[0])
@@ -115,14 +115,16 @@ def invite(
     at: Home,
     address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
     to: Annotated[
-        Path | None, typer.Option("--to", help="Folder for the invitation files; the agreement's folder unless said.")
+        Path | None, typer.Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
     ] = None,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Begin the study and write one invitation file for each owner. Give each to its owner by a private way: it holds a
+    """Begin the study and write one invitation file for each owner. Hand each to its owner in private: it holds a
     one-time code.
     """
+    from blindlabel.storage.invitation_files import write_invitation
+
     agreement, text = _read_agreement(file)
     folder = to or file.parent
     paths = {owner: folder / f"{owner}.invitation" for owner in agreement.owners}
@@ -132,7 +134,7 @@ def invite(
     invitations = coordinator_at(at, database, make=True).create(text, address, source=str(file))
     folder.mkdir(parents=True, exist_ok=True)
     for invitation in invitations:
-        invitation.write(paths[invitation.owner])
+        write_invitation(invitation, paths[invitation.owner])
     if json:
         result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
     else:
@@ -162,14 +164,14 @@ def serve(
     if via:
         serving.serve_folder(coordinator, via, once=once)
     else:
-        serving.serve_http(coordinator, host, port, certificate, key)
+        serving.serve_http(coordinator, at, host, port, certificate, key)
 
 
 @app.command("bodies")
 def bodies(
     url: Annotated[
         str | None,
-        typer.Argument(help="A URL of fsspec, for instance s3://bucket/folder; without it, say where they are."),
+        typer.Argument(help="An fsspec URL, for instance s3://bucket/folder; without it, show where they are."),
     ] = None,
     *,
     at: Home,
@@ -179,10 +181,10 @@ def bodies(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say or settle where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start
+    """Show or set where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start
     servers again after.
     """
-    store = coordinator_at(at, database, make=url is not None).store
+    store = studies_at(at, database, make=url is not None)
     if url is not None and url != store.bodies_url:
         if url.startswith("memory:"):
             raise InputError("What is kept in memory is gone when the server stops; bodies have to outlast it.")
@@ -208,15 +210,15 @@ def code(*, at: Home, database: DatabaseAddress = None) -> None:
 @app.command("status")
 def status(
     study: Annotated[
-        str | None, typer.Argument(help="The study's name, or the beginning of its hash; all unless said.")
+        str | None, typer.Argument(help="The study's name, or the beginning of its hash. Default: all studies.")
     ] = None,
     *,
     at: Home,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say how studies stand, what they wait for, and what of their leakage budget is used."""
-    from blindlabel.parties.results import standing
+    """Show how studies stand, what they are waiting for, and how much of their leakage budget is used."""
+    from blindlabel.parties.study import standing
 
     coordinator = coordinator_at(at, database)
     wanted = [coordinator.find(study)] if study else [row.study for row in coordinator.store.studies()]
@@ -264,7 +266,7 @@ def export(
 ) -> None:
     """Write the labels as they stand; rows are named by their positions, since the coordinator knows no ids."""
     from blindlabel.cli.export import written
-    from blindlabel.parties.results import truths_of_coordinator
+    from blindlabel.export.studies import truths_of_coordinator
 
     coordinator = coordinator_at(at, database)
     truths = truths_of_coordinator(coordinator, coordinator.find(study))

@@ -19,17 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import OutsideError
+from blindlabel.export.studies import truths_of_owner
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
-from blindlabel.parties.results import standing, truths_of_owner
+from blindlabel.parties.study import standing
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.interfaces import Line
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Generated, Size, generate, write
 from blindlabel.records.preparation import prepare
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
-from blindlabel.transport.interface import Transport
 
 NAMES = ("anna", "berta")
 BLOCKING = ("surname", "given_name", "address_1", "phone_number")
@@ -86,9 +88,11 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
     tables = write(made, folder / "tables")
     agreement = _agreement(plan, made)
     address, port = _free_address()
-    coordinator = Coordinator(folder / "coordinator")
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     invitations = coordinator.create(to_text(agreement), address)
-    workspaces = [join(folder / one.owner, one, TableOptions(table)) for one, table in zip(invitations, tables)]
+    workspaces = [
+        join(Workspace.create(folder / one.owner), one, TableOptions(table)) for one, table in zip(invitations, tables)
+    ]
     commands = {"coordinator": ["coordinator", "serve", "--at", str(folder / "coordinator"), "--port", str(port)]}
     for workspace in workspaces:
         commands[workspace.name] = [
@@ -231,7 +235,7 @@ class _NoTransport:
 
 def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, until: float) -> None:
     """Compare the verification words as the owners' people would by telephone, and confirm on both sides."""
-    transport: Transport = _NoTransport()
+    transport: Line = _NoTransport()
     while any(workspace.state().keys is None for workspace in workspaces):
         running.look_after(lambda _: False)
         _check_time(until)

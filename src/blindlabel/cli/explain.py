@@ -26,13 +26,13 @@ def explain(
     """
     from blindlabel.engines.interface import EngineError, Terms
     from blindlabel.engines.packed import PackedEngine
-    from blindlabel.language import read_question, render
+    from blindlabel.language import Question, render
     from blindlabel.language.formula import atoms_of
 
     name, source = question_source(question)
-    checked = read_question(source, attributes=attribute_list(attributes))
+    checked = Question(source, attributes=attribute_list(attributes))
     if checked.formula is None:
-        for one in checked.diagnostics:
+        for one in checked.problems:
             say(render(one, source, name))
         raise InputError("The question has errors, so there is no plan.")
     named = attribute_list(attributes) or list(

@@ -54,7 +54,7 @@ def _root(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
     ),
-    debug: bool = typer.Option(False, "--debug", help="Show tracebacks of failures (may stand anywhere on the line)."),
+    debug: bool = typer.Option(False, "--debug", help="Show tracebacks of failures (anywhere on the line)."),
 ) -> None:
     """Label pairs of records as match or no match without anybody seeing both."""
 

@@ -10,6 +10,7 @@ from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.storage.coordinator_store import CoordinatorStore
     from blindlabel.storage.workspace import Workspace
 
 
@@ -24,13 +25,20 @@ def coordinator_at(home: Path, database: str | None, *, make: bool = False) -> C
     """The coordinator in this folder."""
     from blindlabel.parties.coordinator import Coordinator
 
+    return Coordinator(studies_at(home, database, make=make))
+
+
+def studies_at(home: Path, database: str | None, *, make: bool = False) -> CoordinatorStore:
+    """The store of the coordinator in this folder."""
+    from blindlabel.storage.coordinator_store import CoordinatorStore
+
     if not make and database is None and not (home / "coordinator.sqlite").exists():
         raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
-    return Coordinator(home, database=database, passphrase=passphrase())
+    return CoordinatorStore(home, database, passphrase())
 
 
 def workspace_at(folder: Path) -> Workspace:
     """An owner's workspace in this folder."""
     from blindlabel.storage.workspace import Workspace
 
-    return Workspace.open(folder)
+    return Workspace.open(folder, passphrase())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
-Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path; as in the invitation unless said.")]
+Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path. Default: as in the invitation.")]
 Authority = Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS.")]
 
 
@@ -37,12 +38,12 @@ def _party(
     report: Report | None = None,
     patience: float = 30.0,
 ) -> Iterator[Owner]:
-    from blindlabel.parties.connecting import connect
     from blindlabel.parties.owner import Owner
+    from blindlabel.transport.connecting import connect
 
     transport = connect(workspace, via, authority=ca, patience=patience)
     with closing(transport):
-        yield Owner(workspace, transport, computing=computing, report=report, passphrase=passphrase())
+        yield Owner(workspace, transport, computing=computing, report=report)
 
 
 @contextmanager
@@ -70,11 +71,13 @@ def join(
     *,
     at: WorkspaceFolder,
     id_column: Annotated[
-        str | None, typer.Option("--id-column", help="The column with the rows' ids; `id` unless said.")
+        str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", help="attribute=column, where your column is called otherwise; may stand often."),
+        typer.Option(
+            "--column", help="attribute=column, where your column has another name; may be given several times."
+        ),
     ] = None,
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")
@@ -85,19 +88,20 @@ def join(
     """Join a study: read the agreement, check the table against it, make keys and a workspace, and tell the
     coordinator.
     """
-    from blindlabel.parties.connecting import checked_via
-    from blindlabel.parties.invitation import Invitation
     from blindlabel.parties.joining import TableOptions
     from blindlabel.parties.joining import join as make
-    from blindlabel.transport.interface import Unreachable
+    from blindlabel.protocol.interfaces import Unreachable
+    from blindlabel.storage.invitation_files import read_invitation
+    from blindlabel.storage.workspace import Workspace
+    from blindlabel.transport.connecting import checked_via
 
     pairs = [one.partition("=") for one in column or []]
     if any(not sign for _, sign, _ in pairs):
         raise InputError("--column takes attribute=column.")
     options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
-    invited = Invitation.read(invitation)
+    invited = read_invitation(invitation)
     checked_via(via or invited.address)
-    workspace = make(at, invited, options, via=via, passphrase=passphrase())
+    workspace = make(Workspace.create(at, passphrase()), invited, options, via=via)
     agreement = workspace.agreement
     say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
     say(f"The agreement's hash is {agreement.hash}.")
@@ -149,9 +153,9 @@ def verify(
 
 @app.command("status")
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
-    """Say how the study stands on this side, and what is waited for."""
-    from blindlabel.parties.results import is_overdue
+    """Show how the study stands on this side, and what it is waiting for."""
     from blindlabel.protocol import owner as rules
+    from blindlabel.protocol.deadline import is_overdue
 
     workspace = workspace_at(at)
     state, progress, activity = workspace.state(), workspace.progress(), workspace.activity()
@@ -169,7 +173,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "handed_in": progress.handed_in,
             "over": progress.over,
             "deadline": workspace.agreement.deadline or None,
-            "overdue": is_overdue(workspace.agreement) and not progress.over,
+            "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
             "waiting": waiting,
             "unsent": len(workspace.unsent()),
             "activity": None
@@ -190,7 +194,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     if workspace.agreement.deadline and not progress.over:
         result(
             f"  to be done by {workspace.agreement.deadline}"
-            + (", which has passed" if is_overdue(workspace.agreement) else "")
+            + (", which has passed" if is_overdue(workspace.agreement, datetime.date.today()) else "")
         )
     for sentence in waiting:
         result(f"  {sentence}")
@@ -202,7 +206,7 @@ def annotate(
     at: WorkspaceFolder,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; the one of last time unless said."),
+        typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
@@ -288,7 +292,7 @@ def export(
 ) -> None:
     """Write the ground truth of the finished study, with your own ids on your side."""
     from blindlabel.cli.export import written
-    from blindlabel.parties.results import truths_of_owner
+    from blindlabel.export.studies import truths_of_owner
 
     written(truths_of_owner(workspace_at(at)), format, to, json=json)
 

@@ -25,7 +25,9 @@ def _log_to_stderr() -> None:
     log.addHandler(handler)
 
 
-def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path | None, key: Path | None) -> None:
+def serve_http(
+    coordinator: Coordinator, home: Path, host: str, port: int, certificate: Path | None, key: Path | None
+) -> None:
     """Serve until stopped."""
     import uvicorn
 
@@ -45,7 +47,7 @@ def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path
     )
     app = create_app(coordinator)
     address = f"{'https' if certificate else 'http'}://{host}:{port}/"
-    _add_page(app, coordinator, address)
+    _add_page(app, coordinator, home, address)
     config = uvicorn.Config(
         app,
         host=host,
@@ -65,7 +67,7 @@ def serve_http(coordinator: Coordinator, host: str, port: int, certificate: Path
         raise OutsideError(f"The server could not start on {host}:{port}. Is the port in use?")
 
 
-def _add_page(app: FastAPI, coordinator: Coordinator, address: str) -> None:
+def _add_page(app: FastAPI, coordinator: Coordinator, home: Path, address: str) -> None:
     """The page for the coordinator's people, where its parts are installed."""
     try:
         from blindlabel.web.coordinator_page import add_page
@@ -73,10 +75,7 @@ def _add_page(app: FastAPI, coordinator: Coordinator, address: str) -> None:
         say("The coordinator's page needs the extra `web`: pip install 'blindlabel[web]'. Serving without it.")
         return
     add_page(app, coordinator)
-    say(
-        f"The coordinator's page is {address}; `blindlabel coordinator code --at {coordinator.home}` prints the code to"
-        " sign in."
-    )
+    say(f"The coordinator's page is {address}; `blindlabel coordinator code --at {home}` prints the code to sign in.")
 
 
 def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:

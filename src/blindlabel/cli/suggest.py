@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def suggest(
-    records: Annotated[Path, typer.Argument(help="The own table: CSV, JSON lines or Parquet.")],
+    records: Annotated[Path, typer.Argument(help="Your own table: CSV, JSON lines or Parquet.")],
     attributes: Annotated[
-        str | None, typer.Option("--attributes", help="Columns to use, joined by commas. Else all but the id.")
+        str | None, typer.Option("--attributes", help="Columns to use, separated by commas. Default: all but the id.")
     ] = None,
     row_id: Annotated[
         list[str] | None, typer.Option("--id", help="Only the row with this id; may be given several times.")
@@ -34,7 +34,7 @@ def suggest(
     prepare: Annotated[
         str | None,
         typer.Option(
-            "--prepare", help="Text preparation steps, joined by commas, as in the agreement. Else nfkc,collapse_space."
+            "--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."
         ),
     ] = None,
     variants: Annotated[
@@ -55,14 +55,13 @@ def suggest(
     instead.
     """
     from blindlabel.language.suggestions import Suggester
-    from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case
-    from blindlabel.records.preparation import prepare as prepared
+    from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
     chosen = _listed(attributes, "--attributes")
     steps = check_steps(_listed(prepare, "--prepare") or DEFAULT_STEPS)
     table = read_table(records, id_column=id_column, attributes=chosen)
-    rows = [prepared(table.row(position), table.attributes, steps) for position in range(len(table))]
+    rows = prepare_rows(table, table.attributes, steps)
     suggester = Suggester(rows, table.attributes, lowered=gives_lower_case(steps))
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
     if question is not None and len(positions) != 1:
@@ -101,12 +100,12 @@ def _judged(
 def _written(given: str, suggester: Suggester, record: Record, ids: Sequence[str]) -> tuple[Formula, dict[str, Any]]:
     """A person's own question and its verdict."""
     from blindlabel.cli.question_files import question_source
-    from blindlabel.language import read_question
+    from blindlabel.language import Question
 
     name, text = question_source(given)
-    checked = read_question(text, attributes=suggester.attributes, limits=suggester.limits, lowered=suggester.lowered)
+    checked = Question(text, attributes=suggester.attributes, limits=suggester.limits, lowered=suggester.lowered)
     if checked.formula is None:
-        raise InputError(f"{name} cannot be used yet: {checked.diagnostics[0].message}")
+        raise InputError(f"{name} cannot be used yet: {checked.problems[0].message}")
     verdict = suggester.verdict(checked.formula, record)
     return checked.formula, {"question": text, "why": verdict.sentence, "verdict": _verdict(verdict, ids)}
 

@@ -33,9 +33,8 @@ def try_(
     """Try a question on records: one answer a record."""
     from blindlabel.engines.ask import ask
     from blindlabel.engines.registry import engine_named
-    from blindlabel.language import read_question, render
-    from blindlabel.records.preparation import check_steps, gives_lower_case
-    from blindlabel.records.preparation import prepare as prepare_row
+    from blindlabel.language import Question, render
+    from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
     chosen = engine_named(engine)
@@ -43,12 +42,12 @@ def try_(
     name, source = question_source(question)
     table = read_table(records, id_column=id_column, attributes=attribute_list(attributes), encoding=encoding)
     lowered = gives_lower_case(steps)
-    checked = read_question(source, attributes=table.attributes, lowered=lowered)
-    for one in checked.diagnostics:
+    checked = Question(source, attributes=table.attributes, lowered=lowered)
+    for one in checked.problems:
         say(render(one, source, name))
     if checked.formula is None:
         raise InputError("The question cannot be used yet; see above.")
-    prepared = [prepare_row(table.row(position), table.attributes, steps) for position in range(len(table))]
+    prepared = prepare_rows(table, table.attributes, steps)
     with progress_bar() as bar:
         answers = ask(
             chosen,

@@ -51,7 +51,7 @@ def write_with_records(
         if last >= len(table):
             raise InputError(
                 f"{table.name} is not the table of this ground truth: it has {len(table)} rows, and the truth names"
-                f" position {last}."
+                f" row {last + 1}."
             )
     _check_ids(truth.ids_a, table_a)
     _check_ids(truth.ids_b, table_b)
@@ -65,9 +65,7 @@ def write_with_records(
 def _check_ids(ids: Mapping[int, str] | None, table: Table) -> None:
     for position, own in (ids or {}).items():
         if position >= len(table) or table.ids[position] != own:
-            raise InputError(
-                f"{table.name} is not the table of this ground truth: the row at position {position} has another id."
-            )
+            raise InputError(f"{table.name} is not the table of this ground truth: row {position + 1} has another id.")
 
 
 def _dedupe(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:

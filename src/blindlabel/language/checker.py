@@ -66,7 +66,7 @@ class _Check:
 
     # -- statements
 
-    def question(self, question: tree.Question) -> None:
+    def question(self, question: tree.Tree) -> None:
         returned: tree.Return | None = None
         unreachable: tree.Statement | None = None
         past: list[_Variable] = []
@@ -349,7 +349,7 @@ def _arguments(count: int) -> str:
     return "1 argument" if count == 1 else f"{count} arguments"
 
 
-def check(question: tree.Question, attributes: Sequence[str] | None, limits: Limits, lowered: bool) -> list[Diagnostic]:
+def check(question: tree.Tree, attributes: Sequence[str] | None, limits: Limits, lowered: bool) -> list[Diagnostic]:
     """All findings about a parsed question, in the order of their places."""
     checking = _Check(attributes, limits, lowered)
     checking.question(question)

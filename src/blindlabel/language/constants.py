@@ -33,7 +33,7 @@ def _table(formula: Formula, atoms: tuple[Atom, ...]) -> Bits:
     return column(formula, len(numbers), lambda atom: (numbers >> place[id(atom)] & 1).astype(bool))
 
 
-def constant_warning(question: tree.Question, formula: Formula) -> list[Diagnostic]:
+def constant_warning(question: tree.Tree, formula: Formula) -> list[Diagnostic]:
     """A warning at the `ret`, if the question always gives the same answer."""
     value = constant_value(formula)
     if value is None:

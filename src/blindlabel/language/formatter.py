@@ -13,7 +13,7 @@ _KEYWORDS = frozenset({"ret", "true", "false"})
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 
-def format_question(question: tree.Question) -> str:
+def format_question(question: tree.Tree) -> str:
     """The whole question, one statement a line, ending in a line end."""
     lines: list[str] = []
     comments = list(question.comments)

@@ -17,7 +17,7 @@ from blindlabel.language.signatures import Predicate, Tally
 Value = Union[str, Record, bool, Fraction]
 
 
-def interpret(question: tree.Question, record: Record) -> bool:
+def interpret(question: tree.Tree, record: Record) -> bool:
     """The answer of a checked question for one record."""
     variables: dict[str, Value] = {"r": record}
     for statement in question.statements:

@@ -20,7 +20,7 @@ from lark.exceptions import UnexpectedToken
 from blindlabel.language import syntax_errors, tree
 from blindlabel.language.diagnostics import Diagnostic, error
 from blindlabel.language.limits import Limits
-from blindlabel.language.tree import NOWHERE, Comment, Question, Span
+from blindlabel.language.tree import NOWHERE, Comment, Span, Tree
 
 _GRAMMAR = Path(__file__).with_name("question.lark")
 _ENDS_AN_EXPRESSION = frozenset({"TEXT", "NUMBER", "TRUE", "FALSE", "VARIABLE", "NAME", "RPAR", "RSQB"})
@@ -32,7 +32,7 @@ _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 class Parsed:
     """What could be read, and what is wrong. Statements with a mistake are left out of the question."""
 
-    question: Question
+    tree: Tree
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -72,16 +72,14 @@ def parse(source: str, limits: Limits | None = None) -> Parsed:
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > limits.question_bytes:
         message = f"The question has {size:,} bytes; at most {limits.question_bytes:,} are allowed."
-        return Parsed(
-            Question((), source), (error("too-large", message, NOWHERE, "Shorten it, or split it over rounds."),)
-        )
+        return Parsed(Tree((), source), (error("too-large", message, NOWHERE, "Shorten it, or split it over rounds."),))
     tokens = list(_lark().lex(source))
     comments = tuple(Comment(str(token), span_of(token)) for token in tokens if token.type == "COMMENT")
     statements: list[tree.Statement] = []
     diagnostics: list[Diagnostic] = []
     for piece in _pieces([token for token in tokens if token.type != "COMMENT"]):
         _read_statement(piece, limits, statements, diagnostics)
-    return Parsed(Question(tuple(statements), source, comments), tuple(diagnostics))
+    return Parsed(Tree(tuple(statements), source, comments), tuple(diagnostics))
 
 
 def _pieces(tokens: list[Token]) -> list[list[Token]]:

@@ -192,7 +192,7 @@ def _counted(count: Count) -> PointsQuestion | None:
 # From what a person wrote
 
 
-def points_written(question: tree.Question, formula: Formula, limits: Limits) -> PointsQuestion | None:
+def points_written(question: tree.Tree, formula: Formula, limits: Limits) -> PointsQuestion | None:
     """The points question with the points and the bar that a person wrote, where the text has that form; else by
     meaning. `formula` is that of the checked question.
     """

@@ -66,7 +66,7 @@ class RewritingError(FormulaTooLarge):
         self.span = span
 
 
-def formula_of(question: tree.Question, limits: Limits) -> Formula:
+def formula_of(question: tree.Tree, limits: Limits) -> Formula:
     """The formula of a checked question. Raises `RewritingError` where it grows past the limits."""
     rewriting = Rewriting(limits)
     for statement in question.statements:

@@ -143,7 +143,7 @@ class Comment:
 
 
 @dataclass(frozen=True)
-class Question:
+class Tree:
     """A parsed question. `source` and `comments` take no part in equality."""
 
     statements: tuple[Statement, ...]

@@ -24,7 +24,7 @@ class Computing:
     """Whether the cluster's machines may encrypt, for which they need the owner's records in clear."""
 
 
-def engine_at(name: str, computing: Computing, journal: Path) -> Engine:
+def engine_at(name: str, computing: Computing, journal: Path | None) -> Engine:
     """The engine of this name, set up to work where the owner wants it."""
     if name != "packed":
         if computing.cluster:

@@ -10,16 +10,13 @@ belongs to, and is used here and nowhere else.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
-import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from pathlib import Path
 
 import nacl.signing
 import numpy as np
@@ -29,7 +26,6 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.parties.invitation import Invitation
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import framing, messages
@@ -37,10 +33,11 @@ from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import MalformedMessage, NotFitting, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.facts import State, Step, Work, blob_of, key_of, new_state, spent_bodies
+from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import COORDINATOR, Blob
-from blindlabel.storage.coordinator_store import CoordinatorStore, Loaded, Moved
-from blindlabel.storage.secret_files import SecretsInMemory, remove_secret, write_secret
+from blindlabel.protocol.studies import Loaded, Moved, Studies
 
 LEASE = 30.0
 """Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its
@@ -48,26 +45,29 @@ lease in time.
 """
 
 
+_SIGNING = "signing"
+"""What the secret is called that signs a study's messages."""
+
+
 class Coordinator:
     """All studies of one coordinator."""
 
     def __init__(
-        self, home: Path, *, database: str | None = None, passphrase: str | None = None, lease: float = LEASE
+        self,
+        store: Studies,
+        *,
+        lease: float = LEASE,
+        engines: Callable[[str], Engine] = engine_named,
+        draw: Draw = secrets.randbelow,
     ) -> None:
-        self.home = home
-        self.passphrase = passphrase
-        self.store = CoordinatorStore(home, database)
+        self.store = store
+        self._engines = engines
+        self._draw = draw
         self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
         self._lease = lease
         self._engine_turn = threading.Lock()
         """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
         self.agreement = lru_cache(maxsize=256)(self._agreement)
-        self._identities = SecretsInMemory(passphrase, most=256)
-        self._engine_secrets = SecretsInMemory(passphrase, most=4)
-
-    def disconnect(self) -> None:
-        """Give back all connections to the database."""
-        self.store.database.close()
 
     # Studies
 
@@ -77,11 +77,12 @@ class Coordinator:
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
-        path = self._keys(agreement.hash) / "signing.key"
         state = new_state(agreement, public)
-        if not self.store.create(
-            agreement.name, text, state, lambda: write_secret(path, identity.to_bytes(), self.passphrase)
-        ):
+
+        def keep_identity() -> None:
+            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
+
+        if not self.store.create(agreement.name, text, state, keep_identity):
             raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         key = identity.public.signing_key.hex()
         return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
@@ -110,9 +111,7 @@ class Coordinator:
 
     def delete(self, study: str) -> None:
         """Remove everything of a study: keys first, since without them nothing else can be read."""
-        for path in self._keys(study).glob("*"):
-            remove_secret(path)
-        shutil.rmtree(self._keys(study), ignore_errors=True)
+        self.store.drop_secrets(study)
         self.store.delete(study)
         self.agreement.cache_clear()
 
@@ -130,7 +129,7 @@ class Coordinator:
             raise WrongSender("Assist calls go another way.")
 
         def event(agreement: Agreement, state: State) -> Step:
-            step = rules.handle(agreement, state, signed)
+            step = rules.handle(agreement, state, signed, self._draw)
             if step.state != state and any(not self.store.bodies(study).has(blob) for blob in signed.message.blobs):
                 raise TooEarly("The message's body has not arrived yet.")
             return step
@@ -231,7 +230,7 @@ class Coordinator:
                 for name, known in facts.items()
                 for peer, blob in known.blocking.items()
             }
-            self._apply(study, lambda agreement, state: rules.sample_enriched(agreement, state, hashes))
+            self._apply(study, lambda agreement, state: rules.sample_enriched(agreement, state, hashes, self._draw))
         elif todo.kind == "read":
             self._read_answers(study, agreement, todo)
         else:
@@ -246,14 +245,11 @@ class Coordinator:
         blob = self.store.bodies(study).write([keys.public])
         # Named after the public key, so that of two processes that make keys at once the saved state says whose are
         # valid.
-        write_secret(self._engine_key(study, blob), keys.secret, self.passphrase)
-        self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob))
+        self.store.keep_secret(study, _engine_key(blob), keys.secret)
+        self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob, self._draw))
         used = self.load(study).state.public_key
-        for path in self._keys(study).glob(
-            "engine-*.key"
-        ):  # keys of a process that was slower, or died before its keys were used
-            if used is not None and path != self._engine_key(study, used):
-                remove_secret(path)
+        if used is not None:  # keys of a process that was slower, or died before its keys were used, go
+            self.store.drop_secrets(study, keep=(_SIGNING, _engine_key(used)))
 
     def _read_answers(self, study: str, agreement: Agreement, todo: Work) -> None:
         state, bodies, blob = self.load(study).state, self.store.bodies(study), todo.blob
@@ -309,23 +305,21 @@ class Coordinator:
 
     # Keys
 
-    def _keys(self, study: str) -> Path:
-        return self.home / "keys" / study
-
     def _identity(self, study: str) -> Identity:
-        return Identity.from_bytes(self._identities.read(self._keys(study) / "signing.key"))
-
-    def _engine_key(self, study: str, public: Blob) -> Path:
-        return self._keys(study) / f"engine-{public.hash}.key"
+        return Identity.from_bytes(self.store.secret(study, _SIGNING))
 
     def _engine_secret(self, study: str) -> bytes:
         public = self.load(study).state.public_key
         if public is None:
             raise TooEarly("The keys of the study have not been made yet.")
-        return self._engine_secrets.read(self._engine_key(study, public))
+        return self.store.secret(study, _engine_key(public))
 
     def _engine(self, agreement: Agreement) -> Engine:
-        return engine_named(agreement.encoding.engine)
+        return self._engines(agreement.encoding.engine)
+
+
+def _engine_key(public: Blob) -> str:
+    return f"engine-{public.hash}"
 
 
 def _bodies_of(message: Message) -> Iterator[Blob]:
@@ -344,8 +338,3 @@ def _newly_sent(state: State, message: Message) -> list[Blob]:
 
 def _moved(signed: Signed, owner: str, blobs: Iterable[Blob]) -> Moved:
     return Moved(owner, signed.message.kind, len(signed.wire) + sum(blob.length for blob in blobs))
-
-
-def token_hash(token: str) -> str:
-    """How a token is stored: it is random, so a plain hash suffices."""
-    return hashlib.blake2b(token.encode(), digest_size=32, person=b"bl-token").hexdigest()

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError
-from blindlabel.parties.coordinator import token_hash
-from blindlabel.parties.invitation import Invitation
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import messages, owner
+from blindlabel.protocol import messages, owner, proofs
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.interfaces import Store
+from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.proofs import token_hash
 from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table, read_table
-from blindlabel.storage.secret_files import read_secret, write_secret
-from blindlabel.storage.workspace import Workspace
+
+S = TypeVar("S", bound=Store)
+
+_IDENTITY, _TOKEN = "identity", "token"
+"""What an owner's secrets are called in its store."""
 
 
 @dataclass(frozen=True)
@@ -45,44 +49,43 @@ def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
     return read_table(options.path, id_column=options.id_column, attributes=wanted, encoding=options.encoding)
 
 
-def join(
-    folder: Path, invitation: Invitation, options: TableOptions, *, via: str = "", passphrase: str | None = None
-) -> Workspace:
-    """Make the workspace of an invited owner. The join message is in its outbox."""
-    agreement = agreements.from_text(invitation.agreement, source="The agreement in the invitation")
-    if invitation.owner not in agreement.owners:
-        raise InputError(f"The invitation is for {invitation.owner}, whom its agreement does not name.")
-    if (folder / "workspace.sqlite").exists():
-        raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
-    table = read_own_table(agreement, options)
+def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = "") -> S:
+    """Begin an invited owner's side of a study in a new store. The join message is in its outbox."""
+    agreement = _invited(invitation)
+    settings = {
+        "table": str(options.path.resolve()),
+        "table_options": json.dumps(
+            {
+                "id_column": options.id_column,
+                "columns": dict(options.columns or {}) or None,
+                "encoding": options.encoding,
+            }
+        ),
+        "via": via or invitation.address,
+    }
+    begin_study(store, invitation, read_own_table(agreement, options), settings)
+    return store
+
+
+def begin_study(store: Store, invitation: Invitation, table: Table, settings: Mapping[str, str]) -> None:
+    """Check the table against the agreement, make keys, and put the join message into the outbox."""
+    agreement = _invited(invitation)
     prepare_table(
         table, range(len(table)), agreement.attributes, agreement.preparation.steps, agreement.lengths()
     )  # says what is too long
     identity, token = new_identity(), secrets.token_urlsafe(32)
-    try:
-        write_secret(folder / "identity.key", identity.to_bytes(), passphrase)
-        write_secret(folder / "token.key", token.encode(), passphrase)
-        state = owner.State(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
-        settings = {
-            "agreement": invitation.agreement,
-            "owner": invitation.owner,
-            "table": str(options.path.resolve()),
-            "table_options": json.dumps(
-                {
-                    "id_column": options.id_column,
-                    "columns": dict(options.columns or {}) or None,
-                    "encoding": options.encoding,
-                }
-            ),
-            "via": via or invitation.address,
-        }
-        workspace = Workspace.create(folder, settings, state)
-        body = _join_body(agreement, invitation, len(table), identity, token)
-        workspace.change(lambda now: owner.joins(now, body), lambda message: signed_by(identity, message))
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return workspace
+    state = owner.State(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
+    begin = owner.joins(state, _join_body(agreement, invitation, len(table), identity, token))
+    kept = {_IDENTITY: identity.to_bytes(), _TOKEN: token.encode()}
+    known = {**settings, "agreement": invitation.agreement, "owner": invitation.owner}
+    store.found(known, kept, begin, lambda message: signed_by(identity, message))
+
+
+def _invited(invitation: Invitation) -> Agreement:
+    agreement = agreements.from_text(invitation.agreement, source="The agreement in the invitation")
+    if invitation.owner not in agreement.owners:
+        raise InputError(f"The invitation is for {invitation.owner}, whom its agreement does not name.")
+    return agreement
 
 
 def _join_body(
@@ -90,7 +93,7 @@ def _join_body(
 ) -> messages.Join:
     envelope_key, signing_key = identity.public.envelope_key.hex(), identity.public.signing_key.hex()
     code, hashed = bytes.fromhex(invitation.code), token_hash(token)
-    proof = messages.join_proof(code, agreement.hash, invitation.owner, records, envelope_key, signing_key, hashed)
+    proof = proofs.join_proof(code, agreement.hash, invitation.owner, records, envelope_key, signing_key, hashed)
     return messages.Join(
         records=records, envelope_key=envelope_key, signing_key=signing_key, token_hash=hashed, proof=proof
     )
@@ -101,22 +104,17 @@ def signed_by(identity: Identity, message: Message) -> Signed:
     return messages.sign(message, lambda data: sign_for(identity, b"", data))
 
 
-def own_identity(workspace: Workspace, passphrase: str | None = None) -> Identity:
+def own_identity(store: Store) -> Identity:
     """The owner's secret keys."""
-    return Identity.from_bytes(read_secret(workspace.folder / "identity.key", passphrase))
+    return Identity.from_bytes(store.secret(_IDENTITY))
 
 
-def own_token(workspace: Workspace, passphrase: str | None = None) -> str:
-    """What the owner shows to the coordinator's server."""
-    return read_secret(workspace.folder / "token.key", passphrase).decode()
-
-
-def own_table(workspace: Workspace) -> Table:
+def own_table(store: Store) -> Table:
     """The owner's table, read again from where it is; refuses one that has changed its number of rows since joining."""
-    settings = workspace.settings
+    settings = store.settings
     options = TableOptions(Path(settings["table"]), **json.loads(settings["table_options"]))
-    table = read_own_table(workspace.agreement, options)
-    state = workspace.state()
+    table = read_own_table(store.agreement, options)
+    state = store.state()
     if state.join is not None and len(table) != state.join.records:
         raise InputError(
             f"{options.path} had {state.join.records} rows when you joined, and has {len(table)} now. Restore it as it"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import QuestionSource, open_tasks
-from blindlabel.transport.interface import Unreachable
+from blindlabel.protocol.interfaces import Unreachable
 
 WAIT = 2.0
 """Seconds that one turn waits for a message."""
@@ -28,7 +28,7 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
     while True:
         try:
             happened = owner.turn(0.0 if once else LOOK if _waits_for_person(owner) else WAIT)
-            missing = source.provide(owner.workspace) if source is not None and open_tasks(owner.workspace) else None
+            missing = source.provide(owner.store) if source is not None and open_tasks(owner.store) else None
             happened |= source is not None and missing is None and owner.work()
         except Unreachable as error:
             if once:
@@ -37,7 +37,7 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
             time.sleep(WAIT)
             continue
         if is_over(owner):
-            owner.workspace.say("over", 1.0, "The study is over.")
+            owner.store.say("over", 1.0, "The study is over.")
             return True
         if happened:
             continue
@@ -49,25 +49,25 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
 
 def is_over(owner: Owner) -> bool:
     """Whether the truth has come, with its labels."""
-    truth = owner.workspace.state().truth
-    return truth is not None and all(owner.workspace.bodies.has(pairing.labels) for pairing in truth.pairings)
+    truth = owner.store.state().truth
+    return truth is not None and all(owner.store.bodies.has(pairing.labels) for pairing in truth.pairings)
 
 
 def _waits_for_person(owner: Owner) -> bool:
-    state = owner.workspace.state()
+    state = owner.store.state()
     unconfirmed = state.keys is not None and len(state.confirmed) < len(state.keys.peers)
     return unconfirmed or (bool(state.rounds) and not state.rounds[-1].handed_in)
 
 
 def _waiting(owner: Owner) -> str:
-    if owner.workspace.unsent():
+    if owner.store.unsent():
         return "Some messages wait for the coordinator to be ready for them."
-    progress = owner.workspace.progress()
-    if progress.asked and not progress.handed_in and not progress.over:
-        written = f"{progress.saved} of {progress.asked} records have a question"
+    tasks = open_tasks(owner.store)
+    if tasks:
+        saved = sum(1 for task in tasks if task.state == "saved")
         return (
-            f"Round {progress.round} waits for you: {written}. Write them with `blindlabel owner annotate` and hand the"
-            " round in."
+            f"Round {tasks[0].round} waits for you: {saved} of {len(tasks)} records have a question. Write them with"
+            " `blindlabel owner annotate` and hand the round in."
         )
     return " ".join(owner.awaits())
 
@@ -75,5 +75,5 @@ def _waiting(owner: Owner) -> str:
 def _tell(owner: Owner, tell: Callable[[str], None], told: str, sentence: str) -> str:
     if sentence != told:
         tell(sentence)
-        owner.workspace.say("waiting", 0.0, sentence)
+        owner.store.say("waiting", 0.0, sentence)
     return sentence

@@ -9,26 +9,26 @@ from collections.abc import Sequence
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.joining import own_table
+from blindlabel.protocol.interfaces import Store
 from blindlabel.records.preparation import prepare
-from blindlabel.storage.workspace import Workspace
 
 
-def prepared_rows(workspace: Workspace) -> list[Record]:
+def prepared_rows(store: Store) -> list[Record]:
     """The owner's whole table, prepared as the agreement says."""
-    agreement, table = workspace.agreement, own_table(workspace)
+    agreement, table = store.agreement, own_table(store)
     return [
         prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
         for position in range(len(table))
     ]
 
 
-def suggester_for(workspace: Workspace, rows: Sequence[Record] | None = None) -> Suggester:
+def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggester:
     """The oracle for this owner: it knows the owner's own table (read here unless given) and the agreement, nothing
     else.
     """
-    agreement = workspace.agreement
+    agreement = store.agreement
     terms = agreement.terms()
-    rows = prepared_rows(workspace) if rows is None else rows
+    rows = prepared_rows(store) if rows is None else rows
     return Suggester(
         rows,
         agreement.attributes,

@@ -33,7 +33,7 @@ from collections.abc import Mapping
 from blindlabel.engines.interface import Answers as Matrix
 from blindlabel.envelope import KeyUnusable, PublicIdentity
 from blindlabel.protocol import labels as labelling
-from blindlabel.protocol import messages, sampling
+from blindlabel.protocol import messages, proofs, sampling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
     NotFitting,
@@ -109,7 +109,7 @@ def check(state: State, signed: Signed) -> None:
         key = message.body.signing_key
     else:
         raise TooEarly(f"{message.sender} has not joined yet.")
-    if isinstance(message.body, messages.Join) and not messages.check_join_proof(
+    if isinstance(message.body, messages.Join) and not proofs.check_join_proof(
         bytes.fromhex(facts.invitation_key), state.study, message.sender, message.body
     ):
         raise WrongSender(f"The join of {message.sender} was not made with the invitation of this owner.")

@@ -26,6 +26,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal, cast
 
 import nacl.exceptions
@@ -238,11 +239,12 @@ class Message:
         """All large bodies that the message names."""
         return list(_blobs(self.body))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Names the message's content; a signature is not part of it."""
-        return hashlib.blake2b(self.text(), digest_size=32).hexdigest()
+        return hashlib.blake2b(self.text, digest_size=32).hexdigest()
 
+    @cached_property
     def text(self) -> bytes:
         """The canonical JSON."""
         return canonical(
@@ -280,7 +282,7 @@ class Signed:
         if self.message.receiver != receiver:
             raise WrongReceiver(f"The message is meant for {self.message.receiver}.")
         try:
-            nacl.signing.VerifyKey(bytes.fromhex(signing_key)).verify(_PREFIX + self.message.text(), self.signature)
+            nacl.signing.VerifyKey(bytes.fromhex(signing_key)).verify(_PREFIX + self.message.text, self.signature)
         except (nacl.exceptions.CryptoError, ValueError, TypeError) as error:
             raise WrongSender(
                 f"The signature of the message does not hold under the key of {self.message.sender}."
@@ -289,7 +291,7 @@ class Signed:
 
 def sign(message: Message, signer: Signer) -> Signed:
     """The message ready to leave."""
-    text = message.text()
+    text = message.text
     signature = signer(_PREFIX + text)
     wire = f"{_MAGIC}{VERSION} {base64.b64encode(signature).decode()}\n".encode() + text + b"\n"
     if len(wire) > LARGEST:
@@ -327,7 +329,7 @@ def parse(wire: bytes) -> Signed:
         cast(Body, body),
         header.previous,
     )
-    if message.text() != text:
+    if message.text != text:
         raise MalformedMessage("The message leaves out fields of its kind.")
     return Signed(message, signature, wire)
 
@@ -370,26 +372,3 @@ def _blobs(value: Any) -> Iterator[Blob]:
         for part in value:
             if isinstance(part, Shape):
                 yield from _blobs(part)
-
-
-def join_proof(
-    invitation: bytes, study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str
-) -> str:
-    """The proof that goes into a join: the invitation's code is the seed of a signing key of which the coordinator
-    keeps the public half."""
-    claim = _join_claim(study, owner, records, envelope_key, signing_key, token_hash)
-    return nacl.signing.SigningKey(invitation).sign(claim).signature.hex()
-
-
-def check_join_proof(invitation_key: bytes, study: str, owner: str, join: Join) -> bool:
-    """Whether the join was made by the holder of the invitation."""
-    claim = _join_claim(study, owner, join.records, join.envelope_key, join.signing_key, join.token_hash)
-    try:
-        nacl.signing.VerifyKey(invitation_key).verify(claim, bytes.fromhex(join.proof))
-    except (nacl.exceptions.CryptoError, ValueError):
-        return False
-    return True
-
-
-def _join_claim(study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str) -> bytes:
-    return b"blindlabel join 1\0" + canonical([study, owner, records, envelope_key, signing_key, token_hash])

@@ -118,6 +118,11 @@ _FORKED = (
     " and this study cannot go on. Ask the coordinator to restore a newer backup, or to begin the study again."
 )
 
+_AHEAD = (
+    "The coordinator does not know messages any more that it has sent: it was restored from an old backup. It may catch"
+    " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
+)
+
 # Messages of the coordinator
 
 
@@ -363,10 +368,15 @@ def work(agreement: Agreement, state: State) -> list[Work]:
     return todo
 
 
-def awaits(agreement: Agreement, state: State) -> list[str]:
-    """What has to happen before there is work again, a sentence each; empty when the study is over."""
+def awaits(agreement: Agreement, state: State, *, ahead: bool = False) -> list[str]:
+    """What has to happen before there is work again, a sentence each; empty when the study is over. `ahead`: the
+    coordinator has forgotten messages that came here. Others' messages may bring it forward again; where they were made
+    after what is forgotten, every owner waits for the others.
+    """
     if state.truth is not None:
         return []
+    if ahead:
+        return [_AHEAD]
     if state.join is None:
         return ["This workspace has not joined yet: run `blindlabel owner join`."]
     if state.keys is None:

@@ -140,6 +140,11 @@ def prepare(row: Mapping[str, str], attributes: Sequence[str], steps: Sequence[s
     return Record.of({attribute: prepare_text(row.get(attribute, ""), steps) for attribute in attributes})
 
 
+def prepare_rows(table: Table, attributes: Sequence[str], steps: Sequence[str]) -> list[Record]:
+    """Every row of a table as a record, of any length."""
+    return [prepare(row, attributes, steps) for row in table]
+
+
 def fit(record: Record, lengths: Lengths, position: int) -> Record:
     """The record within the agreed lengths: as it is, cut, or refused with a sentence that names the row."""
     limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
@@ -158,7 +163,7 @@ def fit(record: Record, lengths: Lengths, position: int) -> Record:
 
 def _too_long(position: int, what: str, length: int, limit: int) -> str:
     return (
-        f"The row at position {position} is too long: {what} has {length} characters after preparation, and the"
+        f"Row {position + 1} is too long: {what} has {length} characters after preparation, and the"
         f" agreement encodes {limit}. Agree on a larger limit, on fewer attributes, or on cutting what is too long."
     )
 

@@ -2,7 +2,8 @@
 
 The rules, the same for every format:
 
-- a row's position counts data rows from 0 in the order of the file; blank lines do not count;
+- a row's position counts data rows from 0 in the order of the file; blank lines do not count. Sentences for people
+  say "row 1" for the one at position 0;
 - the id column is `id` where there is one and none was named; without any, the position is the id;
 - ids are unique and not empty; attributes are all other columns in the order of the file unless some were chosen;
 - every value is text (`text_of` says how numbers, dates and the like are written; missing is empty text).
@@ -16,21 +17,19 @@ from __future__ import annotations
 
 import codecs
 import csv
-import datetime
 import difflib
 import gzip
 import io
 import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import InputError
+from blindlabel.records.values import text_of, unusable
 
 _TEXT_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -59,12 +58,14 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        """The rows in order, each with its attributes by name."""
+        return (dict(zip(self.attributes, row)) for row in self.rows)
+
     def row(self, position: int) -> dict[str, str]:
         """The attributes of one row by name."""
         if not 0 <= position < len(self.rows):
-            raise InputError(
-                f"{self.name} has no row at position {position}: it has {len(self.rows)} rows, counted from 0."
-            )
+            raise InputError(f"{self.name} has no row {position + 1}: it has {len(self.rows)}.")
         return dict(zip(self.attributes, self.rows[position]))
 
     def position(self, id: str) -> int:
@@ -91,18 +92,33 @@ def read_table(
     file).
     """
     path = Path(path)
-    renamed = (
-        dict(attributes)
-        if isinstance(attributes, Mapping)
-        else None
-        if attributes is None
-        else {a: a for a in attributes}
-    )
-    if renamed is not None and attributes is not None and len(renamed) != len(attributes):
-        raise InputError("An attribute is named twice.")
+    renamed = renaming(attributes)
     needed = None if renamed is None else {*renamed.values(), id_column or "id"}
     columns, rows = _read(path, encoding, needed)
-    shown = path.name
+    called = path.name.split(".")[0] if name is None else name
+    return assembled(columns, rows, called, id_column=id_column, renamed=renamed, shown=path.name)
+
+
+def renaming(attributes: Sequence[str] | Mapping[str, str] | None) -> dict[str, str] | None:
+    """Chosen attributes as a mapping: name in the table to column of the source. None: all columns."""
+    if attributes is None:
+        return None
+    renamed = dict(attributes) if isinstance(attributes, Mapping) else {name: name for name in attributes}
+    if len(renamed) != len(attributes):
+        raise InputError("An attribute is named twice.")
+    return renamed
+
+
+def assembled(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    name: str,
+    *,
+    id_column: str | None,
+    renamed: dict[str, str] | None,
+    shown: str,
+) -> Table:
+    """The table of columns and rows, by the rules above; `shown` is what sentences call the source."""
     if id_column is None and "id" in columns:
         id_column = "id"
     if renamed is None:
@@ -120,39 +136,7 @@ def read_table(
         raise EmptyTableError(f"{shown} has no rows.")
     if id_column is not None:
         _check_ids(ids, id_column, shown)
-    return Table(path.name.split(".")[0] if name is None else name, tuple(ids), tuple(renamed), tuple(kept))
-
-
-def text_of(value: object) -> str:
-    """A value as text: missing and not-a-number are empty, truth is `true` or `false`, a whole number has no decimals
-    (31.0 is `31`), other numbers are written shortest without rounding, dates and times as in ISO 8601, lists joined by
-    `, `."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        value.encode()  # half a surrogate pair is no text: it could not be sent
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return _number(value)
-    if isinstance(value, Decimal):
-        return "" if value.is_nan() else format(value, "f")
-    if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
-    if isinstance(value, (list, tuple)):
-        return ", ".join(text_of(part) for part in value)
-    raise TypeError(f"a value of type {type(value).__name__} has no text form")
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return Table(name, tuple(ids), tuple(renamed), tuple(kept))
 
 
 # Files
@@ -255,7 +239,7 @@ def _read_csv(text: str, delimiter: str, shown: str) -> tuple[list[str], Iterato
                     f"{shown} has one column by commas; it seems to be separated by {called}. Save it with commas"
                     " (CSV)."
                 )
-    _check_columns(columns, shown)
+    check_columns(columns, shown)
     return columns, _even_rows(rows, len(columns), shown)
 
 
@@ -306,9 +290,9 @@ def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> tuple[li
             try:
                 row[column] = text_of(value)
             except (TypeError, ValueError) as error:
-                raise InputError(f"{shown}, line {number}, column {column!r}: {_unusable(error)}.") from error
+                raise InputError(f"{shown}, line {number}, column {column!r}: {unusable(error)}.") from error
         rows.append(row)
-    _check_columns(list(columns), shown)
+    check_columns(list(columns), shown)
     return list(columns), ([row.get(column, "") for column in columns] for row in rows)
 
 
@@ -319,7 +303,7 @@ def _read_parquet(path: Path, needed: set[str] | None) -> tuple[list[str], Itera
     try:
         with pq.ParquetFile(path) as file:
             columns = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
-            _check_columns(columns, path.name)
+            check_columns(columns, path.name)
             found = file.read(columns=[column for column in columns if needed is None or column in needed])
             count = file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
@@ -335,18 +319,15 @@ def _read_parquet(path: Path, needed: set[str] | None) -> tuple[list[str], Itera
         try:
             texts.append([text_of(value) for value in values.to_pylist()])
         except (TypeError, ValueError, pa.ArrowException) as error:
-            raise InputError(f"{path.name}, column {column!r}: {_unusable(error)}.") from error
+            raise InputError(f"{path.name}, column {column!r}: {unusable(error)}.") from error
     return columns, zip(*texts)
 
 
 # Checks
 
 
-def _unusable(error: Exception) -> str:
-    return "a text that is not valid Unicode" if isinstance(error, UnicodeError) else str(error)
-
-
-def _check_columns(columns: Sequence[str], shown: str) -> None:
+def check_columns(columns: Sequence[str], shown: str) -> None:
+    """Refuse columns without a name, or with the same."""
     if any("\0" in column for column in columns):
         raise InputError(f"{shown} is not a table: its first line is not text.")
     seen: set[str] = set()
@@ -373,10 +354,10 @@ def _check_ids(ids: Sequence[str], id_column: str, shown: str) -> None:
     first: dict[str, int] = {}
     for position, own in enumerate(ids):
         if not own:
-            raise InputError(f"{shown}: the row at position {position} has no id in column {id_column!r}.")
+            raise InputError(f"{shown}: row {position + 1} has no id in column {id_column!r}.")
         if own in first:
             raise InputError(
-                f"{shown}: the id {own!r} in column {id_column!r} stands at positions {first[own]} and {position}; ids"
-                " must be unique."
+                f"{shown}: the id {own!r} in column {id_column!r} stands in rows {first[own] + 1} and {position + 1};"
+                " ids must be unique."
             )
         first[own] = position

@@ -22,18 +22,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from blindlabel.errors import InputError
+from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED, Task
 from blindlabel.storage import workspace_tables as tables
-from blindlabel.storage.workspace import Task, Workspace, task_of, upsert
-
-SUGGESTED = "suggested"
-"""A suggestion, saved as it was shown."""
-CHANGED = "changed"
-"""A suggestion that a person changed."""
-PERSON = "person"
-"""Written by a person."""
-BULK = "bulk"
-"""Saved for many records at once: suggestions from a review, a pattern, files."""
-SOURCES = (SUGGESTED, CHANGED, PERSON, BULK)
+from blindlabel.storage.workspace import Workspace, task_of, upsert
 
 LONGEST_NAME = 60
 LONGEST_NOTE = 2000

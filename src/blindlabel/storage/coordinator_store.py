@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -28,39 +28,14 @@ from blindlabel.errors import InputError
 from blindlabel.protocol.facts import State
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.studies import Loaded, Moved, StudyRow
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, private_folder
 from blindlabel.storage.outside import BodiesOutside, Outside
+from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 
 _IDENTITY, _BODIES = "identity", "bodies"
-
-
-@dataclass(frozen=True, order=True)
-class Moved:
-    """One message with its bodies, from or to an owner."""
-
-    owner: str
-    kind: str
-    size: int
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A study's state as it was read."""
-
-    state: State
-    version: int
-
-
-@dataclass(frozen=True)
-class StudyRow:
-    """A study in a list."""
-
-    study: str
-    name: str
-    ended: bool
-    created: float
 
 
 LONGEST_LEASE = 600.0
@@ -72,8 +47,9 @@ back.
 class CoordinatorStore:
     """The coordinator's studies."""
 
-    def __init__(self, home: Path, address: str | None = None) -> None:
+    def __init__(self, home: Path, address: str | None = None, passphrase: str | None = None) -> None:
         self.home = home
+        self.secrets = SecretsInMemory(passphrase, most=256)
         self.database = Database(address or home / "coordinator.sqlite", "coordinator")
         self._check_folder()
         url = self.setting(_BODIES)
@@ -93,6 +69,29 @@ class CoordinatorStore:
                 " same folder, with its keys and bodies (on several machines: a shared one); a restored backup needs"
                 " folder and database together."
             )
+
+    def close(self) -> None:
+        """Give back all connections to the database."""
+        self.database.close()
+
+    def secret(self, study: str, name: str) -> bytes:
+        """A secret of a study; each lies in a file of its own."""
+        return self.secrets.read(self._keys(study) / f"{name}.key")
+
+    def keep_secret(self, study: str, name: str, content: bytes) -> None:
+        """Keep a secret of a study."""
+        self.secrets.write(self._keys(study) / f"{name}.key", content)
+
+    def drop_secrets(self, study: str, keep: Collection[str] = ()) -> None:
+        """Overwrite and remove the secrets of a study, all but these."""
+        for path in self._keys(study).glob("*.key"):
+            if path.stem not in keep:
+                remove_secret(path)
+        if not keep:
+            shutil.rmtree(self._keys(study), ignore_errors=True)
+
+    def _keys(self, study: str) -> Path:
+        return self.home / "keys" / study
 
     def setting(self, name: str) -> str | None:
         """A fact about the coordinator; None where it is not known."""
@@ -131,6 +130,10 @@ class CoordinatorStore:
         """The bodies of a study."""
         folder = self.home / "bodies" / study
         return Bodies(folder) if self._outside is None else BodiesOutside(folder, self._outside, study)
+
+    def free(self) -> int:
+        """Bytes that there is room for on the disk."""
+        return shutil.disk_usage(self.home).free
 
     def create(
         self, name: str, agreement: str, state: State, before_commit: Callable[[], object] = lambda: None

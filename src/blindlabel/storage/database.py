@@ -20,7 +20,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.storage import journal
+from blindlabel.storage import journal_points
+from blindlabel.storage.journal_points import Point
 from blindlabel.storage.upgrading import History, upgrade
 
 _CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
@@ -60,8 +61,8 @@ class Database:
         """A transaction that may write: all of it is kept, or nothing."""
         with self.failing_with_a_sentence(), self.engine.begin() as connection:
             yield connection
-            journal.reached("before commit")
-        journal.reached("after commit")
+            journal_points.reached(Point.BEFORE_COMMIT)
+        journal_points.reached(Point.AFTER_COMMIT)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:

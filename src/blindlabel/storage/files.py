@@ -21,7 +21,8 @@ from typing import BinaryIO
 
 from blindlabel.errors import OutsideError
 from blindlabel.protocol.shape import Blob
-from blindlabel.storage import journal
+from blindlabel.storage import journal_points
+from blindlabel.storage.journal_points import Point
 
 PIECE = 1 << 20
 """Bytes that are held in memory at once."""
@@ -69,13 +70,13 @@ def write_atomically(path: Path, content: bytes) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            journal.reached("before rename")
+            journal_points.reached(Point.BEFORE_RENAME)
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
-        journal.reached("after rename")
+        journal_points.reached(Point.AFTER_RENAME)
 
 
 @contextmanager
@@ -116,13 +117,13 @@ class Bodies:
                     file.flush()
                     os.fsync(file.fileno())
                 blob = Blob(hash=digest.hexdigest(), length=length)
-                journal.reached("before rename")
+                journal_points.reached(Point.BEFORE_RENAME)
                 Path(name).replace(self.path(blob))
             except BaseException:
                 Path(name).unlink(missing_ok=True)
                 raise
             sync_folder(self.folder)
-        journal.reached("after rename")
+        journal_points.reached(Point.AFTER_RENAME)
         return blob
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
@@ -194,7 +195,7 @@ class Bodies:
                     raise BodyDamaged("The body is longer than announced.")
                 file.write(piece)
                 here += len(piece)
-            journal.reached("after a part of a body")
+            journal_points.reached(Point.AFTER_PART)
             if here == blob.length:
                 file.flush()
                 os.fsync(file.fileno())
@@ -209,7 +210,7 @@ class Bodies:
         if found != blob.hash:
             part.unlink()
             raise BodyDamaged("The body is not the one that was announced: its hash differs. Send it again.")
-        journal.reached("before rename")
+        journal_points.reached(Point.BEFORE_RENAME)
         self._keep(part, blob)
 
     def _keep(self, part: Path, blob: Blob) -> None:

@@ -14,6 +14,7 @@ import nacl.secret
 import nacl.utils
 
 from blindlabel.errors import InputError
+from blindlabel.protocol.interfaces import SecretMissing
 from blindlabel.storage.files import private_folder, write_atomically
 
 _PLAIN = b"blindlabel secret 1 plain\n"
@@ -37,7 +38,7 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
     try:
         mode, content = path.stat().st_mode, path.read_bytes()
     except FileNotFoundError as error:
-        raise InputError(f"The file with secret keys is missing: {path}.") from error
+        raise SecretMissing(f"The file with secret keys is missing: {path}.") from error
     if mode & 0o077:
         raise InputError(
             f"Others on this machine can read the secret keys in {path}. Run `chmod 600 {path}` and consider them"
@@ -74,6 +75,10 @@ class SecretsInMemory:
         self._known: OrderedDict[Path, tuple[tuple[int, int, int], bytes]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def write(self, path: Path, content: bytes) -> None:
+        """Store a secret under the same passphrase."""
+        write_secret(path, content, self._passphrase)
+
     def read(self, path: Path) -> bytes:
         """The secret in this file."""
         with self._lock:
@@ -81,7 +86,7 @@ class SecretsInMemory:
                 found = path.stat()
             except FileNotFoundError:
                 self._known.pop(path, None)
-                raise InputError(f"The file with secret keys is missing: {path}.") from None
+                raise SecretMissing(f"The file with secret keys is missing: {path}.") from None
             state = (found.st_ino, found.st_mtime_ns, found.st_size)
             if path in self._known and self._known[path][0] == state:
                 self._known.move_to_end(path)

@@ -13,9 +13,9 @@ of the state says.
                                               saved question, with how many records of others it disagreed, questions of
                                               earlier rounds
     workspace.progress()                      counts of the round and of the study, for the head of a page
-    workspace.check(text)                     read_question under this agreement (diagnostics for the editor)
-    workspace.save_draft(record, text)        keeps any text; autosave calls this workspace.save_question(record, text)
-    keeps the text and, where it has no error, makes it the record's question; returns Checked workspace.discard(record)
+    workspace.save_draft(record, text)        keeps any text; autosave calls this
+    workspace.save_questions({record: text})  makes texts the records' questions; `parties.asking` checks them before
+    workspace.discard(record)
     forgets draft and question of this round workspace.hand_in()                       all questions are there: fix
     them; `owner run` goes on from here workspace.activity()                      what `owner run` is doing: phase,
     share done, what it waits for workspace.labels()                        after the end: {other owner: labels matrix,
@@ -28,66 +28,29 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
-from blindlabel.language import Checked, Record, read_question
-from blindlabel.language.diagnostics import error
+from blindlabel.language import Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.interfaces import OwnRecord, Signer, Task, TaskState
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, private_folder
-
-TaskState = Literal["open", "draft", "saved"]
-
-
-@dataclass(frozen=True)
-class OwnRecord:
-    """One sampled record of this owner."""
-
-    record: int
-    """Its place in the sample."""
-    position: int
-    """Its row in the table."""
-    id: str
-    row: dict[str, str]
-    """The values as they stand in the table."""
-    prepared: Record
-
-
-@dataclass(frozen=True)
-class Task:
-    """One record to ask in a round."""
-
-    record: int
-    round: int
-    state: TaskState
-    draft: str
-    """The newest text; equal to `question` when it was saved as it is."""
-    question: str | None
-    """The text that will be asked."""
-    disagreed: int
-    """With how many records of others it disagreed in the round before; 0 in round 1."""
-    previous: tuple[tuple[int, str], ...]
-    """Questions of earlier rounds: round and text."""
-    source: str = ""
-    """Where the question came from, see `annotations.SOURCES`."""
-    author: str = ""
-    """Who saved it, where a name is known."""
+from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 
 
 @dataclass(frozen=True)
@@ -118,32 +81,50 @@ class Activity:
 class Workspace:
     """One owner's side of one study."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, passphrase: str | None = None) -> None:
         self.folder = folder
-        self.database = Database(folder / "workspace.sqlite", "workspace")
-        self.bodies = Bodies(folder / "bodies")
+        self._secrets = SecretsInMemory(passphrase, most=16)
         self._writable: _Writable | None = None
 
-    @classmethod
-    def create(cls, folder: Path, settings: dict[str, str], state: owner.State) -> Workspace:
-        """A new workspace; refuses a folder that is one already."""
-        private_folder(folder)
-        if (folder / "workspace.sqlite").exists():
-            raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
-        workspace = cls(folder)
-        with workspace.database.write() as connection:
-            connection.execute(
-                tables.setting.insert(), [{"name": name, "value": value} for name, value in settings.items()]
-            )
-            connection.execute(tables.state.insert().values(id=1, state=state.model_dump_json(), version=1))
-        return workspace
+    @cached_property
+    def database(self) -> Database:
+        """The workspace's database."""
+        return Database(self.folder / "workspace.sqlite", "workspace")
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        """Large bodies that were made here or came."""
+        return Bodies(self.folder / "bodies")
 
     @classmethod
-    def open(cls, folder: Path) -> Workspace:
+    def create(cls, folder: Path, passphrase: str | None = None) -> Workspace:
+        """A new workspace, nothing on disk until `found`; refuses a folder that is one already."""
+        if (folder / "workspace.sqlite").exists():
+            raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
+        return cls(folder, passphrase)
+
+    def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
+        """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
+        private_folder(self.folder)
+        try:
+            for name, content in secrets.items():
+                self.keep_secret(name, content)
+            with self.database.write() as connection:
+                rows = [{"name": name, "value": value} for name, value in settings.items()]
+                connection.execute(tables.setting.insert(), rows)
+                connection.execute(tables.state.insert().values(id=1, state=begin.state.model_dump_json(), version=1))
+                _put_into_outbox(connection, begin, sign)
+        except BaseException:
+            self.database.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+    @classmethod
+    def open(cls, folder: Path, passphrase: str | None = None) -> Workspace:
         """An existing workspace."""
         if not (folder / "workspace.sqlite").exists():
             raise InputError(f"{folder} is no workspace. Make one with `blindlabel owner join`.")
-        workspace = cls(folder)
+        workspace = cls(folder, passphrase)
         if "agreement" not in workspace.settings:
             raise InputError(f"{folder} is a workspace whose making was interrupted. Remove the folder and join again.")
         return workspace
@@ -161,6 +142,25 @@ class Workspace:
         """Whether a process (`owner run`) is at work here now."""
         with (self.folder / "alone.lock").open("w") as file:
             return not _locked(file, fcntl.LOCK_SH)
+
+    @property
+    def journal(self) -> Path:
+        """Where an engine keeps half-finished work."""
+        return self.folder / "journal"
+
+    def secret(self, name: str) -> bytes:
+        """A secret that was kept under this name."""
+        return self._secrets.read(self.folder / f"{name}.key")
+
+    def keep_secret(self, name: str, content: bytes) -> None:
+        """Keep a secret, for this user alone."""
+        self._secrets.write(self.folder / f"{name}.key", content)
+
+    def drop_secret(self, name: str) -> None:
+        """Forget a secret, where there is one of this name."""
+        path = self.folder / f"{name}.key"
+        if path.exists():
+            remove_secret(path)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -206,9 +206,7 @@ class Workspace:
             version: int = connection.execute(sa.select(tables.state.c.version)).scalar_one()
             return version
 
-    def change(
-        self, event: Callable[[owner.State], owner.Step], sign: Callable[[Any], Signed] | None = None
-    ) -> owner.Step:
+    def change(self, event: Callable[[owner.State], owner.Step], sign: Signer | None = None) -> owner.Step:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
         while True:
             with self.database.read() as connection:
@@ -223,16 +221,7 @@ class Workspace:
                     != 1
                 ):
                     continue  # another process came first: apply the event to the new state
-                for message in step.messages:
-                    if sign is None:
-                        raise ValueError("messages need a signature")
-                    values = {
-                        "sequence": message.sequence,
-                        "kind": message.kind,
-                        "wire": sign(message).wire,
-                        "sent": False,
-                    }
-                    connection.execute(tables.outbox.insert().values(**values))
+                _put_into_outbox(connection, step, sign)
             return step
 
     def unsent(self) -> list[tuple[int, bytes]]:
@@ -285,20 +274,6 @@ class Workspace:
 
     # Questions
 
-    def check(self, text: str) -> Checked:
-        """Read a question under this study's agreement."""
-        terms, limits = self.agreement.terms(), self.agreement.limits
-        checked = read_question(
-            text, attributes=self.agreement.attributes, limits=limits, lowered=terms.case == "lower"
-        )
-        if checked.formula is None:
-            return checked
-        refused = engine_named(self.agreement.encoding.engine).refuse(terms, checked.formula)
-        if refused is None:
-            return checked
-        whole = checked.question.statements[-1].span
-        return Checked(checked.question, None, (*checked.diagnostics, error("not-encoded", refused, whole)))
-
     def tasks(self, round: int | None = None) -> list[Task]:
         """What is to be asked in a round (the current one), in the order of the sample."""
         state = self.state()
@@ -313,15 +288,6 @@ class Workspace:
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
         self._write(record, draft=text)
-
-    def save_question(self, record: int, text: str, source: str = "person", author: str = "") -> Checked:
-        """Keep a text, and make it the record's question where it has no error."""
-        checked = self.check(text)
-        if checked.ok:
-            self._write(record, draft=text, question=text, source=source, author=author)
-        else:
-            self._write(record, draft=text)
-        return checked
 
     def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
         """Many questions at once, all checked before by the caller."""
@@ -380,7 +346,7 @@ class Workspace:
             raise InputError(writable.problem)
         unknown = [record for record in records if record not in writable.asked]
         if unknown:
-            raise InputError(f"Record {unknown[0]} is not asked in round {writable.round}.")
+            raise InputError(f"Record {unknown[0] + 1} is not asked in round {writable.round}.")
         return writable.round
 
     def hand_in(self) -> None:
@@ -465,6 +431,14 @@ def _locked(file: IO[str], kind: int, pause: float = 0.0) -> bool:
     except OSError:
         return False
     return True
+
+
+def _put_into_outbox(connection: sa.Connection, step: owner.Step, sign: Signer | None) -> None:
+    for message in step.messages:
+        if sign is None:
+            raise ValueError("messages need a signature")
+        row = {"sequence": message.sequence, "kind": message.kind, "wire": sign(message).wire, "sent": False}
+        connection.execute(tables.outbox.insert().values(**row))
 
 
 def _load(connection: sa.Connection) -> tuple[owner.State, int]:

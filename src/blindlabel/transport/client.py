@@ -6,6 +6,7 @@ A refusal of the coordinator comes back as the same typed error that the rules r
 
 from __future__ import annotations
 
+import itertools
 import ssl
 import time
 from collections.abc import Callable
@@ -17,12 +18,12 @@ import httpx
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
 from blindlabel.protocol.framing import pack_with_body, unpack_with_body
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
 from blindlabel.protocol.shape import Blob
-from blindlabel.storage.files import Bodies, BodyDamaged
-from blindlabel.transport.interface import Moved, Unreachable
+from blindlabel.storage.files import BodyDamaged
 
-PART = 8 * 2**20
-"""Bytes of one request that continues a body."""
+PIECES = 8
+"""Pieces of a body, a megabyte each, that go with one request."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
@@ -60,23 +61,22 @@ class HttpTransport:
         """Close the connections."""
         self._client.close()
 
-    def deliver(self, wire: bytes, bodies: Bodies, moved: Moved | None = None) -> None:
+    def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Hand over a message and, before it, its bodies."""
         message = messages.parse(wire).message
         for blob in message.blobs:
             self._patiently(lambda blob=blob: self._upload(blob, bodies, moved))  # type: ignore[misc]
         self._patiently(lambda: self._request("POST", "/v1/messages", content=wire))
 
-    def _upload(self, blob: Blob, bodies: Bodies, moved: Moved | None) -> None:
+    def _upload(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None) -> None:
         path = f"/v1/studies/{self._study}/bodies/{blob.hash}"
         arrived = self._request("GET", f"{path}/arrived", params={"length": blob.length}).json()
-        with bodies.path(blob).open("rb") as file:
-            while not arrived["complete"]:
-                file.seek(arrived["received"])
-                params = {"length": blob.length, "offset": arrived["received"]}
-                arrived = self._request("PUT", path, params=params, content=file.read(PART)).json()
-                if moved:
-                    moved(arrived["received"], blob.length)
+        while not arrived["complete"]:
+            part = b"".join(itertools.islice(bodies.read(blob, arrived["received"]), PIECES))
+            params = {"length": blob.length, "offset": arrived["received"]}
+            arrived = self._request("PUT", path, params=params, content=part).json()
+            if moved:
+                moved(arrived["received"], blob.length)
 
     def fetch(self, after: int, wait: float) -> list[bytes]:
         """The coordinator's messages with numbers above `after`."""
@@ -86,7 +86,7 @@ class HttpTransport:
         )
         return [text.encode() for text in found["messages"]]
 
-    def fetch_body(self, blob: Blob, bodies: Bodies, moved: Moved | None = None) -> None:
+    def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Get a body that a message names, continuing what is there."""
 
         def attempt() -> None:

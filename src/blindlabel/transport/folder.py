@@ -24,16 +24,15 @@ from functools import partial
 from pathlib import Path
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol import errors, messages
 from blindlabel.protocol.errors import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.framing import pack_with_body, unpack_with_body
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
-from blindlabel.storage.coordinator_store import StudyRow
-from blindlabel.storage.files import Bodies, BodyDamaged, failing_with_a_sentence, write_atomically
-from blindlabel.transport.interface import Moved, Unreachable
+from blindlabel.protocol.studies import Service, StudyRow
+from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence, write_atomically
 
 log = logging.getLogger("blindlabel.folder")
 
@@ -54,7 +53,7 @@ class FolderTransport:
     def close(self) -> None:
         """Nothing is open."""
 
-    def deliver(self, wire: bytes, bodies: Bodies, moved: Moved | None = None) -> None:
+    def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Put a message into the folder and, before it, its bodies."""
         message = messages.parse(wire).message
         for blob in message.blobs:
@@ -75,7 +74,7 @@ class FolderTransport:
                 return found
             time.sleep(_POLL)
 
-    def fetch_body(self, blob: Blob, bodies: Bodies, moved: Moved | None = None) -> None:
+    def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Copy a body out of the folder."""
         if not self._place.get_body(blob, bodies):
             raise Unreachable(f"The folder does not hold the body {blob.hash[:16]}… yet. Copy all of it.")
@@ -118,7 +117,7 @@ class FolderTransport:
 class FolderServer:
     """The coordinator's side: takes in what owners put into the folder, and puts its own messages there."""
 
-    def __init__(self, coordinator: Coordinator, folder: Path) -> None:
+    def __init__(self, coordinator: Service, folder: Path) -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}.")
         self._coordinator = coordinator

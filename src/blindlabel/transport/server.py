@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import shutil
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,11 +31,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.parties.coordinator import Coordinator, token_hash
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import ProtocolError, WrongSender, WrongStudy
 from blindlabel.protocol.framing import pack_with_body, unpack_with_body
+from blindlabel.protocol.proofs import token_hash
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.studies import Service
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 
@@ -117,7 +117,7 @@ class Health(BaseModel):
 class _Server:
     """What the routes share."""
 
-    coordinator: Coordinator
+    coordinator: Service
     limits: ServerLimits
     callers: RateLimit = field(init=False)
     strangers: RateLimit = field(init=False)
@@ -148,7 +148,7 @@ class _Server:
         self.news = asyncio.Event()
 
 
-def create_app(coordinator: Coordinator, limits: ServerLimits | None = None) -> FastAPI:
+def create_app(coordinator: Service, limits: ServerLimits | None = None) -> FastAPI:
     """The application; its background task does the coordinator's own work."""
     server = _Server(coordinator, limits or ServerLimits())
 
@@ -257,7 +257,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         if length > limits.largest_body:
             raise TooLarge(f"The body is larger than {limits.largest_body} bytes.")
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
-        if shutil.disk_usage(bodies.folder).free - length < limits.free_disk:
+        if coordinator.store.free() - length < limits.free_disk:
             raise DiskFull("The coordinator's disk is full. Its operator has to make room; then send again.")
         received = offset
         async for piece in _pieces(request, limits.largest_part):
@@ -399,7 +399,7 @@ async def _work_for_ever(server: _Server) -> None:
             continue
 
 
-def _work_once(coordinator: Coordinator) -> tuple[bool, bool]:
+def _work_once(coordinator: Service) -> tuple[bool, bool]:
     """Every study's work once; whether anything was done, and whether anything failed. A study that fails does not hold
     up the others.
     """

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.language import Checked
-from blindlabel.storage.workspace import OwnRecord, Task
+from blindlabel.language import Question
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.web.components import QuestionEditor, RecordWords, Written, condition_for, key_button, text, words_of
 from blindlabel.web.what_if import cost_sentence
 
@@ -126,7 +126,7 @@ class Annotation:
         self._last = Written(key, task.draft, 0)
         checked = self._desk.check(task.draft) if task.draft.strip() else None
         words = words_of(own, agreement.terms().case == "lower")
-        self.editor.load(key, task.draft, words, checked.diagnostics if checked else (), fixed=fixed)
+        self.editor.load(key, task.draft, words, checked.problems if checked else (), fixed=fixed)
         self.editor.set_mode("annotate")
         self._root.set_visibility(True)
         self.editor.focus()
@@ -295,15 +295,15 @@ class Annotation:
 
     # What is shown about the text
 
-    def _show_checked(self, checked: Checked | None, version: int | None = None) -> None:
+    def _show_checked(self, checked: Question | None, version: int | None = None) -> None:
         self._findings.clear()
         self._matches.text = self._cost.text = ""
         if checked is None:
             return
         if version is not None:
-            self.editor.show(version, checked.diagnostics)
+            self.editor.show(version, checked.problems)
         with self._findings:
-            for one in checked.diagnostics[:5]:
+            for one in checked.problems[:5]:
                 place = f"Line {one.span.line}, column {one.span.column}"
                 finding = ui.button(color=None, on_click=lambda start=one.span.start: self.editor.go(start)).props(
                     "no-caps flat dense align=left"
@@ -311,13 +311,13 @@ class Annotation:
                 with finding.classes(f"finding finding-{one.severity}"):
                     text("span", place, "place")
                     text("span", one.message + (f" {one.hint}" if one.hint else ""))
-            if len(checked.diagnostics) > 5:
-                text("span", f"and {len(checked.diagnostics) - 5} more", "place")
+            if len(checked.problems) > 5:
+                text("span", f"and {len(checked.problems) - 5} more", "place")
         if checked.formula is not None and self._record is not None:
             self._cost.text = cost_sentence(checked.formula)
             self._try_on_own_records(checked, self._desk.record(self._record))
 
-    def _try_on_own_records(self, checked: Checked, own: OwnRecord) -> None:
+    def _try_on_own_records(self, checked: Question, own: OwnRecord) -> None:
         """Say how many own records match; at once where the table is ready, else when it is."""
         formula, last, record = checked.formula, self._last, self._record
         assert formula is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.storage.workspace import Task
+from blindlabel.protocol.interfaces import Task
 from blindlabel.web import patterns, question_files
 from blindlabel.web.components import FilePicker, text
 from blindlabel.web.desk import brief

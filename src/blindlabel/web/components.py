@@ -18,8 +18,9 @@ from blindlabel.language.formatter import attribute_access, quote
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.signatures import Function
 from blindlabel.language.words import is_word, is_word_character
+from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import prepare
-from blindlabel.storage.workspace import OwnRecord, Workspace
+from blindlabel.storage.workspace import Workspace
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
 

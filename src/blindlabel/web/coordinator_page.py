@@ -23,10 +23,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
+from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.results import standing, truths_of_coordinator
+from blindlabel.parties.study import standing
 from blindlabel.protocol.figures import Tally
-from blindlabel.storage.secret_files import read_secret, write_secret
+from blindlabel.protocol.interfaces import SecretMissing
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 from blindlabel.web.exporting import archive_of
 from blindlabel.web.plots import agreement_plot, plot_in_words
@@ -51,10 +52,11 @@ _LARGEST_FORM = 4096
 
 def sign_in_code(coordinator: Coordinator) -> str:
     """The code that the page asks for; made at the first call."""
-    path = coordinator.home / "page.key"
-    if not path.exists():
-        write_secret(path, secrets.token_urlsafe(18).encode(), coordinator.passphrase)
-    return read_secret(path, coordinator.passphrase).decode()
+    try:
+        return coordinator.store.secret("", "page").decode()
+    except SecretMissing:
+        coordinator.store.keep_secret("", "page", secrets.token_urlsafe(18).encode())
+        return coordinator.store.secret("", "page").decode()
 
 
 class _Sessions:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from blindlabel.language import Checked
+from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
 from blindlabel.language.tree import NOWHERE
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.protocol.owner import State
-from blindlabel.storage.workspace import OwnRecord, RoundProgress, Task, Workspace
+from blindlabel.storage.workspace import RoundProgress, Workspace
 
 BRIEF_LENGTH = 160
 
@@ -160,11 +162,11 @@ class Desk:
 
     # Writing
 
-    def check(self, text: str) -> Checked:
+    def check(self, text: str) -> Question:
         """Read a question under the agreement; a blank one gets its own sentence."""
         if not text.strip():
-            return _blank(self.workspace.check(text))
-        return self.workspace.check(text)
+            return _blank(check_question(self.workspace.agreement, text))
+        return check_question(self.workspace.agreement, text)
 
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written."""
@@ -178,7 +180,7 @@ class Desk:
         state: Literal["draft", "saved"] = "saved" if text == task.question else "draft"
         self._put(replace(task, draft=text, state=state))
 
-    def save(self, record: int, text: str, source: str = "person") -> Checked:
+    def save(self, record: int, text: str, source: str = "person") -> Question:
         """Make a text the record's question where it has no error; keep it as a draft in any case."""
         checked = self.check(text)
         if not checked.ok:
@@ -224,6 +226,6 @@ def brief(own: OwnRecord) -> str:
     return text if len(text) <= BRIEF_LENGTH else text[: BRIEF_LENGTH - 1] + "…"
 
 
-def _blank(checked: Checked) -> Checked:
+def _blank(checked: Question) -> Question:
     hint = "Click a word of your record, or let one be suggested."
-    return Checked(checked.question, None, (error("blank", "There is no question yet.", NOWHERE, hint),))
+    return checked.refused(error("blank", "There is no question yet.", NOWHERE, hint), alone=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from blindlabel.errors import InputError
-from blindlabel.language import Checked, Record
+from blindlabel.language import Question, Record
 from blindlabel.language.diagnostics import nearest
 from blindlabel.language.formatter import quote
 from blindlabel.language.words import is_word_character
@@ -48,7 +48,7 @@ def check_pattern(pattern: str, attributes: Iterable[str]) -> None:
             raise InputError(f"There is no attribute {name!r} for {{{placeholder}}}.{hint}")
 
 
-def fill(pattern: str, record: int, prepared: Record, check: Callable[[str], Checked]) -> Filled:
+def fill(pattern: str, record: int, prepared: Record, check: Callable[[str], Question]) -> Filled:
     """The question that a pattern gives for one record."""
     missing: list[str] = []
 
@@ -63,7 +63,7 @@ def fill(pattern: str, record: int, prepared: Record, check: Callable[[str], Che
         return Filled(record, text, f"The record has nothing for {missing[0]}.")
     checked = check(text)
     return Filled(
-        record, text, "" if checked.ok else next(one.message for one in checked.diagnostics if one.severity == "error")
+        record, text, "" if checked.ok else next(one.message for one in checked.problems if one.severity == "error")
     )
 
 

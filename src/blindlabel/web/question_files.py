@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blindlabel.errors import InputError
-from blindlabel.storage.workspace import OwnRecord
+from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.web.desk import Desk
 
 _SUFFIX = ".question"

@@ -23,6 +23,7 @@ from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.records.preparation import prepare
 from blindlabel.records.tables import read_table
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.web.suggesting import Background
@@ -66,10 +67,10 @@ class Rehearsal:
         }
         agreement = agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
         self.agreement = agreement
-        self.coordinator = Coordinator(folder / "coordinator")
+        self.coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
         invitations = self.coordinator.create(to_text(agreement), wanted.address)
         self.workspaces = [
-            join(folder / invitation.owner, invitation, TableOptions(table))
+            join(Workspace.create(folder / invitation.owner), invitation, TableOptions(table))
             for invitation, table in zip(invitations, tables)
         ]
         self.shared = folder / "messages"
@@ -86,8 +87,8 @@ class Rehearsal:
         for _ in range(3):
             self.go_on()
             for owner in self._owners:
-                state = owner.workspace.state()
-                for peer in owner.agreement.peers(owner.workspace.name) if state.keys else ():
+                state = owner.store.state()
+                for peer in owner.agreement.peers(owner.store.name) if state.keys else ():
                     owner.confirm(peer)
         self.go_on()
 

@@ -18,7 +18,7 @@ from nicegui import ui
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export import FORMATS, GroundTruth
-from blindlabel.parties.results import truths_of_owner
+from blindlabel.export.studies import truths_of_owner
 from blindlabel.storage.secret_files import read_secret, write_secret
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.components import text

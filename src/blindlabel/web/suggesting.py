@@ -10,8 +10,10 @@ from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Suggester
+from blindlabel.parties.asking import check_question
 from blindlabel.parties.suggesting import suggester_for
-from blindlabel.storage.workspace import OwnRecord, Task, Workspace
+from blindlabel.protocol.interfaces import OwnRecord, Task
+from blindlabel.storage.workspace import Workspace
 from blindlabel.web.what_if import MOST_ROWS, Matches, OwnRecords, cost_sentence, prepared_table
 
 
@@ -70,7 +72,7 @@ class Background:
         """A question for one record that can be used as it is."""
         with self._lock:
             made = self._suggester.suggest(own.prepared, task.round, [text for _, text in task.previous])
-        checked = self._workspace.check(made.text)
+        checked = check_question(self._workspace.agreement, made.text)
         if not checked.ok:
-            raise InputError(f"The suggestion for {own.id} cannot be used: {checked.diagnostics[0].message}")
+            raise InputError(f"The suggestion for {own.id} cannot be used: {checked.problems[0].message}")
         return Suggested(task.record, made.text, made.why)

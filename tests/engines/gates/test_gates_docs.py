@@ -11,7 +11,7 @@ from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.parcels import CIPHERTEXT_BYTES, CIPHERTEXT_VALUES
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import Terms
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.language.functions import PREDICATES
 from blindlabel_lab.bench.gates import clear_needle_gates
 
@@ -29,7 +29,7 @@ def numbers(cells: str) -> list[int]:
 )
 def test_counts_of_predicates(line: tuple[str, str]) -> None:
     question, cells = line
-    formula = read_question(f"ret {question}").formula
+    formula = Question(f"ret {question}").formula
     assert formula is not None
     lengths = (8, 46, 148)
     terms = [

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from blindlabel.engines.gates import remote, wire
 from blindlabel.engines.interface import EngineUnavailable, ParcelError, QuestionError, RecordError, Terms
 from blindlabel.errors import OutsideError
-from blindlabel.language import read_question
+from blindlabel.language import Question
 from blindlabel.language.formula import Atom, Formula, evaluate, in_order
 from blindlabel.language.formula_document import formula_document, read_formula
 from blindlabel.language.record import Record, View
@@ -109,16 +109,15 @@ def test_a_tiny_study_runs_through_the_worker() -> None:
     owned = [Record({}, "Canon"), Record({}, "sony")]
     asked = []
     for source in ('ret is_in("non", $r)', 'ret !starts_with("c", lower($r))'):
-        formula = read_question(source).formula
+        formula = Question(source).formula
         assert formula is not None
         asked.append(formula)
     parcels = list(engine.encrypt(terms, keys.public, owned))
     heard: list[float] = []
-    answers = list(
-        engine.evaluate(
-            terms, keys.public, parcels, asked, lambda _: b"", workers=2, progress=lambda _, share: heard.append(share)
-        )
+    made = engine.evaluate(
+        terms, keys.public, parcels, asked, lambda _: b"", workers=2, progress=lambda _, share: heard.append(share)
     )
+    answers = [one.parcel for one in made]
     found = engine.decrypt(terms, keys.secret, answers, len(asked), len(owned))
     assert found.tolist() == [[evaluate(question, record) for record in owned] for question in asked]
     assert heard == [0.5, 1.0]
@@ -126,5 +125,5 @@ def test_a_tiny_study_runs_through_the_worker() -> None:
         list(engine.encrypt(terms, keys.public, [Record({}, "é")]))
     with pytest.raises(ParcelError, match="answers about 1 records, and 2"):
         engine.decrypt(terms, keys.secret, answers[:1], len(asked), len(owned))
-    with pytest.raises(QuestionError, match="does not allow equals"):
+    with pytest.raises(QuestionError, match="does not encode equals"):
         engine.evaluate(terms, keys.public, parcels, [Atom("equals", ("a",), View())], lambda _: b"")

@@ -12,7 +12,7 @@ import pytest
 from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
 from blindlabel.engines.packed.encoding import layout
 from blindlabel.errors import OutsideError
-from blindlabel.language import Limits, Record, interpret, read_question
+from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Formula
 from blindlabel.language.rewriting import formula_of
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
@@ -30,7 +30,7 @@ SMALL = Terms(
 
 
 def formulas(*sources: str) -> list[Formula]:
-    found = [read_question(source).formula for source in sources]
+    found = [Question(source).formula for source in sources]
     return [formula for formula in found if formula is not None]
 
 

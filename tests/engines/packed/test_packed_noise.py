@@ -24,7 +24,7 @@ from blindlabel.engines.packed.ways.choosing import parameter_sets, way_of
 from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
 from blindlabel.engines.packed.ways.interface import Public, Secret
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import keys_of
 
 TERMS = Terms(
@@ -44,9 +44,8 @@ def _opened(terms: Terms) -> tuple[Public, Secret, list[Cipher]]:
     public, secret = open_public(terms, keys.public), open_secret(terms, keys.secret)
     random = Random(3)
     records = [Record({}, "".join(random.choice("abcdefgh ") for _ in range(60))) for _ in range(terms.records)]
-    batch = next(
-        iter(read_batches(public, encrypt_batch(public, features_of(public.way.tables, records), 0, len(records))))
-    )
+    made = encrypt_batch(public, features_of(public.way.tables, records), 0, len(records))
+    batch = next(iter(read_batches(public, made, 1)))
     ring = public.way.ring
     return public, secret, [ring.to_ntt(ring.load_cipher(item)) for item in batch.items]
 
@@ -78,7 +77,7 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
 def test_products_of_forms_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(ALONE)
     way = public.way
-    formula = read_question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
+    formula = Question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
     assert formula is not None
     plans = [compile_question(ALONE, way.tables, formula)] * 4
     forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]

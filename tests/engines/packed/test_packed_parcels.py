@@ -13,7 +13,7 @@ from blindlabel.engines.interface import ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel, Study
 from blindlabel.engines.packed.keys import open_public
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, keys_of
 
@@ -25,7 +25,7 @@ RECORDS = [Record.of({"a": f"w{i}"}) for i in range(8)]
 
 
 def _questions() -> list[Formula]:
-    formula = read_question('ret !has_word("w1", $r)').formula
+    formula = Question('ret !has_word("w1", $r)').formula
     assert formula is not None
     return [formula]
 

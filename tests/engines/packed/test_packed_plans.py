@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import QuestionError, Terms
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import tables_of
 from blindlabel.engines.packed.planning.probing import Probe, probes_of
+from blindlabel.engines.packed.questions import plan_of, plans_of
 from blindlabel.engines.packed.ways.assisted import plans
+from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.conjunctive import clauses
-from blindlabel.language import Limits, Record, View, case, interpret, read_question
+from blindlabel.language import Limits, Question, Record, View, case, interpret
 from blindlabel.language.formula import Atom, Formula, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.rewriting import formula_of
@@ -145,11 +148,21 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     ],
 )
 def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, terms: Terms, word: str) -> None:
-    formula = read_question(source).formula
+    formula = Question(source).formula
     assert formula is not None
-    compiling = plans.compile_question if terms.negation or terms.counting else clauses.compile_question
     with pytest.raises(QuestionError, match=word):
-        compiling(terms, tables_of(terms, MODULUS), formula)
+        plan_of(way_of(terms), formula)
+
+
+def test_a_question_that_was_checked_is_not_compiled_again_to_be_asked() -> None:
+    formula = Question('ret is_in("a", $r)').formula
+    assert formula is not None
+    terms = Terms(("a",))
+    assert PackedEngine().refuse(terms, formula) is None
+    before = plan_of.cache_info()
+    assert plans_of(way_of(terms), [formula]) == [plan_of(way_of(terms), formula)]
+    after = plan_of.cache_info()
+    assert (after.misses, after.hits) == (before.misses, before.hits + 2)
 
 
 def test_any_function_of_six_needles_is_one_gate() -> None:
@@ -159,7 +172,7 @@ def test_any_function_of_six_needles_is_one_gate() -> None:
         f"ret ({needles[0]} & !{needles[1]} | {needles[2]}) & !({needles[3]} | {needles[4]} & !({needles[5]} |"
         f" {needles[0]}))"
     )
-    formula = read_question(source).formula
+    formula = Question(source).formula
     assert formula is not None
     terms = Terms(("a",), inner_gates=0)
     plan = plans.compile_question(terms, tables_of(terms, MODULUS), formula)
@@ -168,7 +181,7 @@ def test_any_function_of_six_needles_is_one_gate() -> None:
 
 
 def test_a_nested_count_becomes_an_inner_gate_where_the_sum_would_grow_too_large() -> None:
-    formula: Formula | None = read_question(
+    formula: Formula | None = Question(
         "ret ("
         + " + ".join(f'is_in("{c}", $r)' for c in "abcdefghij")
         + " >= 4) & ("

@@ -19,7 +19,7 @@ from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
 from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.conjunctive.way import ManyRecords
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear
 
@@ -33,7 +33,7 @@ RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
 
 
 def asked(*sources: str) -> list[Formula]:
-    return [formula for formula in (read_question(source).formula for source in sources) if formula is not None]
+    return [formula for formula in (Question(source).formula for source in sources) if formula is not None]
 
 
 FEW = asked(*[f'ret is_in("q{i}", $r) & is_in("zz", $r)' for i in range(20)])

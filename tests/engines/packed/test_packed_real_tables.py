@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.language import Limits, Record, case, read_question
+from blindlabel.language import Limits, Question, Record, case
 from blindlabel.language.formula import Formula
 from blindlabel.language.words import words
 from support.packed_rounds import Round, in_clear
@@ -94,7 +94,7 @@ def _question(random: Random, record: Record, number: int, plain: tuple[str, ...
     source = "$r = lower($r)\n" + SHAPES[number % len(SHAPES)].format(
         words=" ".join(random.sample(found, min(6, len(found)))), **parts
     )
-    formula = read_question(source).formula
+    formula = Question(source).formula
     assert formula is not None
     return formula
 
@@ -135,7 +135,7 @@ def test_labels_on_attributes_of_real_tables_without_the_assist() -> None:
     questions = []
     for record in own:
         first, last, age = (record.attributes[key] for key in names)
-        formula = read_question(
+        formula = Question(
             f"ret (equals({_quoted(first)}, lower($r.given_name)) | sounds_like({_quoted(first or 'x')},"
             f" $r.given_name)) & starts_with({_quoted(last[:2])}, lower($r.surname)) & equals({_quoted(age)}, $r.age)"
         ).formula

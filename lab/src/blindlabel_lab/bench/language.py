@@ -6,7 +6,7 @@ import random
 import time
 from dataclasses import asdict, dataclass
 
-from blindlabel.language import Record, interpret, read_question
+from blindlabel.language import Question, Record, interpret
 from blindlabel.language.formula import evaluate
 
 _LETTERS = "etaoinshrdlucmfwypvbgkjqxz0123456789"
@@ -45,9 +45,9 @@ def measure(size: int = 50, length: int = 148, predicates: int = 10, seed: int =
             "$r = lower($r)\n" + f"ret ({' | '.join(asked[:3])}) & !{asked[3]} & {' + '.join(asked[4:])} >= 2"
         )
     start = time.perf_counter()
-    checked = [read_question(source, attributes=["title"]) for source in sources]
+    checked = [Question(source, attributes=["title"]) for source in sources]
     middle = time.perf_counter()
-    answers = [[interpret(one.question, record) for record in records] for one in checked]
+    answers = [[interpret(one.tree, record) for record in records] for one in checked]
     end = time.perf_counter()
     formulas = [one.formula for one in checked if one.formula is not None]
     again = [[evaluate(formula, record) for record in records] for formula in formulas]

@@ -30,14 +30,16 @@ import httpx
 import numpy as np
 
 from blindlabel.language import interpret
+from blindlabel.parties.asking import check_question
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.invitation import Invitation
-from blindlabel.parties.joining import TableOptions, join, own_token
+from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.invitation import Invitation
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
 
@@ -116,7 +118,7 @@ class _Run:
         self.studies: list[list[Workspace]] = []
 
     def measured(self) -> Measured:
-        coordinator = Coordinator(self.folder / "coordinator")
+        coordinator = Coordinator(CoordinatorStore(self.folder / "coordinator"))
         invitations = [
             coordinator.create(to_text(_agreement(number, self.load)), "") for number in range(self.load.studies)
         ]
@@ -167,13 +169,15 @@ class _Run:
                 writer = csv.writer(file)
                 writer.writerow(["name"])
                 writer.writerows([[" ".join(chance.sample(_WORDS, 3))] for _ in range(self.load.records)])
-            workspaces.append(join(self.folder / f"{number}-{invitation.owner}", invitation, TableOptions(table)))
+            workspaces.append(
+                join(Workspace.create(self.folder / f"{number}-{invitation.owner}"), invitation, TableOptions(table))
+            )
         return workspaces
 
     def _client(self, workspace: Workspace) -> httpx.Client:
         client = httpx.Client(
             base_url=self.address,
-            headers={"Authorization": f"Bearer {own_token(workspace)}"},
+            headers={"Authorization": f"Bearer {workspace.secret('token').decode()}"},
             trust_env=False,
             timeout=120,
         )
@@ -188,7 +192,9 @@ class _Run:
         """One study from joining to its labels."""
         owners = []
         for workspace in self.studies[number]:
-            transport = HttpTransport(self.address, workspace.agreement.hash, own_token(workspace), patience=120.0)
+            transport = HttpTransport(
+                self.address, workspace.agreement.hash, workspace.secret("token").decode(), patience=120.0
+            )
             transport._client.event_hooks["response"].append(self._count)
             owners.append(Owner(workspace, transport))
         until = time.monotonic() + self.load.seconds
@@ -196,14 +202,14 @@ class _Run:
         while not (over and all(over)):
             over = [run(owner, SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
             for owner in owners:
-                state = owner.workspace.state()
-                for peer in owner.agreement.peers(owner.workspace.name) if state.keys else ():
+                state = owner.store.state()
+                for peer in owner.agreement.peers(owner.store.name) if state.keys else ():
                     owner.confirm(peer)
             if time.monotonic() > until:
                 raise TimeoutError(f"study {number} is not over after {self.load.seconds} s")
             time.sleep(0.2)
         for owner in owners:
-            owner.transport.close()
+            owner.line.close()
 
     def _upload(self, study: int, place: int) -> None:
         """A large body in two halves, the first broken off in the middle; and attempts in another study."""
@@ -251,7 +257,7 @@ class _Run:
         with socket.create_connection((host, int(port)), timeout=60) as connection:
             head = (
                 f"PUT {path}?length={length}&offset=0 HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer"
-                f" {own_token(workspace)}\r\n"
+                f" {workspace.secret('token').decode()}\r\n"
             )
             connection.sendall(f"{head}Content-Length: {len(part) + 1000}\r\n\r\n".encode() + part)
         with self.lock:
@@ -299,8 +305,12 @@ def _clear(first: Workspace, second: Workspace) -> Any:
     a, b = first.records(), second.records()
     expected = np.zeros((len(a), len(b)), dtype=np.uint8)
     for number in range(1, first.state().round + 1):
-        asked_a = {task.record: first.check(task.question or "").question for task in first.tasks(number)}
-        asked_b = {task.record: second.check(task.question or "").question for task in second.tasks(number)}
+        asked_a = {
+            task.record: check_question(first.agreement, task.question or "").tree for task in first.tasks(number)
+        }
+        asked_b = {
+            task.record: check_question(second.agreement, task.question or "").tree for task in second.tasks(number)
+        }
         for i, j in ((i, j) for i in asked_a for j in asked_b if expected[i, j] == 0):
             one, two = interpret(asked_a[i], b[j].prepared), interpret(asked_b[j], a[i].prepared)
             if one == two:

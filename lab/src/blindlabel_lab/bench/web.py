@@ -161,7 +161,7 @@ _WATCH = """() => {
     const start = performance.now();
     const watch = new MutationObserver(() => {
       if (watched.textContent === before || !watched.textContent) return;
-      watch.disconnect();
+      watch.store.close();
       requestAnimationFrame(() => done(performance.now() - start));
     });
     watch.observe(watched, { childList: true, characterData: true, subtree: true });

@@ -44,7 +44,7 @@ def gates(json: JsonFlag = False) -> None:
 
 def compare(
     length: Annotated[
-        list[int] | None, typer.Option(help="Record length; may be given several times. Else 46, 53, 118 and 148.")
+        list[int] | None, typer.Option(help="Record length; may be given several times. Default: 46, 53, 118 and 148.")
     ] = None,
     size: Annotated[int, typer.Option(min=1, help="Questions, and records.")] = 50,
     json: JsonFlag = False,

@@ -18,12 +18,12 @@ app = typer.Typer(
 )
 
 DataOption = Annotated[
-    Path | None, typer.Option("--data", help="Folder of sets. Else BLINDLABEL_DATA, else ../shared/data.")
+    Path | None, typer.Option("--data", help="Folder of sets. Default: BLINDLABEL_DATA, then ../shared/data.")
 ]
 SetOption = Annotated[list[str] | None, typer.Option("--dataset", help="Only this set; may be given several times.")]
 AttributesOption = Annotated[
     str | None,
-    typer.Option("--attributes", help="Columns to use, joined by commas; for sets that blindlabel does not know."),
+    typer.Option("--attributes", help="Columns to use, separated by commas; for sets that blindlabel does not know."),
 ]
 SamplesOption = Annotated[int, typer.Option("--samples", min=1, help="Random samples of each set.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the first sample; the others count on from it.")]

@@ -1,4 +1,4 @@
-"""Many schedules in a row: core schedules, schedules with real parties, and a crash at every journal point of a study,
+"""Many schedules in a row: in memory, with databases and files, and with a crash at every journal point of a study,
 with a tally.
 """
 
@@ -7,11 +7,11 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blindlabel_lab.simulation.real_schedule import run_real
 from blindlabel_lab.simulation.schedule import Verdict, run
 
 Told = Callable[[int, int], None]
@@ -23,7 +23,7 @@ class Tally:
     """What a campaign came to."""
 
     schedules: Counter[str] = field(default_factory=Counter)
-    """By level: core, real, crash at every point."""
+    """By level: memory, files, crash at every point."""
     faults: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     owners: Counter[int] = field(default_factory=Counter)
@@ -42,6 +42,13 @@ class Tally:
         if verdict.violations:
             self.failed.append({"level": level, "seed": verdict.seed, **more, "violations": list(verdict.violations)})
 
+    def merge(self, other: Tally) -> None:
+        """Count what another process counted."""
+        for name in ("schedules", "faults", "ends", "owners", "rounds"):
+            getattr(self, name).update(getattr(other, name))
+        self.points += other.points
+        self.failed += other.failed
+
     def as_figures(self) -> dict[str, Any]:
         """For reports."""
         return {
@@ -55,41 +62,56 @@ class Tally:
         }
 
 
-def core(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
-    """Schedules over the rules alone."""
+def in_processes(seeds: range, tally: Tally, workers: int, told: Told = lambda _done, _failed: None) -> None:
+    """Schedules in memory, divided among processes."""
+    parts = [range(first, min(first + 50, seeds.stop)) for first in range(seeds.start, seeds.stop, 50)]
+    with ProcessPoolExecutor(workers) as pool:
+        for found in pool.map(_part, parts):
+            tally.merge(found)
+            told(sum(tally.schedules.values()), len(tally.failed))
+
+
+def _part(seeds: range) -> Tally:
+    tally = Tally()
+    in_memory(seeds, tally)
+    return tally
+
+
+def in_memory(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
+    """Schedules in memory."""
     for seed in seeds:
-        tally.add("core", run(seed))
+        tally.add("memory", run(seed))
         told(sum(tally.schedules.values()), len(tally.failed))
 
 
-def real(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
-    """Schedules with the parties that users run."""
+def in_files(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
+    """Schedules with databases and files."""
     for seed in seeds:
         with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
-            tally.add("real", run_real(seed, Path(folder)))
+            tally.add("files", run(seed, Path(folder)))
         told(sum(tally.schedules.values()), len(tally.failed))
 
 
 def crash_everywhere(
     seed: int, tally: Tally, *, owners: int = 2, step: int = 1, told: Told = lambda _done, _failed: None
 ) -> None:
-    """One study over the rules, again and again, with a crash at each of its journal points (or every so many)."""
+    """One study in memory, again and again, with a crash at each of its journal points (or every so many)."""
     points = run(seed, rates={}, owners=owners).points
     for at in range(1, points + 1, step):
         tally.add("crash at every point", run(seed, rates={}, crash_at=at, owners=owners), crash_at=at)
         told(sum(tally.schedules.values()), len(tally.failed))
 
 
-def crash_everywhere_for_real(
+def crash_everywhere_in_files(
     seed: int, tally: Tally, *, step: int = 1, told: Told = lambda _done, _failed: None
 ) -> None:
-    """The same with real parties, databases and files."""
+    """The same with databases and files."""
     at, points = 1, 1
     while at <= points:
         with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
-            verdict = run_real(seed, Path(folder), rates={}, crash_at=at, owners=2)
+            verdict = run(seed, Path(folder), rates={}, crash_at=at, owners=2)
         points = max(points, verdict.points)
-        tally.add("crash at every point, real", verdict, crash_at=at)
+        tally.add("crash at every point, files", verdict, crash_at=at)
         told(sum(tally.schedules.values()), len(tally.failed))
         at += step
 

@@ -17,7 +17,7 @@ from blindlabel.engines.packed.encoding import parcels as packed_parcels
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope import Context, EnvelopeError, lock, new_identity, new_key, open_, seal, unlock
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.language import Record, read_question
+from blindlabel.language import Question, Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import framing, messages
 from blindlabel.protocol.agreement_text import to_text
@@ -69,7 +69,7 @@ def _ignore(_value: object) -> None:
 
 
 def _question(content: bytes) -> None:
-    read_question(content.decode("utf-8", "replace"), attributes=("name",))
+    Question(content.decode("utf-8", "replace"), attributes=("name",))
 
 
 def _framing(content: bytes) -> None:
@@ -129,9 +129,9 @@ def _plain() -> Target:
     engine = PlainEngine()
     keys = engine.make_keys(TERMS)
     records = next(engine.encrypt(TERMS, keys.public, [Record({"name": "a"}, "a"), Record({"name": "b"}, "b")]))
-    formula = read_question('ret is_in("a", $r)', attributes=("name",)).formula
+    formula = Question('ret is_in("a", $r)', attributes=("name",)).formula
     assert formula is not None
-    answers = next(engine.evaluate(TERMS, keys.public, [records], [formula], lambda request: request))
+    answers = next(engine.evaluate(TERMS, keys.public, [records], [formula], lambda request: request)).parcel
 
     def read(content: bytes) -> None:
         engine.decrypt(TERMS, keys.secret, [content], 1, 2)

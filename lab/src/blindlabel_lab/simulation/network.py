@@ -18,9 +18,9 @@ from blindlabel.errors import OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import ProtocolError
 from blindlabel.protocol.facts import State
+from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.shape import Blob
-from blindlabel.transport.interface import Unreachable
 from blindlabel_lab.simulation.faults import Crash, Weather
 
 T = TypeVar("T")

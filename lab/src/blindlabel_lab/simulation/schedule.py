@@ -18,19 +18,36 @@ import itertools
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
 
-import nacl.signing
-
-from blindlabel.errors import OutsideError
+from blindlabel.engines.interface import EngineError
+from blindlabel.envelope.identity import sign_for
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.language import Question, Record, interpret
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import begin_study, own_identity
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, labels
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked
-from blindlabel_lab.simulation.core_parties import CoreCoordinator, CoreOwner, join_step, new_owner_state
-from blindlabel_lab.simulation.disk import Disk
+from blindlabel.protocol.shape import COORDINATOR
+from blindlabel.records.tables import Table
 from blindlabel_lab.simulation.faults import KINDS, Crash, Weather, chosen_rates
-from blindlabel_lab.simulation.network import Network, Signer
-from blindlabel_lab.simulation.reference import Row, Says, play
+from blindlabel_lab.simulation.network import Network
+from blindlabel_lab.simulation.parties import (
+    Mortality,
+    SimulatedCoordinator,
+    SimulatedOwner,
+    mortal,
+    question,
+    small_table,
+)
+from blindlabel_lab.simulation.places import InFolders, InMemory, Place
+from blindlabel_lab.simulation.reference import Row, play
+
+DAY = 86_400.0
 
 NAMES = ("anna", "berta", "clara", "dora", "emma")
 PATIENCE = 60
@@ -60,81 +77,95 @@ class Plan:
     rates: dict[str, float] | None = None
     crash_at: int = 0
     owners: int | None = None
+    files: bool = False
+    """Whether the parties keep files: then storms are shorter."""
     random: random.Random = field(init=False)
     agreement: Agreement = field(init=False)
-    rows: dict[str, int] = field(init=False)
-    noise: int = field(init=False)
+    tables: dict[str, Table] = field(init=False)
 
     def __post_init__(self) -> None:
         chance = self.random = random.Random(self.seed)  # noqa: S311 (a schedule, no secret)
         names = NAMES[: self.owners or chance.choice((2, 2, 2, 3, 3, 4, 5))]
         method = chance.choice(("uniform", "uniform", "rows", "enriched"))
         wanted = chance.randrange(2, 5)
-        self.rows = {name: chance.randrange(wanted, 8) for name in names}
+        rows = {name: chance.randrange(wanted, 8) for name in names}
         sampling: dict[str, object] = {"records": wanted, "method": method}
         if method == "rows":
-            sampling["rows"] = {name: chance.sample(range(rows), wanted) for name, rows in self.rows.items()}
+            sampling["rows"] = {name: chance.sample(range(size), wanted) for name, size in rows.items()}
         elif method == "enriched":
             sampling["blocking"] = ["name"]
         rounds = chance.randrange(1, 5)
         budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
         salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
         self.agreement = agreements.new(
-            "simulated", names, ["name"], rounds=rounds, sampling=sampling, budget=budget, salt=salt
+            "simulated",
+            names,
+            ["name"],
+            rounds=rounds,
+            sampling=sampling,
+            budget=budget,
+            salt=salt,
+            encoding={"engine": "plain", "record_length": 60},
         )
-        self.noise = chance.choice((0, 2, 3, 5))
+        self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
         if self.rates is None:
-            self.rates = chosen_rates(chance, set(KINDS) - {"clock jump"})
+            self.rates = chosen_rates(chance, set(KINDS) - (set() if self.files else {"clock jump"}))
+        self.longest_storm, self.backups = (12, 0.03) if self.files else (60, 0.1)
 
     def says(self, mine: Row, other: Row, round: int) -> bool:
-        """What an owner answers: the truth of the pair, sometimes wrong."""
-        truth = _chance(self.seed, sorted((mine, other))) % 3 == 0
-        wrong = self.noise and _chance(self.seed, (mine, other, round)) % self.noise == 0
-        return truth != bool(wrong)
+        """What the clear protocol answers: the question about the own row, interpreted on the other row."""
+        return _says(
+            question(self.tables[mine[0]].rows[mine[1]][0], round, mine[0]), self.tables[other[0]].rows[other[1]][0]
+        )
 
 
-def _chance(seed: int, what: object) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{seed} {what}".encode(), digest_size=4).digest(), "big")
+@lru_cache(maxsize=100_000)
+def _says(source: str, text: str) -> bool:
+    return interpret(_read(source).tree, Record({"name": text}, text))
+
+
+_read = lru_cache(maxsize=10_000)(partial(Question, attributes=("name",)))
 
 
 class Study:
     """The parties of one schedule."""
 
-    longest_storm = 60
-    """Steps for each owner."""
-
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, place: Place, weather: Weather, mortality: Mortality) -> None:
         self.plan = plan
-        self.weather = Weather(plan.random, plan.rates or {})
-        self.weather.calm = True  # founding a study is not what is tested
-        agreement = plan.agreement
-        keys = {name: _key(plan.random) for name in (*agreement.owners, "coordinator")}
-        invitations = {name: _key(plan.random) for name in agreement.owners}
-        self.network = Network(
-            lambda: self.coordinator, self.weather, {name: _signer(keys[name]) for name in agreement.owners}
-        )
-        public = {name: bytes(key.verify_key).hex() for name, key in invitations.items()}
-        disk = Disk(facts.new_state(agreement, public), self.weather)
-        self.coordinator = CoreCoordinator(agreement, disk, keys["coordinator"], self.weather)
-        self.keys = keys
-        self.owners: dict[str, CoreOwner] = {}
-        for name in agreement.owners:
-            state = new_owner_state(agreement, name, keys["coordinator"])
-            self.owners[name] = CoreOwner(agreement, Disk(state, self.weather), keys[name], self.network, plan.says)
-            self.owners[name].keep(join_step(state, keys[name], invitations[name], plan.rows[name]))
-        self.weather.begin(plan.crash_at)
+        self.place = place
+        self.weather = weather
+        self.mortality = mortality
         self.left: str | None = None
         self.forked: set[str] = set()
+        self.unexpected: list[str] = []
+        agreement = plan.agreement
+        weather.calm = True  # founding a study is not what is tested
+        invitations = Coordinator(place.studies()).create(to_text(agreement))
+        self.coordinator = SimulatedCoordinator(place, agreement.hash, weather)
+        self.network = Network(lambda: self.coordinator, weather, {}, self.restart_coordinator)
+        self.owners: dict[str, SimulatedOwner] = {}
+        for invitation in invitations:
+            name = invitation.owner
+            begin_study(place.new_store(name), invitation, plan.tables[name], {})
+            self.owners[name] = SimulatedOwner(place, name, plan.tables[name], self.network)
+            identity = own_identity(self.owners[name].store)
+            self.network.signers[name] = partial(sign_for, identity, b"")
+        weather.begin(plan.crash_at)
 
-    def restart(self, name: str, *, crashed: bool = False) -> None:  # noqa: ARG002 (for the parties with files)
-        """Start an owner again from its disk."""
-        old = self.owners[name]
-        self.owners[name] = CoreOwner(self.plan.agreement, old.disk, self.keys[name], self.network, self.plan.says)
+    def restart(self, name: str) -> None:
+        """Start an owner again from its store."""
+        self.mortality.dead = False
+        self.owners[name] = SimulatedOwner(self.place, name, self.plan.tables[name], self.network)
+
+    def restart_coordinator(self) -> None:
+        """Start the coordinator again from its store."""
+        self.mortality.dead = False
+        self.coordinator.open()
 
     def storm(self) -> None:
         """Turns in any order while faults happen."""
         chance = self.plan.random
-        for _ in range(chance.randrange(10, self.longest_storm * len(self.owners))):
+        for _ in range(chance.randrange(10, self.plan.longest_storm * len(self.owners))):
             self.network.stir()
             self.disasters()
             if chance.random() < 0.3:
@@ -145,46 +176,58 @@ class Study:
                 return
 
     def act(self, name: str) -> bool:
-        """One owner does something, or everything that it can."""
+        """One owner does something, or everything that it can; errors that are no sentence are violations."""
         if name == self.left:
             return False
         owner = self.owners[name]
-        deed = (
-            self.plan.random.choice((owner.turn, owner.turn, owner.send, owner.fetch, owner.work))
-            if not self.weather.calm
-            else owner.turn
-        )
+        deeds = (owner.turn, owner.turn, owner.send, owner.fetch, owner.work)
+        deed = owner.turn if self.weather.calm else self.plan.random.choice(deeds)
         try:
             return deed()
         except Crash:
-            self.restart(name, crashed=True)
+            self.restart(name)
+            return True
         except Forked:
             self.forked.add(name)
+            return True
         except OutsideError:
             return False
-        return True
+        except InputError as error:
+            self.unexpected.append(f"{name}: {error}")
+        except (EngineError, OSError, ValueError, KeyError, AssertionError) as error:
+            self.unexpected.append(f"{name}: {type(error).__name__}: {error}")
+        return False
 
     def work(self) -> bool:
-        """The coordinator does one piece of its work."""
+        """The coordinator does its work."""
         try:
-            return self.coordinator.work()
-        except (Crash, OutsideError):
+            return self.coordinator.party.work(self.coordinator.study)
+        except Crash:
+            self.restart_coordinator()
+        except OutsideError:
             return True
+        return True
 
     def disasters(self) -> None:
-        """Backups are made now and then; where the weather says so they are restored, or an owner leaves for good."""
+        """Backups are made now and then; where the weather says so they are restored, clocks jump, an owner leaves."""
         chance = self.plan.random
-        if chance.random() < 0.1:
-            self.coordinator.disk.back_up()
-        for name, owner in self.owners.items():
-            if chance.random() < 0.1:
-                owner.disk.back_up()
-            if self.weather.strikes("backup of owner") and owner.disk.restore():
-                self.restart(name)
-        if self.weather.strikes("backup of coordinator"):
-            self.coordinator.disk.restore()
+        for party in (*sorted(self.owners), COORDINATOR):
+            if chance.random() < self.plan.backups:
+                self.place.back_up(party)
+                self._open(party)
+            kind = "backup of coordinator" if party == COORDINATOR else "backup of owner"
+            if self.weather.strikes(kind) and self.place.restore(party):
+                self._open(party)
+        if self.weather.strikes("clock jump"):
+            self.place.clock.jump(chance.choice((-400 * DAY, -DAY, -90.0, 90.0, DAY)))
         if self.left is None and self.weather.strikes("owner leaves"):
             self.left = chance.choice(sorted(self.owners))
+
+    def _open(self, party: str) -> None:
+        if party == COORDINATOR:
+            self.restart_coordinator()
+        else:
+            self.restart(party)
 
     def present(self) -> list[str]:
         """Owners that are still waiting for the truth."""
@@ -198,7 +241,7 @@ class Study:
         self.forked.clear()
         for turn in range(PATIENCE * len(self.owners) * (self.plan.agreement.rounds + 1)):
             happened = [self.act(name) for name in sorted(self.owners)]
-            happened += [self.work() for _ in range(len(self.owners) * len(self.owners))]
+            happened.append(self.work())
             if not self.present() or self.forked:
                 return True
             if not any(happened):
@@ -210,35 +253,60 @@ class Study:
         return False
 
     def rest(self) -> None:
-        """Nobody can do anything: time passes, and everybody is started again."""
+        """Nobody can do anything: ten minutes pass, and everybody is started again."""
+        self.place.clock.jump(600.0)
         for name in self.owners:
             self.restart(name)
 
+    def behind(self) -> set[str]:
+        """Owners that say that the coordinator has forgotten messages of its own, so that it has to be restored."""
+        return {name for name in self.present() if self.owners[name].owner.is_ahead}
 
-def run(seed: int, *, rates: dict[str, float] | None = None, crash_at: int = 0, owners: int | None = None) -> Verdict:
-    """Play and judge one schedule."""
-    plan = Plan(seed, rates, crash_at, owners)
-    study = Study(plan)
-    study.storm()
-    finished = study.calm()
-    violations = [*study.network.violations, *judged(study, finished)]
-    state = study.coordinator.disk.state
-    # Without an end: the coordinator was restored from a backup after every owner had the truth, so nobody speaks to it
-    # any more.
-    end = "history" if study.forked else state.ended or "restored after the end"
-    faults = study.weather.counts
-    return Verdict(seed, tuple(violations), faults, study.weather.points, end, len(study.owners), state.round)
+
+def run(
+    seed: int,
+    folder: Path | None = None,
+    *,
+    rates: dict[str, float] | None = None,
+    crash_at: int = 0,
+    owners: int | None = None,
+    storm: bool = True,
+) -> Verdict:
+    """Play and judge one schedule: in memory, or with databases and files in a folder."""
+    plan = Plan(seed, rates, crash_at, owners, files=folder is not None)
+    weather = Weather(plan.random, plan.rates or {})
+    place: Place = InMemory() if folder is None else InFolders(folder)
+    with mortal(weather) as mortality:
+        study = Study(plan, place, weather, mortality)
+        if storm:
+            study.storm()
+        finished = study.calm()
+        try:
+            violations = (*study.network.violations, *study.unexpected, *judged(study, finished))
+            state = study.coordinator.known()
+        finally:
+            place.shut()
+    return Verdict(seed, violations, weather.counts, weather.points, _end(study), len(study.owners), state.round)
+
+
+def _end(study: Study) -> str:
+    """Why the study ended. `history`: owners stopped it, or say that the coordinator has to be restored. Without an
+    end: the coordinator was restored after every owner had the truth, so nobody speaks to it any more.
+    """
+    if study.forked or study.behind():
+        return "history"
+    return study.coordinator.known().ended or "restored after the end"
 
 
 def judged(study: Study, finished: bool) -> list[str]:
     """What does not hold."""
     found: list[str] = []
-    state, plan = study.coordinator.disk.state, study.plan
+    state, plan = study.coordinator.known(), study.plan
     restored = study.weather.counts["backup of coordinator"]
-    if study.forked and not restored:
+    if (study.forked or study.behind()) and not restored:
         found.append("an owner says that the coordinator was restored, and it was not")
-    if not finished:
-        waits = {name: study.owners[name].disk.state.received for name in study.present()}
+    if not finished and not study.behind():
+        waits = {name: study.owners[name].store.state().received for name in study.present()}
         found.append(f"stuck in round {state.round}: {facts.awaited(plan.agreement, state)}, owners at {waits}")
     if finished and not study.forked and not state.ended and not restored:
         found.append("the study is over for its owners and not for the coordinator")
@@ -263,10 +331,11 @@ def judged(study: Study, finished: bool) -> list[str]:
 
 
 def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int]]) -> list[str]:
-    state, found = study.coordinator.disk.state, []
+    state, found = study.coordinator.known(), []
+    labelled = study.coordinator.party.labels(study.coordinator.study)
     given: dict[tuple[Row, Row], tuple[bool, int]] = {}
     for first, second in study.plan.agreement.pairings:
-        matrix = study.coordinator.labels()[facts.key_of(first, second)]
+        matrix = labelled[(first, second)]
         for i, j, label, number in labels.agreed_pairs(matrix):
             given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, number)
     if given != expected:
@@ -287,7 +356,7 @@ def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int
 
 def _judged_owner(study: Study, name: str, expected: dict[tuple[Row, Row], tuple[bool, int]]) -> list[str]:
     owner = study.owners[name]
-    state = owner.disk.state
+    state = owner.store.state()
     assert state.truth is not None
     own_rows = state.sample.positions if state.sample else ()
     given: dict[tuple[Row, Row], tuple[bool, int]] = {}
@@ -295,20 +364,8 @@ def _judged_owner(study: Study, name: str, expected: dict[tuple[Row, Row], tuple
         own = [(name, row) for row in own_rows]
         other = [(pairing.peer, row) for row in pairing.positions]
         rows, columns = (own, other) if name < pairing.peer else (other, own)
-        body = owner.disk.body(pairing.labels)
-        assert body is not None
+        body = owner.store.bodies.read_all(pairing.labels)
         for i, j, label, number in labels.agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
             given[(rows[i], columns[j])] = (label, number)
     wanted = {pair: label for pair, label in expected.items() if name in (pair[0][0], pair[1][0])}
     return [] if given == wanted else [f"the labels that {name} got are not those of the clear protocol"]
-
-
-def _key(chance: random.Random) -> nacl.signing.SigningKey:
-    return nacl.signing.SigningKey(chance.randbytes(32))
-
-
-def _signer(key: nacl.signing.SigningKey) -> Signer:
-    return lambda data: key.sign(data).signature
-
-
-__all__ = ["Plan", "Says", "Study", "Verdict", "judged", "run"]

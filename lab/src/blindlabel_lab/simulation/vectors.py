@@ -16,9 +16,8 @@ from typing import Any
 import nacl.public
 import nacl.signing
 
-from blindlabel.parties.coordinator import token_hash
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, messages
+from blindlabel.protocol import facts, messages, proofs
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.figures import Tally
@@ -70,9 +69,9 @@ def join_of(agreement: Agreement, name: str, **changes: Any) -> messages.Join:
         "records": ROWS,
         "envelope_key": bytes(nacl.public.PrivateKey(facts_hash(f"envelope {name}")).public_key).hex(),
         "signing_key": bytes(key_of(name).verify_key).hex(),
-        "token_hash": token_hash(token_of(name)),
+        "token_hash": proofs.token_hash(token_of(name)),
     } | changes
-    proof = messages.join_proof(bytes(key_of(f"invitation-{name}")), agreement.hash, name, *values.values())
+    proof = proofs.join_proof(bytes(key_of(f"invitation-{name}")), agreement.hash, name, *values.values())
     return messages.Join(**values, proof=proof)
 
 

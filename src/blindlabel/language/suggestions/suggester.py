@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from blindlabel.language import case, read_question
+from blindlabel.language import Question, case
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
@@ -196,10 +196,10 @@ class Suggester:
 
     def _suggestion(self, record: Record, points: PointsQuestion, judged: _Judged, round: int) -> Suggestion:
         text = self._text(points)
-        read = read_question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
+        read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         if read.formula is None:
             points, text = NEVER, self._text(NEVER)
-            read = read_question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
+            read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         assert read.formula is not None
         near = {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
         reasons = [

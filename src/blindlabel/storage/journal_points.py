@@ -10,14 +10,31 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 
-Listener = Callable[[str], None]
-"""Called with what happens there, for instance `before commit`; what it raises comes out of the storage call."""
+
+class Point(Enum):
+    """What happens at a journal point."""
+
+    BEFORE_COMMIT = "before commit"
+    AFTER_COMMIT = "after commit"
+    BEFORE_RENAME = "before rename"
+    AFTER_RENAME = "after rename"
+    AFTER_PART = "after a part of a body"
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether what was to be written is written."""
+        return self in (Point.AFTER_COMMIT, Point.AFTER_RENAME, Point.AFTER_PART)
+
+
+Listener = Callable[[Point], None]
+"""Called with what happens there; what it raises comes out of the storage call."""
 
 _listeners = threading.local()
 
 
-def reached(what: str) -> None:
+def reached(what: Point) -> None:
     """The code is at a journal point."""
     listener: Listener | None = getattr(_listeners, "current", None)
     if listener is not None:

@@ -1,18 +1,14 @@
-"""The ground truth of a study in the form that exports take, and a study's standing in figures. Reads stores; decides
-nothing.
-"""
+"""How a study stands, in figures. Reads the coordinator's store; decides nothing."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any
 
-from blindlabel.export.truth import GroundTruth
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.deadline import is_overdue
 from blindlabel.protocol.facts import State, awaited, key_of
 from blindlabel.protocol.figures import Tally
-from blindlabel.storage.workspace import Workspace
 
 _TODO = {
     "join": "has to join",
@@ -21,36 +17,6 @@ _TODO = {
     "records": "has to encrypt and send its records",
     "answers": "has to answer round {round}",
 }
-
-
-def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
-    """After the end: the ground truth with every other owner, own ids on the own side. The owner whose name sorts first
-    is side a.
-    """
-    state, found = workspace.state(), {}
-    labels = workspace.labels()
-    assert state.truth is not None and state.sample is not None
-    ids = {record.position: record.id for record in workspace.records()}
-    for pairing in state.truth.pairings:
-        matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
-        if workspace.name < pairing.peer:
-            found[pairing.peer] = GroundTruth.of_matrix(
-                (workspace.name, pairing.peer), matrix, (own, other), (ids, None)
-            )
-        else:
-            found[pairing.peer] = GroundTruth.of_matrix(
-                (pairing.peer, workspace.name), matrix.T, (other, own), (None, ids)
-            )
-    return found
-
-
-def truths_of_coordinator(coordinator: Coordinator, study: str) -> dict[tuple[str, str], GroundTruth]:
-    """The labels as they stand, by pairing; rows are named by their positions, the coordinator knows no ids."""
-    state = coordinator.load(study).state
-    return {
-        (first, second): GroundTruth.of_matrix((first, second), labels, (state.samples[first], state.samples[second]))
-        for (first, second), labels in coordinator.labels(study).items()
-    }
 
 
 def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
@@ -63,7 +29,7 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         "round": state.round,
         "rounds": agreement.rounds,
         "deadline": agreement.deadline or None,
-        "overdue": is_overdue(agreement) and not state.ended,
+        "overdue": is_overdue(agreement, datetime.date.today()) and not state.ended,
         "ended": state.ended,
         "waiting": [f"{owner} {_TODO[what].format(round=state.round)}" for owner, what in awaited(agreement, state)],
         "owners": {owner: _owner_standing(state, owner) for owner in state.owners},
@@ -75,13 +41,6 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         },
         "traffic": [dict(zip(("owner", "kind", "times", "bytes"), row)) for row in coordinator.store.traffic(study)],
     }
-
-
-def is_overdue(agreement: Agreement) -> bool:
-    """Whether the day of the deadline has passed. People decide what follows: nothing is closed or refused by
-    itself.
-    """
-    return bool(agreement.deadline) and datetime.date.today() > datetime.date.fromisoformat(agreement.deadline)
 
 
 def _owner_standing(state: State, owner: str) -> dict[str, Any]:

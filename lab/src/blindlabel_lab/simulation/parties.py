@@ -1,38 +1,37 @@
-"""The parties that users run, in one process: real databases and files in a temporary folder, the plain engine, and the
-simulated network.
+"""The product's own parties in one process, over the simulated network: a coordinator, and owners with people who
+confirm and write questions without delay.
 
-Journal points come from `storage.journal`; a party that crashes there is dead until it is opened again from its files.
-The clock of the coordinator's store is simulated, so that it can jump.
+Journal points come from `storage.journal`; a party that crashes there is dead until it is opened again. The engine is
+the plain one, with faults: it calls for assistance although it needs none, and sometimes makes answers that are none.
 """
 
 from __future__ import annotations
 
-import csv
 import errno
 import hashlib
 import random
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
+from blindlabel.engines.interface import Assist, Evaluated, Progress, Terms
+from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
+from blindlabel.language.formula import Formula
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.invitation import Invitation
-from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.running import is_over
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import WrongStudy
 from blindlabel.protocol.facts import State
+from blindlabel.protocol.interfaces import Bodies, MovedBytes
 from blindlabel.protocol.shape import Blob
-from blindlabel.storage import journal
-from blindlabel.storage.files import Bodies
-from blindlabel.storage.workspace import Workspace
-from blindlabel.transport.interface import Moved
+from blindlabel.records.tables import Table
+from blindlabel.storage import journal_points
+from blindlabel.storage.journal_points import Point
 from blindlabel_lab.simulation.faults import Crash, Weather
 from blindlabel_lab.simulation.network import Network
+from blindlabel_lab.simulation.places import Place
 
 WORDS = ("alder", "birch", "cedar", "elm", "fir", "hazel")
 
@@ -44,7 +43,7 @@ class Mortality:
         self._weather = weather
         self.dead = False
 
-    def __call__(self, what: str) -> None:
+    def __call__(self, what: Point) -> None:
         """A journal point; a dead process stays dead, whatever its handlers try."""
         if self.dead:
             raise Crash
@@ -52,32 +51,67 @@ class Mortality:
         try:
             self._weather.journal_point()
         except OutsideError:
-            if what.startswith("after"):
+            if what.is_durable:
                 return  # what is written is written
-            if what == "before commit":
+            if what is Point.BEFORE_COMMIT:
                 raise  # the database's own failure is a sentence already
             raise OSError(errno.ENOSPC, "No space left on device") from None
         finally:
             self.dead = self._weather.counts["crash"] > before
 
 
-class RealCoordinator:
-    """A coordinator with its files, as an endpoint of the network."""
+@contextmanager
+def mortal(weather: Weather) -> Iterator[Mortality]:
+    """Let parties die at journal points."""
+    mortality = Mortality(weather)
+    with journal_points.listening(mortality):
+        yield mortality
 
-    def __init__(self, home: Path, study: str, clock: Clock) -> None:
-        self.home = home
+
+class FaultyEngine(PlainEngine):
+    """The plain engine with a study's usual troubles."""
+
+    def __init__(self, weather: Weather) -> None:
+        self._weather = weather
+
+    def evaluate(
+        self,
+        terms: Terms,
+        public: bytes,
+        parcels: Iterable[bytes],
+        questions: Sequence[Formula],
+        assist: Assist,
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> Iterator[Evaluated]:
+        """The answers, after a call for assistance; or bytes that are no answers."""
+        assist(self._weather.random.randbytes(8))
+        if self._weather.strikes("unreadable answers"):
+            yield Evaluated(self._weather.random.randbytes(12))
+            return
+        yield from super().evaluate(terms, public, parcels, questions, assist, workers=workers, progress=progress)
+
+    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
+        """Something that can be checked."""
+        return request[::-1]
+
+
+class SimulatedCoordinator:
+    """The coordinator, as an endpoint of the network."""
+
+    def __init__(self, place: Place, study: str, weather: Weather) -> None:
         self.study = study
-        self._clock = clock
+        self._place = place
+        self._weather = weather
         self.open()
 
     def open(self) -> None:
-        """Start (again) from the files."""
-        self.party = Coordinator(self.home)
-        self.party.store.database.clock = self._clock.now
-
-    def shut(self) -> None:
-        """End the process."""
-        self.party.store.database.close()
+        """Start (again) from what is stored."""
+        engine = FaultyEngine(self._weather)
+        self.party = Coordinator(
+            self._place.studies(), engines=lambda _name: engine, draw=self._weather.random.randrange
+        )
 
     def receive(self, wire: bytes) -> bool:
         """Take in a message."""
@@ -112,30 +146,14 @@ class RealCoordinator:
         return self.party.load(self.study).state
 
 
-class Clock:
-    """Seconds that pass with every look, and jump where told."""
-
-    def __init__(self) -> None:
-        self._now = 1_000_000.0
-
-    def now(self) -> float:
-        """The time; every look takes a second."""
-        self._now += 1.0
-        return self._now
-
-    def jump(self, seconds: float) -> None:
-        """Somebody sets the clock."""
-        self._now += seconds
-
-
-class Line:
-    """An owner's transport over the simulated network."""
+class SimulatedLine:
+    """An owner's line over the simulated network."""
 
     def __init__(self, network: Network, owner: str) -> None:
         self._network = network
         self._owner = owner
 
-    def deliver(self, wire: bytes, bodies: Bodies, moved: Moved | None = None) -> None:  # noqa: ARG002
+    def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:  # noqa: ARG002
         """Hand over a message and, before it, its bodies."""
         for blob in messages.parse(wire).message.blobs:
             self._network.put_body(blob, bodies.read_all(blob))
@@ -145,7 +163,7 @@ class Line:
         """The coordinator's messages."""
         return self._network.fetch(self._owner, after)
 
-    def fetch_body(self, blob: Blob, bodies: Bodies, moved: Moved | None = None) -> None:  # noqa: ARG002
+    def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:  # noqa: ARG002
         """Get a body."""
         body = self._network.get_body(self._owner, blob)
         here = bodies.received(blob)
@@ -159,18 +177,15 @@ class Line:
         """Nothing is open."""
 
 
-class RealOwner:
-    """An owner with its workspace, and a person who confirms and writes questions without delay."""
+class SimulatedOwner:
+    """An owner, and a person who confirms and writes questions without delay."""
 
-    def __init__(self, folder: Path, network: Network) -> None:
-        self.folder = folder
-        self._network = network
-        self.workspace = Workspace.open(folder)
-        self.owner = Owner(self.workspace, Line(network, self.workspace.name))
-
-    def shut(self) -> None:
-        """End the process."""
-        self.workspace.database.close()
+    def __init__(self, place: Place, name: str, table: Table, network: Network) -> None:
+        self.name = name
+        self.table = table
+        self.store = place.store(name)
+        engine = FaultyEngine(network.weather)
+        self.owner = Owner(self.store, SimulatedLine(network, name), engine=engine, table=lambda: table)
 
     def turn(self) -> bool:
         """Everything that can be done now."""
@@ -187,19 +202,16 @@ class RealOwner:
 
     def work(self) -> bool:
         """Confirm, write questions, hand in, and work."""
-        state = self.workspace.state()
-        for peer in self.workspace.agreement.peers(self.workspace.name) if state.keys else ():
+        state = self.store.state()
+        for peer in self.store.agreement.peers(self.name) if state.keys else ():
             self.owner.confirm(peer)
         happened = self.owner.work()
-        tasks = open_tasks(self.workspace)
+        tasks = open_tasks(self.store)
         if tasks:
-            records = self.workspace.records()
-            texts = {
-                task.record: question(records[task.record].row["name"], task.round, self.workspace.name)
-                for task in tasks
-            }
-            self.workspace.save_questions(texts, "simulated")
-            self.workspace.hand_in()
+            records = self.store.records()
+            texts = {task.record: question(records[task.record].row["name"], task.round, self.name) for task in tasks}
+            self.store.save_questions(texts, "simulated")
+            self.store.hand_in()
             happened |= self.owner.work()
         return happened
 
@@ -220,46 +232,8 @@ def question(text: str, round: int, owner: str) -> str:
     return "ret " + " & ".join(f'is_in("{word}", $r)' for word in kept)
 
 
-def write_table(path: Path, rows: int, chance: random.Random) -> list[str]:
-    """A small table; its texts."""
+def small_table(name: str, rows: int, chance: random.Random) -> Table:
+    """A small table of words."""
     texts = [" ".join(chance.sample(WORDS, chance.randrange(1, 4))) for _ in range(rows)]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "name"])
-        writer.writerows([f"{path.stem}-{number}", text] for number, text in enumerate(texts))
-    return texts
-
-
-def joined(folder: Path, invitation: Invitation, table: Path) -> None:
-    """Make an owner's workspace."""
-    workspace = join(folder, invitation, TableOptions(table))
-    workspace.database.close()
-
-
-class Backup:
-    """A copy of a party's folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._copy = folder.with_name(folder.name + ".backup")
-
-    def make(self) -> None:
-        """Copy everything; the party must be shut."""
-        shutil.rmtree(self._copy, ignore_errors=True)
-        shutil.copytree(self._folder, self._copy)
-
-    def restore(self) -> bool:
-        """Go back to the copy; False where there is none."""
-        if not self._copy.exists():
-            return False
-        shutil.rmtree(self._folder)
-        shutil.copytree(self._copy, self._folder)
-        return True
-
-
-@contextmanager
-def mortal(weather: Weather) -> Iterator[Mortality]:
-    """Let parties die at journal points."""
-    mortality = Mortality(weather)
-    with journal.listening(mortality):
-        yield mortality
+    ids = tuple(f"{name}-{number}" for number in range(rows))
+    return Table(name, ids, ("name",), tuple((text,) for text in texts))

@@ -1,0 +1,373 @@
+"""Stores in memory for the product's own parties: what is committed survives a crash, nothing else, and a backup can be
+restored.
+
+They pass the same journal points as the stores with databases and files (`storage.journal`), so that a party can be
+stopped there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import facts, owner
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.interfaces import OwnRecord, SecretMissing, Signer, Task
+from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.studies import Loaded, Moved, StudyRow
+from blindlabel.storage import journal_points
+from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence
+from blindlabel.storage.journal_points import Point
+
+
+@contextmanager
+def commit() -> Iterator[None]:
+    """A change that is durable or does not happen."""
+    journal_points.reached(Point.BEFORE_COMMIT)
+    yield
+    journal_points.reached(Point.AFTER_COMMIT)
+
+
+_agreement = lru_cache(maxsize=8)(agreements.from_text)
+
+
+class Contents:
+    """Everything that is durable of one party: dictionaries of immutable values, so a copy of them is a backup."""
+
+    def copy(self) -> Any:
+        """As it is now."""
+        return type(self)(**{known.name: _copied(getattr(self, known.name)) for known in fields(self)})  # type: ignore[arg-type]
+
+
+def _copied(value: Any) -> Any:
+    return dict(value) if isinstance(value, dict) else value
+
+
+class MemoryBodies:
+    """Bodies by their hash."""
+
+    def __init__(self, kept: dict[str, bytes]) -> None:
+        self._kept = kept
+
+    def has(self, blob: Blob) -> bool:
+        """Whether the body is there."""
+        return blob.hash in self._kept
+
+    def write(self, pieces: Iterable[bytes]) -> Blob:
+        """Store a body."""
+        content = b"".join(pieces)
+        blob = blob_of(content)
+        with failing_with_a_sentence(Path("memory")):
+            journal_points.reached(Point.BEFORE_RENAME)
+        self._kept[blob.hash] = content
+        journal_points.reached(Point.AFTER_RENAME)
+        return blob
+
+    def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
+        """The body from an offset on."""
+        yield self.read_all(blob)[offset:]
+
+    def read_all(self, blob: Blob) -> bytes:
+        """The whole body."""
+        if blob.hash not in self._kept:
+            raise OutsideError("A stored body is missing.")
+        return self._kept[blob.hash]
+
+    def remove(self, blob: Blob) -> None:
+        """Forget a body."""
+        self._kept.pop(blob.hash, None)
+
+    def received(self, blob: Blob) -> int:
+        """Bodies come whole here."""
+        return blob.length if self.has(blob) else 0
+
+    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
+        """Take in a body, where it is the one that was announced."""
+        content = b"".join(pieces)
+        if offset == blob.length and self.has(blob):
+            return blob.length
+        if blob_of(content) != blob:
+            raise BodyDamaged("The body is not the one that was announced.")
+        self.write([content])
+        return blob.length
+
+
+@dataclass
+class OwnerContents(Contents):
+    """What an owner has committed."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    secrets: dict[str, bytes] = field(default_factory=dict)
+    state: owner.State | None = None
+    outbox: dict[int, bytes] = field(default_factory=dict)
+    sent: dict[int, bool] = field(default_factory=dict)
+    records: dict[int, OwnRecord] = field(default_factory=dict)
+    questions: dict[tuple[int, int], str] = field(default_factory=dict)
+    bodies: dict[str, bytes] = field(default_factory=dict)
+
+
+class MemoryStore:
+    """An owner's store."""
+
+    journal: Path | None = None
+
+    def __init__(self, contents: OwnerContents) -> None:
+        self.contents = contents
+        self.bodies = MemoryBodies(contents.bodies)
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """The study's agreement."""
+        return _agreement(self.contents.settings["agreement"])
+
+    @property
+    def name(self) -> str:
+        """This owner's name."""
+        return self.contents.settings["owner"]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What was settled when joining."""
+        return self.contents.settings
+
+    def secret(self, name: str) -> bytes:
+        """A secret."""
+        if name not in self.contents.secrets:
+            raise SecretMissing(f"There is no secret {name}.")
+        return self.contents.secrets[name]
+
+    def keep_secret(self, name: str, content: bytes) -> None:
+        """Keep a secret."""
+        with commit():
+            self.contents.secrets[name] = content
+
+    def drop_secret(self, name: str) -> None:
+        """Forget a secret."""
+        self.contents.secrets.pop(name, None)
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a small fact."""
+        with commit():
+            self.contents.settings[name] = value
+
+    def remembered(self, name: str) -> str | None:
+        """Such a fact."""
+        return self.contents.settings.get(name)
+
+    def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
+        """Begin a study."""
+        with commit():
+            self.contents.settings.update(settings)
+            self.contents.secrets.update(secrets)
+            self._keep(begin, sign)
+
+    def state(self) -> owner.State:
+        """What the protocol knows."""
+        assert self.contents.state is not None
+        return self.contents.state
+
+    def change(self, event: Callable[[owner.State], owner.Step], sign: Signer | None = None) -> owner.Step:
+        """Apply an event and save state and messages together."""
+        step = event(self.state())
+        if step.state is not self.state() or step.messages:
+            with commit():
+                self._keep(step, sign)
+        return step
+
+    def _keep(self, step: owner.Step, sign: Signer | None) -> None:
+        self.contents.state = step.state
+        for message in step.messages:
+            assert sign is not None
+            self.contents.outbox[message.sequence] = sign(message).wire
+
+    def unsent(self) -> list[tuple[int, bytes]]:
+        """Messages that wait."""
+        return [(number, wire) for number, wire in self.contents.outbox.items() if number not in self.contents.sent]
+
+    def sent(self) -> list[tuple[int, bytes]]:
+        """Messages that have been handed over."""
+        return [(number, wire) for number, wire in self.contents.outbox.items() if number in self.contents.sent]
+
+    def mark_sent(self, sequence: int) -> None:
+        """A message has been handed over."""
+        with commit():
+            self.contents.sent[sequence] = True
+
+    def store_records(self, records: Iterable[OwnRecord]) -> None:
+        """Keep the sampled records."""
+        with commit():
+            self.contents.records.update({one.record: one for one in records})
+
+    def records(self) -> list[OwnRecord]:
+        """Own sampled records."""
+        return list(self.contents.records.values())
+
+    def tasks(self, round: int | None = None) -> list[Task]:
+        """What is to be asked in a round."""
+        state = self.state()
+        number = state.round if round is None else round
+        asked = state.rounds[number - 1].ask if 1 <= number <= state.round else ()
+        texts = {one.record: self.contents.questions.get((number, one.record)) for one in asked}
+        return [
+            Task(record, number, "saved" if text else "open", text or "", text, 0, ()) for record, text in texts.items()
+        ]
+
+    def save_draft(self, record: int, text: str) -> None:
+        """Nobody writes drafts here."""
+        raise InputError(f"Record {record} cannot have the draft {text!r} in a simulation.")
+
+    def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:  # noqa: ARG002
+        """Questions of the current round."""
+        with commit():
+            self.contents.questions |= {(self.state().round, record): text for record, text in texts.items()}
+
+    def hand_in(self) -> None:
+        """Fix the questions of the round."""
+        self.change(lambda state: owner.Step(owner.hands_in(state, state.round)))
+
+    def say(self, phase: str, share: float, sentence: str) -> None:
+        """Nobody listens."""
+
+
+@dataclass
+class StudyContents(Contents):
+    """What a coordinator has committed of its one study."""
+
+    name: str = ""
+    agreement: str = ""
+    state: facts.State | None = None
+    version: int = 0
+    secrets: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    outgoing: dict[tuple[str, int], bytes] = field(default_factory=dict)
+    fetchable: dict[tuple[str, str], Blob] = field(default_factory=dict)
+    bodies: dict[str, bytes] = field(default_factory=dict)
+
+
+class MemoryStudies:
+    """A coordinator's store, with one study."""
+
+    def __init__(self, contents: StudyContents) -> None:
+        self.contents = contents
+
+    def create(
+        self, name: str, agreement: str, state: facts.State, before_commit: Callable[[], object] = lambda: None
+    ) -> bool:
+        """The study begins."""
+        before_commit()
+        with commit():
+            self.contents.name, self.contents.agreement, self.contents.state = name, agreement, state
+        return True
+
+    def studies(self) -> list[StudyRow]:
+        """The one study."""
+        state = self.contents.state
+        return [] if state is None else [StudyRow(state.study, self.contents.name, state.ended is not None, 0.0)]
+
+    def agreement(self, study: str) -> str | None:
+        """The agreement's text."""
+        state = self.contents.state
+        return self.contents.agreement if state is not None and state.study == study else None
+
+    def load(self, study: str) -> Loaded | None:
+        """The committed state."""
+        state = self.contents.state
+        return Loaded(state, self.contents.version) if state is not None and state.study == study else None
+
+    def save(
+        self,
+        loaded: Loaded,
+        state: facts.State,
+        *,
+        incoming: Signed | None = None,  # noqa: ARG002 - only a record for people
+        outgoing: Sequence[Signed] = (),
+        fetchable: Iterable[tuple[str, Blob]] = (),
+        moved: Iterable[Moved] = (),  # noqa: ARG002
+    ) -> bool:
+        """State and messages together."""
+        if loaded.version != self.contents.version:
+            return False
+        with commit():
+            self.contents.state, self.contents.version = state, loaded.version + 1
+            for signed in outgoing:
+                self.contents.outgoing[(signed.message.receiver, signed.message.sequence)] = signed.wire
+            self.contents.fetchable |= {(owner, blob.hash): blob for owner, blob in fetchable}
+        return True
+
+    def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:  # noqa: ARG002
+        """Messages to an owner."""
+        numbers = sorted(number for owner, number in self.contents.outgoing if owner == receiver and number > after)
+        return [self.contents.outgoing[(receiver, number)] for number in numbers[:most]]
+
+    def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:  # noqa: ARG002
+        """The body of this name where the owner may fetch it."""
+        return self.contents.fetchable.get((owner, hash))
+
+    def owner_of_token(self, study: str, token_hash: str) -> str | None:  # noqa: ARG002
+        """There are no tokens in memory."""
+        return None
+
+    def count(self, study: str, moved: Iterable[Moved]) -> None:
+        """Traffic is not counted."""
+
+    def traffic(self, study: str) -> list[tuple[str, str, int, int]]:  # noqa: ARG002
+        """Traffic is not counted."""
+        return []
+
+    def milestones(self, study: str) -> list[tuple[str, float]]:  # noqa: ARG002
+        """Time does not pass."""
+        return []
+
+    def claim(self, study: str, worker: str, seconds: float) -> bool:  # noqa: ARG002
+        """There is one process."""
+        return True
+
+    def release(self, study: str, worker: str) -> None:
+        """There is one process."""
+
+    def bodies(self, study: str) -> MemoryBodies:  # noqa: ARG002
+        """The bodies of the study."""
+        return MemoryBodies(self.contents.bodies)
+
+    def free(self) -> int:
+        """Enough."""
+        return 2**40
+
+    def remove_bodies(self, study: str, spent: Callable[[facts.State], Collection[Blob]]) -> None:
+        """Remove what is not needed any more."""
+        if self.contents.state is not None:
+            for blob in spent(self.contents.state):
+                self.bodies(study).remove(blob)
+
+    def secret(self, study: str, name: str) -> bytes:
+        """A secret."""
+        if (study, name) not in self.contents.secrets:
+            raise SecretMissing(f"There is no secret {name}.")
+        return self.contents.secrets[(study, name)]
+
+    def keep_secret(self, study: str, name: str, content: bytes) -> None:
+        """Keep a secret."""
+        with commit():
+            self.contents.secrets[(study, name)] = content
+
+    def drop_secrets(self, study: str, keep: Collection[str] = ()) -> None:
+        """Forget secrets."""
+        for known in [known for known in self.contents.secrets if known[0] == study and known[1] not in keep]:
+            del self.contents.secrets[known]
+
+    def delete(self, study: str) -> None:
+        """Nothing is deleted in a simulation."""
+        raise InputError(f"The study {study[:12]} cannot be deleted in a simulation.")
+
+    def remove_orphans(self) -> None:
+        """There are none."""
+
+    def close(self) -> None:
+        """Nothing is open."""

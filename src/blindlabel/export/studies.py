@@ -1,0 +1,37 @@
+"""The ground truth of a study in the form that exports take. Reads stores; decides nothing."""
+
+from __future__ import annotations
+
+from blindlabel.export.truth import GroundTruth
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.storage.workspace import Workspace
+
+
+def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
+    """After the end: the ground truth with every other owner, own ids on the own side. The owner whose name sorts first
+    is side a.
+    """
+    state, found = workspace.state(), {}
+    labels = workspace.labels()
+    assert state.truth is not None and state.sample is not None
+    ids = {record.position: record.id for record in workspace.records()}
+    for pairing in state.truth.pairings:
+        matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
+        if workspace.name < pairing.peer:
+            found[pairing.peer] = GroundTruth.of_matrix(
+                (workspace.name, pairing.peer), matrix, (own, other), (ids, None)
+            )
+        else:
+            found[pairing.peer] = GroundTruth.of_matrix(
+                (pairing.peer, workspace.name), matrix.T, (other, own), (None, ids)
+            )
+    return found
+
+
+def truths_of_coordinator(coordinator: Coordinator, study: str) -> dict[tuple[str, str], GroundTruth]:
+    """The labels as they stand, by pairing; rows are named by their positions, the coordinator knows no ids."""
+    state = coordinator.load(study).state
+    return {
+        (first, second): GroundTruth.of_matrix((first, second), labels, (state.samples[first], state.samples[second]))
+        for (first, second), labels in coordinator.labels(study).items()
+    }

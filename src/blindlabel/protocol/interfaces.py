@@ -1,0 +1,251 @@
+"""What the parties need of the world: a store that remembers, and a line to the other side. Only their shapes are here;
+those of the coordinator's side are in `studies`.
+
+`parties` runs the rules over these interfaces. `storage` implements the stores with databases and files, `transport`
+the lines with HTTP and folders, and the laboratory both in memory, so that the simulation runs the product's own
+parties. Three rules that every implementation keeps:
+
+1. what a store's call has returned from is durable, and a call that fails has changed nothing;
+2. state and the messages that follow from it are saved together;
+3. everything that a line does can be repeated: after a failure, do the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.language.record import Record
+from blindlabel.protocol import owner
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.shape import Blob
+
+
+class Unreachable(OutsideError):
+    """The coordinator cannot be reached now. Trying again later may help."""
+
+
+class SecretMissing(InputError):
+    """No secret was kept under this name, or its file is gone."""
+
+
+class Bodies(Protocol):
+    """Large bodies, named by their hash. A body is there complete, or not at all."""
+
+    def has(self, blob: Blob) -> bool:
+        """Whether the body is there."""
+        ...
+
+    def write(self, pieces: Iterable[bytes]) -> Blob:
+        """Store a body; its name follows from its content."""
+        ...
+
+    def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
+        """The body from an offset on, piece by piece."""
+        ...
+
+    def read_all(self, blob: Blob) -> bytes:
+        """The whole body, for small ones."""
+        ...
+
+    def remove(self, blob: Blob) -> None:
+        """Forget a body."""
+        ...
+
+    def received(self, blob: Blob) -> int:
+        """How many bytes of a body that arrives piece by piece are there."""
+        ...
+
+    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
+        """Continue a body at its end; the number of bytes that are there now."""
+        ...
+
+
+# An owner's side
+
+Signer = Callable[[Message], Signed]
+"""Signs a message that is about to wait in the outbox."""
+
+MovedBytes = Callable[[int, int], None]
+"""Called with the bytes that have been moved and all bytes of a body."""
+
+
+class Line(Protocol):
+    """An owner's way to the coordinator."""
+
+    def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
+        """Hand over a message and, before it, its bodies."""
+        ...
+
+    def fetch(self, after: int, wait: float) -> list[bytes]:
+        """The coordinator's messages with numbers above `after`; waits so many seconds for one where there is none."""
+        ...
+
+    def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
+        """Get a body that a message names, continuing what is there."""
+        ...
+
+    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """Carry an assist call; the reply's message and body."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        ...
+
+
+SUGGESTED = "suggested"
+"""A suggestion, saved as it was shown."""
+CHANGED = "changed"
+"""A suggestion that a person changed."""
+PERSON = "person"
+"""Written by a person."""
+BULK = "bulk"
+"""Saved for many records at once: suggestions from a review, a pattern, files."""
+SOURCES = (SUGGESTED, CHANGED, PERSON, BULK)
+
+TaskState = Literal["open", "draft", "saved"]
+
+
+@dataclass(frozen=True)
+class OwnRecord:
+    """One sampled record of this owner."""
+
+    record: int
+    """Its place in the sample."""
+    position: int
+    """Its row in the table."""
+    id: str
+    row: dict[str, str]
+    """The values as they stand in the table."""
+    prepared: Record
+
+
+@dataclass(frozen=True)
+class Task:
+    """One record to ask in a round."""
+
+    record: int
+    round: int
+    state: TaskState
+    draft: str
+    """The newest text; equal to `question` when it was saved as it is."""
+    question: str | None
+    """The text that will be asked."""
+    disagreed: int
+    """With how many records of others it disagreed in the round before; 0 in round 1."""
+    previous: tuple[tuple[int, str], ...]
+    """Questions of earlier rounds: round and text."""
+    source: str = ""
+    """Where the question came from, one of `SOURCES`."""
+    author: str = ""
+    """Who saved it, where a name is known."""
+
+
+class Questions(Protocol):
+    """Where the questions of a round are kept."""
+
+    @property
+    def agreement(self) -> Agreement:
+        """The study's agreement."""
+        ...
+
+    def state(self) -> owner.State:
+        """What the protocol knows."""
+        ...
+
+    def records(self) -> list[OwnRecord]:
+        """Own sampled records in the order of the sample; empty before the sample is drawn."""
+        ...
+
+    def tasks(self, round: int | None = None) -> list[Task]:
+        """What is to be asked in a round (the current one), in the order of the sample."""
+        ...
+
+    def save_draft(self, record: int, text: str) -> None:
+        """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
+        ...
+
+    def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
+        """Many questions at once, all checked before by the caller."""
+        ...
+
+    def hand_in(self) -> None:
+        """Fix the questions of the current round; every record must have one."""
+        ...
+
+
+class Store(Questions, Protocol):
+    """What an owner has to remember of one study."""
+
+    @property
+    def name(self) -> str:
+        """This owner's name in the study."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What was settled when joining: agreement, owner, table, columns, address."""
+        ...
+
+    @property
+    def bodies(self) -> Bodies:
+        """Bodies that were made here or came."""
+        ...
+
+    @property
+    def journal(self) -> Path | None:
+        """A folder for an engine's half-finished work; None: none is kept."""
+        ...
+
+    def secret(self, name: str) -> bytes:
+        """A secret that was kept under this name."""
+        ...
+
+    def keep_secret(self, name: str, content: bytes) -> None:
+        """Keep a secret."""
+        ...
+
+    def drop_secret(self, name: str) -> None:
+        """Forget a secret, where there is one of this name."""
+        ...
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a small fact that is no part of the protocol's state."""
+        ...
+
+    def remembered(self, name: str) -> str | None:
+        """Such a fact; None where there is none."""
+        ...
+
+    def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
+        """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
+        ...
+
+    def change(self, event: Callable[[owner.State], owner.Step], sign: Signer | None = None) -> owner.Step:
+        """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
+        ...
+
+    def unsent(self) -> list[tuple[int, bytes]]:
+        """Messages that have not been handed over, in order: number and bytes."""
+        ...
+
+    def sent(self) -> list[tuple[int, bytes]]:
+        """Messages that have been handed over, in order."""
+        ...
+
+    def mark_sent(self, sequence: int) -> None:
+        """The coordinator has this message."""
+        ...
+
+    def store_records(self, records: Iterable[OwnRecord]) -> None:
+        """Keep the sampled records, once."""
+        ...
+
+    def say(self, phase: str, share: float, sentence: str) -> None:
+        """Tell other processes (the web app) what this one is doing."""
+        ...
