@@ -11,7 +11,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from blindlabel.parties.coordinator import Coordinator
@@ -19,6 +18,7 @@ from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.rehearsal import Rehearsal, Wanted
+from support.axe import no_violations
 from support.study_parties import served
 
 
@@ -45,11 +45,6 @@ def sign_in(page: Page, coordinated: Coordinated) -> None:
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
 
 
-def no_violations(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, browser: Browser, scheme: str) -> None:
     context = browser.new_context(
@@ -59,23 +54,23 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto(coordinated.address)
-    no_violations(page)
+    no_violations(page, page.url)
     page.get_by_label("Code").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_have_text("This is not the code.")
     sign_in(page, coordinated)
-    no_violations(page)
+    no_violations(page, page.url)
     page.get_by_role("link", name="Patients of two hospitals").click()
     if scheme == "light":
         expect(page.get_by_role("heading", name="Round 1 of 2")).to_be_visible()
         expect(page.get_by_text("anna has to answer round 1").first).to_be_visible()
-        no_violations(page)
+        no_violations(page, page.url)
         for workspace in coordinated.study.workspaces:
             SuggestedQuestions().provide(workspace)
         coordinated.study.go_on()
         expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible()
     page.reload()
-    no_violations(page)
+    no_violations(page, page.url)
     content = page.content()
     for workspace in coordinated.study.workspaces:
         for own in workspace.records():
