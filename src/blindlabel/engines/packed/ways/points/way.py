@@ -16,7 +16,7 @@ from blindlabel.engines.packed.seal.ring import Plain, open_ring
 from blindlabel.engines.packed.ways.interface import KeyNeeds, Public, Way, groups
 from blindlabel.engines.packed.ways.points import forms
 from blindlabel.engines.packed.ways.points.columns import Columns
-from blindlabel.engines.packed.ways.points.evaluating import PointsEvaluation
+from blindlabel.engines.packed.ways.points.evaluating import PointsEvaluation, Room
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
 from blindlabel.engines.packed.ways.points.shape import shape_of
 from blindlabel.language.formula import Formula
@@ -68,6 +68,11 @@ class PointsWay(Way[PointsPlan]):
     def places(self) -> int:
         """Linear forms of a question: its places and its exclusions."""
         return self.shape.places + self.terms.exclusions
+
+    @property
+    def room(self) -> Room:
+        """What every question is given."""
+        return Room(self.ring, self.tables, self.layout, self.shape, self.terms.exclusions, self.steps)
 
     def columns(self, questions: int) -> Columns:
         """Where so many questions stand."""
@@ -121,7 +126,7 @@ class PointsWay(Way[PointsPlan]):
     ) -> PointsEvaluation:
         """A batch with its ciphertexts rotated."""
         batch = forms.rotated(self.ring, self.layout, self.steps, items, public.records.galois) if items else None
-        return PointsEvaluation(self, public, plans, records, batch)
+        return PointsEvaluation(self.room, public, plans, records, batch)
 
     def pairs(self, slots: Residues, questions: int) -> Residues:
         """The columns of the first copy."""
