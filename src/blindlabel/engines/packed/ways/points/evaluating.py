@@ -25,6 +25,7 @@ from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.interface import Evaluation, Public, Step, groups
 from blindlabel.engines.packed.ways.points import forms, periodic, tree
+from blindlabel.engines.packed.ways.points.columns import Columns
 from blindlabel.engines.packed.ways.points.expressions import Leaf
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan
 from blindlabel.engines.packed.ways.points.shape import Shape
