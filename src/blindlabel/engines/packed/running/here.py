@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from blindlabel.engines.interface import Assist, Progress
+from blindlabel.engines.interface import Assist, Evaluated, Progress
 from blindlabel.engines.packed.questions import plans_of
 from blindlabel.engines.packed.records import read_batches
-from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
 from blindlabel.engines.packed.running.tiles import Opened, tiles_of
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
@@ -20,15 +20,15 @@ def evaluate(
     assist: Assist,
     progress: Progress,
     journal: FinishedAnswers | None = None,
-) -> Iterator[bytes]:
+) -> Iterator[Evaluated]:
     """The answers parcels; what the journal has is not made again. Memory is bounded by one batch and one tile."""
     plans = plans_of(public.way, questions)
-    for batch in read_batches(public, contents):
+    for batch in read_batches(public, contents, len(plans)):
         if not plans:
             continue
         finished = journal.finished(batch) if journal is not None else {}
         for path in finished.values():
-            yield path.read_bytes()
+            yield read_answer(path)
         wanted = tiles_of(public.way, batch.index, len(plans), finished)
         if not wanted:
             continue

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines import interface
-from blindlabel.engines.interface import Assist, EngineError, Progress, Terms, WorkerLost
+from blindlabel.engines.interface import Assist, EngineError, Evaluated, Progress, Terms, WorkerLost
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
 from blindlabel.engines.packed.records import Batch, read_batches
 from blindlabel.engines.packed.running.batch_file import store
-from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
 from blindlabel.engines.packed.running.tiles import Opened, Tile, tiles_of
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of
@@ -107,8 +107,7 @@ class _State:
         if isinstance(task, _Tile):
             return list(self._opened(task.batch).answers(task.tile, self._assist))
         assert isinstance(task, _Unit)
-        opened = self._opened(task.batch)
-        return opened.public.way.answer_ring.sent(opened.evaluation.unit(task.group, task.unit, self._assist))
+        return self._opened(task.batch).unit(task.group, task.unit, self._assist)
 
     def _opened(self, batch: Batch | None) -> Opened:
         """The session of the batch at hand; given the batch, of that one from now on."""
@@ -245,7 +244,7 @@ def evaluate(
     workers: int,
     progress: Progress,
     journal: FinishedAnswers | None = None,
-) -> Iterator[bytes]:
+) -> Iterator[Evaluated]:
     """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the
     units of one.
     """
@@ -258,13 +257,17 @@ def evaluate(
 
     with Workers(workers) as pool, TemporaryDirectory(prefix="blindlabel-") as folder:
         pool.every(_Start(public.way.terms, public_bytes, questions))
-        for arrived in read_batches(public, contents):
+        for arrived in read_batches(public, contents, len(plans)):
             if not plans:
                 continue
             finished = journal.finished(arrived) if journal is not None else {}
             for path in finished.values():
-                yield path.read_bytes()
-            batch = replace(arrived, items=store(Path(folder) / "batch", arrived.items))
+                yield read_answer(path)
+            batch = replace(
+                arrived,
+                items=store(Path(folder) / "batch", arrived.items),
+                shares=store(Path(folder) / "shares", arrived.shares),
+            )
             del arrived
             wanted = tiles_of(public.way, batch.index, len(plans), finished)
             work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
@@ -286,7 +289,7 @@ class _Batch:
     assist: Assist
     progress: Progress
 
-    def by_tiles(self, pool: Workers) -> Iterator[bytes]:
+    def by_tiles(self, pool: Workers) -> Iterator[Evaluated]:
         """Whole tiles, in order; a few are made ahead."""
         waiting = iter(self.wanted)
 
@@ -303,7 +306,7 @@ class _Batch:
             self.progress("evaluate", (self.batch.index + done / len(self.wanted)) / self.batch.batches)
             yield from made
 
-    def by_units(self, pool: Workers) -> Iterator[bytes]:
+    def by_units(self, pool: Workers) -> Iterator[Evaluated]:
         """The units of one group after the other, at most two groups under way at a time."""
         joining = Opened.of(self.public, self.plans, replace(self.batch, items=()))
         wanted = [group for tile in self.wanted for group in tile.groups]
@@ -317,7 +320,6 @@ class _Batch:
         waiting = start(0)
         for place, group in enumerate(wanted):
             current, waiting = waiting, start(place + 1)
-            made = [self.public.way.answer_ring.load_cipher(future.result()) for future in current]
-            answer = joining.joined(group, made, self.assist)
+            answer = joining.joined(group, [future.result() for future in current], self.assist)
             self.progress("evaluate", joining.share(group, 1.0))
             yield answer

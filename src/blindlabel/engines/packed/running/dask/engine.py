@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import Answers, Assist, Keys, Progress, Terms
+from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progress, Terms, Values
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
@@ -21,7 +21,7 @@ from blindlabel.engines.packed.running.dask import tasks
 from blindlabel.engines.packed.running.dask.connecting import Client, check_address, connected, require_dask
 from blindlabel.engines.packed.running.dask.driving import Driver
 from blindlabel.engines.packed.running.dask.tasks import Study
-from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
 from blindlabel.engines.packed.running.tiles import tiles_of
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
@@ -64,25 +64,36 @@ class ClusterEngine:
         """The answers, decrypted in this process."""
         return self._packed.decrypt(terms, secret, parcels, questions, records)
 
+    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
+        """The values of all pairs with their pads, opened in this process."""
+        return self._packed.open(terms, secret, parcels, questions, records)
+
+    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
+        """The pads of all pairs."""
+        return self._packed.pad_values(terms, pads, questions, records)
+
     def encrypt(
         self,
         terms: Terms,
-        public: bytes,
+        key: bytes,
         records: Sequence[Record],
         *,
+        questions: int = 0,
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """The records as parcels: made in this process, or on the cluster where its machines may see records in
-        clear.
+        clear. A secret key never goes there.
         """
-        if not self.may_see_records:
-            yield from self._packed.encrypt(terms, public, records, workers=workers, progress=progress)
+        if not self.may_see_records or terms.keys == "owners":
+            yield from self._packed.encrypt(
+                terms, key, records, questions=questions, workers=workers, progress=progress
+            )
             return
-        opened = open_public(terms, public)
+        opened = open_public(terms, key)
         check_records(terms, records)
         with connected(self.address) as client:
-            study = client.scatter(Study(secrets.token_hex(8), terms, public), broadcast=True, hash=False)
+            study = client.scatter(Study(secrets.token_hex(8), terms, key), broadcast=True, hash=False)
             layout = opened.way.layout
             batches = layout.batches(len(records))
             for batch in range(batches):
@@ -109,7 +120,7 @@ class ClusterEngine:
         *,
         workers: int = 1,  # noqa: ARG002 - the cluster has as many as it has
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Evaluated]:
         """All questions over all records, tile by tile on the cluster; answers come in the order in which they are
         finished.
         """
@@ -133,12 +144,12 @@ def _evaluate(
     questions: Sequence[Formula],
     journal: FinishedAnswers | None,
     clock: _Clock,
-) -> Iterator[bytes]:
-    for batch in read_batches(public, parcels):
+) -> Iterator[Evaluated]:
+    for batch in read_batches(public, parcels, len(questions)):
         everything = tiles_of(public.way, batch.index, len(questions))
         finished = journal.finished(batch) if journal is not None else {}
         for path in finished.values():
-            yield path.read_bytes()
+            yield read_answer(path)
         wanted = tiles_of(public.way, batch.index, len(questions), finished)
         clock.begin(batch.index, batch.batches, len(everything), len(wanted))
         if not wanted:
