@@ -11,10 +11,13 @@ from blindlabel.engines.packed.seal.parameters import ParameterSet
 from blindlabel.engines.packed.ways.assisted import way as assisted
 from blindlabel.engines.packed.ways.conjunctive import way as conjunctive
 from blindlabel.engines.packed.ways.interface import AnyWay
+from blindlabel.engines.packed.ways.points import way as points
 
 
 def kinds_for(terms: Terms) -> tuple[type[AnyWay], ...]:
-    """The ways that can serve an agreement, the preferred one first: the assist only for counting and negation."""
+    """The ways that can serve an agreement, the preferred one first: the assist only where anything may be asked."""
+    if terms.questions == "points":
+        return (points.PointsWay,)
     if terms.counting or terms.negation:
         if terms.keys == "owners":
             raise TermsError(
@@ -60,4 +63,4 @@ def _fits(way: AnyWay) -> bool:
 
 def parameter_sets() -> tuple[ParameterSet, ...]:
     """All of them, for documentation and tests."""
-    return assisted.PARAMETER_SETS + conjunctive.FEW_SETS + conjunctive.MANY_SETS
+    return points.PARAMETER_SETS + assisted.PARAMETER_SETS + conjunctive.FEW_SETS + conjunctive.MANY_SETS
