@@ -14,22 +14,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from blindlabel.engines.interface import Assist
+from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.encoding.tables import Tables, asking
 from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.interface import Evaluation, Public, Step, groups
 from blindlabel.engines.packed.ways.points import forms, periodic, tree
+from blindlabel.engines.packed.ways.points.columns import Columns
 from blindlabel.engines.packed.ways.points.expressions import Leaf
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan
+from blindlabel.engines.packed.ways.points.shape import Shape
 
-if TYPE_CHECKING:
-    from blindlabel.engines.packed.ways.points.way import PointsWay
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """What every question of an agreement is given."""
+
+    ring: Ring
+    tables: Tables
+    layout: RecordLayout
+    shape: Shape
+    exclusions: int
+    steps: forms.Steps
+
+    def columns(self, questions: int) -> Columns:
+        """Where so many questions stand."""
+        return Columns.of(self.layout, questions, self.shape.places + self.exclusions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +61,10 @@ class PointsEvaluation(Evaluation):
     """One batch of records and the questions of a round."""
 
     def __init__(
-        self, way: PointsWay, public: Public, plans: Sequence[PointsPlan], records: int, batch: forms.Rotated | None
+        self, room: Room, public: Public, plans: Sequence[PointsPlan], records: int, batch: forms.Rotated | None
     ) -> None:
-        self.way, self.public, self.plans, self.records, self.batch = way, public, plans, records, batch
-        self.columns = way.columns(len(plans))
+        self.room, self.public, self.records, self.batch = room, public, records, batch
+        self.columns = room.columns(len(plans))
         self.groups = [[plans[i] for i in group] for group in groups(len(plans), self.columns.questions)]
 
     def units(self) -> int:
@@ -63,14 +78,14 @@ class PointsEvaluation(Evaluation):
     def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:  # noqa: ARG002
         """The values that leave."""
         values = self.points(group, units)
-        keys, ring = self.public.records, self.way.ring
+        keys, ring = self.public.records, self.room.ring
         pairs = self.columns.pair_slots(len(self.groups[group]), self.records)
 
         def filled(cipher: Cipher) -> Cipher:
             return ring.add_plain(cipher, ring.slots(residues.uniform(ring.degree, ring.modulus) * ~pairs))
 
         reached = tree.masked_sum(keys.encryptor, values.reached, pairs, keys.relinearisation)
-        if self.way.terms.keys == "owners":  # `opening` mixes them
+        if self.public.way.terms.keys == "owners":  # `opening` mixes them
             return (reached,) if values.excluded is None else (reached, values.excluded)
         if values.excluded is None:
             return (filled(reached),)
@@ -80,12 +95,12 @@ class PointsEvaluation(Evaluation):
 
     def points(self, group: int, units: Sequence[Cipher]) -> Values:
         """What the questions of a group come to, not masked."""
-        way, keys, plans = self.way, self.public.records, self.groups[group]
-        places = self.columns.aligned(way.ring, list(units), keys.galois)
-        count = way.shape.places
+        room, keys, plans = self.room, self.public.records, self.groups[group]
+        places = self.columns.aligned(room.ring, list(units), keys.galois)
+        count = room.shape.places
         support = self.columns.spread(np.stack([plan.support for plan in plans], axis=-1).astype(np.uint64))
-        reached = tree.summands(keys.encryptor, way.layout, way.shape, places[:count], support, keys.relinearisation)
-        excluded = tree.product_of(way.ring, places[count:], keys.relinearisation) if way.terms.exclusions else None
+        reached = tree.summands(keys.encryptor, room.layout, room.shape, places[:count], support, keys.relinearisation)
+        excluded = tree.product_of(room.ring, places[count:], keys.relinearisation) if room.exclusions else None
         return Values(reached, excluded)
 
     def answers(self, groups: Sequence[int], assist: Assist, step: Step) -> Iterator[tuple[Cipher, ...]]:
@@ -97,29 +112,34 @@ class PointsEvaluation(Evaluation):
             yield self.joined(group, made[position * outputs : (position + 1) * outputs], assist)
 
     def _outputs(self, asked: Sequence[tuple[Residues, Residues]]) -> list[Cipher]:
-        way, keys = self.way, self.public.records
+        room, keys = self.room, self.public.records
         assert self.batch is not None
         totals = forms.products(
-            keys.encryptor, way.layout, way.steps, self.batch, np.stack([weights for weights, _ in asked]), keys.galois
+            keys.encryptor,
+            room.layout,
+            room.steps,
+            self.batch,
+            np.stack([weights for weights, _ in asked]),
+            keys.galois,
         )
         found = []
         for total, (_, constants) in zip(totals, asked):
-            added = periodic.in_slots(way.layout, np.tile(constants, (way.layout.block, 1)))
-            found.append(way.ring.add_plain(total, way.ring.slots(added)))
+            added = periodic.in_slots(room.layout, np.tile(constants, (room.layout.block, 1)))
+            found.append(room.ring.add_plain(total, room.ring.slots(added)))
         return found
 
     def _weights(self, group: int, output: int) -> tuple[Residues, Residues]:
         """The clear weights [column, feature] and constants [column] of one ciphertext of places."""
-        way, columns = self.way, self.columns
-        weights = np.zeros((way.layout.stride, way.tables.features), dtype=np.uint64)
-        constants = np.ones(way.layout.stride, dtype=np.uint64)
+        room, columns = self.room, self.columns
+        weights = np.zeros((room.layout.stride, room.tables.features), dtype=np.uint64)
+        constants = np.ones(room.layout.stride, dtype=np.uint64)
         for copy in range(columns.copies):
             place = output * columns.copies + copy
             for question, plan in enumerate(self.groups[group]):
                 asked = _asked(plan, place)
                 if asked is not None:
                     column = columns.column(copy, question)
-                    weights[column], constants[column] = _row(way.tables, asked)
+                    weights[column], constants[column] = _row(room.tables, asked)
         return weights, constants
 
 

@@ -92,10 +92,10 @@ def products(
     patterns = _diagonals(layout, steps, padded).reshape(rows, steps.babies * layout.chunks, layout.stride)
     words = periodic.sums(ring, layout, patterns, batch.words)
     words = words.reshape(outputs, 2, steps.giants, *words.shape[1:])
-    results = []
+    results, zero = [], encryptor.zero()
     for same, other in words:
-        total = _horner(encryptor, steps, batch, same, keys)
-        swapped = ring.automorphism(_horner(encryptor, steps, batch, other, keys), ring.swap, keys)
+        total = _horner(ring, steps, batch, same, (zero, keys))
+        swapped = ring.automorphism(_horner(ring, steps, batch, other, (zero, keys)), ring.swap, keys)
         results.append(ring.add(total, swapped))
     return results
 
@@ -121,11 +121,11 @@ def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residue
     return result
 
 
-def _horner(encryptor: Encryptor, steps: Steps, batch: Rotated, rows: Residues, keys: Any) -> Cipher:
-    """Σ_giant rotate^giant(row), from the last row down. Begins with a fresh zero, so that questions without weights
-    cost what others do.
+def _horner(ring: Ring, steps: Steps, batch: Rotated, rows: Residues, given: tuple[Cipher, Any]) -> Cipher:
+    """Σ_giant rotate^giant(row), from the last row down. Begins with an encrypted zero, so that questions without
+    weights cost what others do.
     """
-    ring, total = encryptor.ring, encryptor.zero()
+    total, keys = given
     for index, words in enumerate(rows[::-1]):
         if index:
             total = ring.automorphism(total, ring.rotation(steps.babies), keys)

@@ -44,9 +44,9 @@ def summands(
     rights = half(ring, shape, shape.right, places, keys)
     words = np.stack([ring.residues(ring.to_ntt(cipher)) for cipher in lefts])
     made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
-    found = []
+    found, zero = [], encryptor.zero()
     for factor, rows, constant in zip([None, *rights], made, support[0], strict=True):
-        total = _nonzero(encryptor, rows, words[0])
+        total = _nonzero(ring, rows, words[0], zero)
         plain = ring.slots(periodic.in_slots(layout, np.tile(constant, (layout.block, 1))))
         found.append(Summand(factor, ring.add_plain(total, plain)))
     return found
@@ -88,12 +88,11 @@ def times(encryptor: Encryptor, cipher: Cipher, values: Residues) -> Cipher:
     return encryptor.zero() if idle else product
 
 
-def _nonzero(encryptor: Encryptor, rows: Residues, other: Residues) -> Cipher:
-    """The ciphertext of these words; a fresh zero where they are all zero, which SEAL refuses."""
+def _nonzero(ring: Ring, rows: Residues, other: Residues, zero: Cipher) -> Cipher:
+    """The ciphertext of these residues plus an encrypted zero; SEAL refuses residues that are all zero."""
     idle = not rows.any()
-    cipher = encryptor.ring.from_ntt(encryptor.ring.of_residues(other if idle else rows, transformed=True))
-    zero = encryptor.zero()
-    return zero if idle else encryptor.ring.add(cipher, zero)
+    added = ring.add(zero, ring.from_ntt(ring.of_residues(other if idle else rows, transformed=True)))
+    return zero if idle else added
 
 
 def half(ring: Ring, shape: Shape, classes: Sequence[int], places: Sequence[Cipher], keys: Any) -> list[Cipher]:

@@ -16,7 +16,7 @@ from blindlabel.engines.packed.seal.ring import Plain, open_ring
 from blindlabel.engines.packed.ways.interface import KeyNeeds, Public, Way, groups
 from blindlabel.engines.packed.ways.points import forms
 from blindlabel.engines.packed.ways.points.columns import Columns
-from blindlabel.engines.packed.ways.points.evaluating import PointsEvaluation
+from blindlabel.engines.packed.ways.points.evaluating import PointsEvaluation, Room
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
 from blindlabel.engines.packed.ways.points.shape import shape_of
 from blindlabel.language.formula import Formula
@@ -71,6 +71,11 @@ class PointsWay(Way[PointsPlan]):
         """Linear forms of a question: its places and its exclusions."""
         return self.shape.places + self.terms.exclusions
 
+    @property
+    def room(self) -> Room:
+        """What every question is given."""
+        return Room(self.ring, self.tables, self.layout, self.shape, self.terms.exclusions, self.steps)
+
     def columns(self, questions: int) -> Columns:
         """Where so many questions stand."""
         return Columns.of(self.layout, questions, self.places)
@@ -123,10 +128,10 @@ class PointsWay(Way[PointsPlan]):
     ) -> PointsEvaluation:
         """A batch with its ciphertexts rotated."""
         if not items:
-            return PointsEvaluation(self, public, plans, records, None)
+            return PointsEvaluation(self.room, public, plans, records, None)
         ciphers = (self.load_record(item) for item in items)
         batch = forms.rotated(self.ring, self.layout, self.steps, ciphers, public.records.galois)
-        return PointsEvaluation(self, public, plans, records, batch)
+        return PointsEvaluation(self.room, public, plans, records, batch)
 
     def pairs(self, slots: Residues, questions: int) -> Residues:
         """The columns of the first copy."""
