@@ -46,6 +46,7 @@ class HandIn:
             text("h2", "Hand in the round?")
             text("p", "Judging the questions…", "quiet")
         self._dialog.open()
+        self._app.desk.reread()
         await run.io_bound(self._app.judge_saved)
         self._body.clear()
         with self._body:
