@@ -181,7 +181,7 @@ def handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context
         expect(page.get_by_text("round 1: ask berta: 50%, about")).to_be_visible()
         expect(page.get_by_role("progressbar", name="round 1: ask berta")).to_be_visible()
     played.study.go_on()
-    expect(page.get_by_text("The other owners have to answer this round")).to_be_visible()
+    expect(page.get_by_text("berta has to answer this round")).to_be_visible()
     page.locator(".row-open").first.click()
     expect(page.get_by_text("Round 1 has been handed in; its questions are fixed.")).to_be_visible()
     expect(page.get_by_role("button", name="Save and next")).to_be_hidden()

@@ -23,6 +23,7 @@ output, no keys.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -389,14 +390,18 @@ def awaits(agreement: Agreement, state: State, *, ahead: bool = False) -> list[s
             for peer in unconfirmed
         ]
     if state.sample is None:
-        return ["The other owners have to compare the verification words; then the coordinator draws the sample."]
+        return [f"{_have(peers)} to compare the verification words; then the coordinator draws the sample."]
     current = state.rounds[-1] if state.rounds else None
     if current is not None and not current.handed_in:
         return [f"You have to write the questions of round {state.round} and hand them in: {len(current.ask)} records."]
     missing = [peer for peer in peers if peer not in state.records]
     if missing:
         return [f"{peer} has to send its encrypted records." for peer in missing]
-    return ["The other owners have to answer this round; then the coordinator settles it."]
+    return [f"{_have(peers)} to answer this round; then the coordinator settles it."]
+
+
+def _have(peers: Sequence[str]) -> str:
+    return f"{' and '.join(peers)} {'has' if len(peers) == 1 else 'have'}"
 
 
 def _send(state: State, receiver: str, round: int, body: messages.Body) -> Step:
