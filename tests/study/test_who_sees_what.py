@@ -201,7 +201,7 @@ def candidates(home: Path) -> set[bytes]:
 def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Played) -> None:
     home = played.folder / "coordinator"
     state = played.coordinator.load(played.workspaces[0].agreement.hash).state
-    sent = state.owners["anna"].records["berta"]
+    sent = state.rounds[-1].records["berta>anna"]
     locked = played.coordinator.store.bodies(state.study).read_all(sent.blob)
     letter = bytes.fromhex(sent.key)
     reader = _Reader(iter([letter]))

@@ -155,11 +155,9 @@ class Annotation:
         self._state.classes(replace=f"state state-{task.state}")
 
     def _show_reason(self, task: Task) -> None:
-        records = "1 record" if task.disagreed == 1 else f"{task.disagreed} records"
-        self._back_reason.text = (
-            f"Back in round {task.round}: it disagreed with {records} of the other side." if task.disagreed else ""
-        )
-        self._back_reason.set_visibility(bool(task.disagreed))
+        why = "its question was too loose: it said yes to too many records" if task.loose else "the two sides disagreed"
+        self._back_reason.text = f"Back in round {task.round}: {why}."
+        self._back_reason.set_visibility(task.disagreed or task.loose)
         self._previous.set_visibility(bool(task.previous))
         self._previous_text.text = task.previous[-1][1].rstrip("\n") if task.previous else ""
 

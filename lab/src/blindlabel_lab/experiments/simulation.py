@@ -100,7 +100,8 @@ def simulate(
                 answers.append(
                     answering(side, [formula_of(source, attributes) for source in sources], records[1 - side])
                 )
-            labels, _ = settle(labels, number, asked[0], answers[0], asked[1], answers[1])
+            first, second = answers[0][:, asked[1]].astype(np.uint8), answers[1][:, asked[0]].astype(np.uint8)
+            labels = settle(labels, number, asked[0], first, asked[1], second, most_yes=labels.size).labels
         after.append(labels)
     return Run(tuple(after), tuple(scores(state, truth) for state in after), tuple(asked_all))
 
