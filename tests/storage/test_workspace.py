@@ -112,7 +112,7 @@ def test_later_round_shows_earlier_questions_and_why_a_record_comes_back(tmp_pat
     (task,) = workspace.tasks()
     assert (task.record, task.round, task.state, task.loose, task.previous) == (1, 2, "open", True, ((1, GOOD),))
     assert [task.question for task in workspace.tasks(1)] == [GOOD, GOOD]
-    with pytest.raises(InputError, match="Record 0 is not asked in round 2"):
+    with pytest.raises(InputError, match="Record 1 is not asked in round 2"):
         workspace.save_draft(0, "x")
 
 

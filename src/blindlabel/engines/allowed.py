@@ -1,19 +1,52 @@
-"""What an agreement does not encode, in sentences, worded once for all engines."""
+"""What an agreement's terms allow of questions and records: the same for all engines, and worded once.
+
+An engine may refuse more, for reasons of its own (no circuit, no room). People count from one: so do these sentences.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from blindlabel.engines.interface import RecordError, Terms
-from blindlabel.language.formula import Formula, atoms_of
-from blindlabel.language.record import Record
+from blindlabel.language import case
+from blindlabel.language.formula import Atom, Count, Formula, Negation, atoms_of, in_order
+from blindlabel.language.functions import PREDICATES
+from blindlabel.language.record import Record, View
+
+
+def refuse_question(terms: Terms, question: Formula) -> str | None:
+    """Why a question is not allowed; None where it is."""
+    for node in in_order(question):
+        if isinstance(node, Negation) and not terms.negation:
+            return (
+                "This agreement does not allow negation (!, choose). Rewrite the question without it, or agree on"
+                " negation."
+            )
+        if isinstance(node, Count) and not terms.counting:
+            return (
+                "This agreement does not allow counting (+, common_words). Rewrite the question, or agree on counting."
+            )
+        refused = refuse_atom(terms, node) if isinstance(node, Atom) else None
+        if refused is not None:
+            return refused
+    return None
+
+
+def refuse_atom(terms: Terms, atom: Atom) -> str | None:
+    """Why a predicate is not allowed, by its function, its text or its arguments; None where it is."""
+    if atom.function not in terms.functions:
+        return f"This agreement does not encode {atom.function}. It encodes {', '.join(terms.functions)}."
+    refused = refuse_text(terms, atom.view.attribute)
+    if refused is not None:
+        return refused
+    problem = PREDICATES[atom.function].problem(atom.arguments, terms.limits)
+    return None if problem is None else f"{atom.function}: {problem.message} {problem.hint}"
 
 
 def refuse_texts(terms: Terms, question: Formula) -> str | None:
     """Why a question cannot look at the texts it names; None where it can."""
-    for attribute in dict.fromkeys(atom.view.attribute for atom in atoms_of(question)):
-        refused = refuse_text(terms, attribute)
-        if refused is not None:
-            return refused
-    return None
+    attributes = dict.fromkeys(atom.view.attribute for atom in atoms_of(question))
+    return next((refused for one in attributes if (refused := refuse_text(terms, one)) is not None), None)
 
 
 def refuse_text(terms: Terms, attribute: str | None) -> str | None:
@@ -29,12 +62,42 @@ def refuse_text(terms: Terms, attribute: str | None) -> str | None:
     return None
 
 
-def check_lengths(terms: Terms, record: Record, position: int) -> None:
-    """Refuse a record of which something that the agreement encodes is too long."""
-    longest = terms.record_length if terms.attribute_length is None else terms.attribute_length
-    texts = [("", record.whole, terms.record_length)] if terms.encode_whole else []
-    if terms.encode_attributes:
-        texts += [(f"'s {name}", text, longest) for name, text in record.attributes.items()]
-    for whose, text, most in texts:
-        if len(text) > most:
-            raise RecordError(f"Record {position + 1}{whose} has {len(text)} characters; the agreement encodes {most}.")
+def check_records(terms: Terms, records: Sequence[Record]) -> None:
+    """Refuse records that the agreement does not encode, before any work is done."""
+    if not records:
+        raise RecordError("There is no record to encrypt.")
+    if len(records) > terms.records:
+        raise RecordError(f"There are {len(records)} records, and the agreement is about {terms.records} per owner.")
+    for number, record in enumerate(records, start=1):
+        check_record(terms, record, number)
+
+
+def check_record(terms: Terms, record: Record, number: int) -> None:
+    """Refuse a record whose texts are longer than agreed, or not in the agreed case."""
+    for view in text_views(terms):
+        text = record.text(view)
+        longest = longest_text(terms, view)
+        name = "the whole record" if view.attribute is None else f"the attribute {view.attribute!r}"
+        if len(text) > longest:
+            raise RecordError(
+                f"Record {number}: {name} has {len(text)} characters, and the agreement encodes {longest}. Shorten it,"
+                " or agree on a longer limit."
+            )
+        if terms.case == "lower" and case.has_paired_upper(text):
+            raise RecordError(
+                f"Record {number}: {name} has capital letters, and the agreement says that records are in lower case."
+                " Prepare the records in lower case, or agree on case = both."
+            )
+
+
+def text_views(terms: Terms) -> tuple[View, ...]:
+    """The texts that are encoded, apart from case."""
+    attributes = tuple(View(name) for name in terms.attributes) if terms.encode_attributes else ()
+    return ((View(),) if terms.encode_whole else ()) + attributes
+
+
+def longest_text(terms: Terms, view: View) -> int:
+    """The public length limit of a text."""
+    if view.attribute is None or terms.attribute_length is None:
+        return terms.record_length
+    return min(terms.attribute_length, terms.record_length)

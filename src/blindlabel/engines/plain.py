@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.allowed import check_lengths, refuse_texts
+from blindlabel.engines.allowed import check_record, refuse_texts
 from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, ParcelError, Progress, Terms, WithoutPads
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.record import Record
@@ -71,8 +71,8 @@ class PlainEngine(WithoutPads):
     ) -> Iterator[bytes]:
         """The records, readable."""
         _unpack(terms, "secret key" if terms.keys == "owners" else "public key", key)
-        for position, record in enumerate(records):
-            check_lengths(terms, record, position)
+        for number, record in enumerate(records, start=1):
+            check_record(terms, record, number)
         yield _pack(terms, "records", [_encoded(terms, record) for record in records])
         if progress:
             progress("encrypt", 1.0)

@@ -416,7 +416,7 @@ class Owner:
             checked = check_question(self.agreement, task.question or "")
             if checked.formula is None:
                 raise InputError(
-                    f"The question of record {task.record} in round {round} cannot be used any more: check it again."
+                    f"The question of record {task.record + 1} in round {round} cannot be used any more: check it."
                 )
             yield checked.formula
 

@@ -104,7 +104,7 @@ class SuggestedQuestions:
             checked = check_question(store.agreement, text)
             if not checked.ok:
                 raise InputError(
-                    f"The suggestion for record {task.record} cannot be used: {checked.problems[0].message}"
+                    f"The suggestion for record {task.record + 1} cannot be used: {checked.problems[0].message}"
                 )
             texts[task.record] = text
         store.save_questions(texts, SUGGESTED)

@@ -351,7 +351,7 @@ class Workspace:
             raise InputError(writable.problem)
         unknown = [record for record in records if record not in writable.asked]
         if unknown:
-            raise InputError(f"Record {unknown[0]} is not asked in round {writable.round}.")
+            raise InputError(f"Record {unknown[0] + 1} is not asked in round {writable.round}.")
         return writable.round
 
     def hand_in(self) -> None:

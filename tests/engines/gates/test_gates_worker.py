@@ -125,5 +125,5 @@ def test_a_tiny_study_runs_through_the_worker() -> None:
         list(engine.encrypt(terms, keys.public, [Record({}, "é")]))
     with pytest.raises(ParcelError, match="answers about 1 records, and 2"):
         engine.decrypt(terms, keys.secret, answers[:1], len(asked), len(owned))
-    with pytest.raises(QuestionError, match="does not allow equals"):
+    with pytest.raises(QuestionError, match="does not encode equals"):
         engine.evaluate(terms, keys.public, parcels, [Atom("equals", ("a",), View())], lambda _: b"")

@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import QuestionError, Terms
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import tables_of
 from blindlabel.engines.packed.planning.probing import Probe, probes_of
+from blindlabel.engines.packed.questions import plan_of, plans_of
 from blindlabel.engines.packed.ways.assisted import plans
+from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.conjunctive import clauses
 from blindlabel.language import Limits, Question, Record, View, case, interpret
 from blindlabel.language.formula import Atom, Formula, evaluate
@@ -147,9 +150,19 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
 def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, terms: Terms, word: str) -> None:
     formula = Question(source).formula
     assert formula is not None
-    compiling = plans.compile_question if terms.negation or terms.counting else clauses.compile_question
     with pytest.raises(QuestionError, match=word):
-        compiling(terms, tables_of(terms, MODULUS), formula)
+        plan_of(way_of(terms), formula)
+
+
+def test_a_question_that_was_checked_is_not_compiled_again_to_be_asked() -> None:
+    formula = Question('ret is_in("a", $r)').formula
+    assert formula is not None
+    terms = Terms(("a",))
+    assert PackedEngine().refuse(terms, formula) is None
+    before = plan_of.cache_info()
+    assert plans_of(way_of(terms), [formula]) == [plan_of(way_of(terms), formula)]
+    after = plan_of.cache_info()
+    assert (after.misses, after.hits) == (before.misses, before.hits + 2)
 
 
 def test_any_function_of_six_needles_is_one_gate() -> None:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blindlabel.engines.allowed import check_record
 from blindlabel.engines.interface import RecordError, Terms
 from blindlabel.engines.packed.encoding.hashing import spare_columns
 from blindlabel.engines.packed.encoding.tables import (
     Table,
     Tables,
     asking,
-    check_record,
     features_of,
     interpolate,
     tables_of,
@@ -134,7 +134,7 @@ def test_features_do_not_show_how_long_a_record_is() -> None:
 )
 def test_a_record_that_does_not_fit_is_refused(record: Record, terms: Terms, word: str) -> None:
     with pytest.raises(RecordError, match=word):
-        check_record(terms, record, 0)
+        check_record(terms, record, 1)
 
 
 def test_large_sets_get_more_spare_columns() -> None:

@@ -19,11 +19,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
-from blindlabel.engines.packed.records import check_records, encrypt_batch
+from blindlabel.engines.packed.records import encrypt_batch
 from blindlabel.engines.packed.running.processes import features
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of

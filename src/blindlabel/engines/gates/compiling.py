@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from blindlabel.engines.allowed import refuse_question
 from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import Literal, Netlist, all_of, any_of, negated
 from blindlabel.engines.gates.layout import NUMBER_OFFSET, Field, Layout
 from blindlabel.engines.gates.predicates import TextCircuits
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.language import words
-from blindlabel.language.formula import Atom, Count, Formula, Negation, fold, in_order
+from blindlabel.language.formula import Atom, Count, Formula, atoms_of, fold
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.signatures import Clear
 
@@ -37,21 +38,10 @@ class Compiled:
 
 def refusal(terms: Terms, question: Formula) -> str | None:
     """Why this question cannot be asked under these terms; None where it can."""
-    layout = Layout.of(terms)
-    for node in in_order(question):
-        if isinstance(node, Count) and not terms.counting:
-            return "The agreement does not allow counting."
-        if isinstance(node, Negation) and not terms.negation:
-            return "The agreement does not allow negation."
-        if isinstance(node, Atom):
-            if node.function not in terms.functions:
-                return f"The agreement does not allow {node.function}."
-            if node.function not in _CIRCUITS:
-                return f"The gates engine has no circuit for {node.function}; the packed engine can answer it."
-            if layout.field(_FIELD_OF.get(node.function, "text"), node.view.attribute) is None:
-                what = "the whole record" if node.view.attribute is None else f'the attribute "{node.view.attribute}"'
-                return f"The agreement does not encode {what}, so {node.function} cannot look at it."
-    return None
+    for atom in atoms_of(question):
+        if atom.function not in _CIRCUITS:
+            return f"The gates engine has no circuit for {atom.function}; the packed engine can answer it."
+    return refuse_question(terms, question)
 
 
 def compiled(terms: Terms, questions: Sequence[Formula]) -> Compiled:

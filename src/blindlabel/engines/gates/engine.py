@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from blindlabel.engines.allowed import check_records
 from blindlabel.engines.gates import parcels
 from blindlabel.engines.gates.circuit import run
 from blindlabel.engines.gates.compiling import Compiled, compiled, refusal
@@ -29,7 +30,6 @@ from blindlabel.engines.interface import (
     Keys,
     ParcelError,
     Progress,
-    RecordError,
     Terms,
     WithoutPads,
 )
@@ -64,8 +64,7 @@ class LocalGatesEngine(WithoutPads):
         workers: int = 1,  # noqa: ARG002 - encrypting is a small part, and forked processes must not encrypt
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        if len(records) > terms.records:
-            raise RecordError(f"There are {len(records)} records, and the agreement allows {terms.records}.")
+        check_records(terms, records)
         layout = Layout.of(terms)
         bits = [layout.bits(record) for record in records]  # what does not fit is said before any work
         key_id, library = _with_public_key(terms, key)

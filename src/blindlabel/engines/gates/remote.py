@@ -25,6 +25,7 @@ from typing import IO, Any
 import numpy as np
 
 from blindlabel.engines import interface
+from blindlabel.engines.allowed import check_records
 from blindlabel.engines.gates import wire
 from blindlabel.engines.gates.compiling import compiled, refusal
 from blindlabel.engines.gates.layout import Layout
@@ -146,6 +147,7 @@ class RemoteGatesEngine(WithoutPads):
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
+        check_records(terms, records)
         layout = Layout.of(terms)
         for record in records:
             layout.bits(record)  # what does not fit is said before a worker starts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import (
     Answers,
     Assist,
@@ -21,7 +22,8 @@ from blindlabel.engines.interface import (
 from blindlabel.engines.packed import keys
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.planning.explaining import Explained
-from blindlabel.engines.packed.records import check_records, encrypt_batch, share_parcels
+from blindlabel.engines.packed.questions import plan_of
+from blindlabel.engines.packed.records import encrypt_batch, share_parcels
 from blindlabel.engines.packed.running import here, processes
 from blindlabel.engines.packed.running.answers import open_answers, pad_values
 from blindlabel.engines.packed.running.finished import FinishedAnswers
@@ -47,7 +49,7 @@ class PackedEngine:
     def refuse(self, terms: Terms, question: Formula) -> str | None:
         """Why this question cannot be answered under these terms; None where it can."""
         try:
-            way_of(terms).plan(question)
+            plan_of(way_of(terms), question)
         except EngineError as problem:
             return str(problem)
         return None
@@ -135,4 +137,4 @@ class PackedEngine:
     def explain(self, terms: Terms, question: Formula) -> Explained:
         """The plan of a question under these terms, and what a round of such questions costs."""
         way = way_of(terms)
-        return way.explain(way.plan(question))
+        return way.explain(plan_of(way, question))

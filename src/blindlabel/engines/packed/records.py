@@ -12,27 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from blindlabel.engines.interface import ParcelError, RecordError, Terms
+from blindlabel.engines.interface import ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
-from blindlabel.engines.packed.encoding.tables import check_record
 from blindlabel.engines.packed.opening import joint
 from blindlabel.engines.packed.seal.forms import Seeds
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Plain
 from blindlabel.engines.packed.ways.interface import Public, Secret
-from blindlabel.language.record import Record
-
-
-def check_records(terms: Terms, records: Sequence[Record]) -> None:
-    """Refuse records that the agreement cannot encode, before any work is done."""
-    if not records:
-        raise RecordError("There is no record to encrypt.")
-    if len(records) > terms.records:
-        raise RecordError(f"There are {len(records)} records, and the agreement is about {terms.records} per owner.")
-    for position, record in enumerate(records):
-        check_record(terms, record, position)
-
 
 Key = Public | Secret
 """Records are encrypted with the coordinator's public key, or with the secret key of whoever owns them."""

@@ -18,11 +18,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from blindlabel.engines.allowed import longest_text, text_views
 from blindlabel.engines.interface import RecordError, Terms
 from blindlabel.engines.packed.encoding.hashing import bucket_bound, bucket_of, hash_elements, spare_columns
 from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.language import case
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
@@ -83,19 +83,6 @@ def _positions(tables: Tables) -> dict[tuple[View, str], list[Table]]:
     return positions
 
 
-def text_views(terms: Terms) -> tuple[View, ...]:
-    """The views that are encoded, apart from case."""
-    attributes = tuple(View(name) for name in terms.attributes) if terms.encode_attributes else ()
-    return ((View(),) if terms.encode_whole else ()) + attributes
-
-
-def longest_text(terms: Terms, view: View) -> int:
-    """The public length limit of a view's text."""
-    if view.attribute is None or terms.attribute_length is None:
-        return terms.record_length
-    return min(terms.attribute_length, terms.record_length)
-
-
 @lru_cache(maxsize=64)
 def tables_of(terms: Terms, modulus: int) -> Tables:
     """Every table that questions under these terms can be asked of."""
@@ -147,24 +134,6 @@ def case_views(terms: Terms, view: View, rule: CaseRule) -> tuple[View, ...]:
     lower = () if rule is CaseRule.IGNORED or terms.case == "lower" else (View(view.attribute, "lower"),)
     upper = (View(view.attribute, "upper"),) if rule is CaseRule.SEPARATE else ()
     return (view, *lower, *upper)
-
-
-def check_record(terms: Terms, record: Record, position: int) -> None:
-    """Refuse a record that the tables cannot hold."""
-    for view in text_views(terms):
-        text = record.text(view)
-        longest = longest_text(terms, view)
-        name = "the whole record" if view.attribute is None else f"the attribute {view.attribute!r}"
-        if len(text) > longest:
-            raise RecordError(
-                f"Record {position + 1}: {name} has {len(text)} characters, and the agreement encodes {longest}. "
-                "Shorten it, or agree on a longer limit."
-            )
-        if terms.case == "lower" and case.has_paired_upper(text):
-            raise RecordError(
-                f"Record {position + 1}: {name} has capital letters, and the agreement says that records are in lower"
-                " case. Prepare the records in lower case, or agree on case = both."
-            )
 
 
 def features_of(tables: Tables, records: Sequence[Record]) -> Residues:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from blindlabel.engines.interface import Assist, Evaluated, Progress
+from blindlabel.engines.packed.questions import plans_of
 from blindlabel.engines.packed.records import read_batches
 from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
-from blindlabel.engines.packed.running.tiles import Opened, compile_all, tiles_of
+from blindlabel.engines.packed.running.tiles import Opened, tiles_of
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
 
@@ -21,7 +22,7 @@ def evaluate(
     journal: FinishedAnswers | None = None,
 ) -> Iterator[Evaluated]:
     """The answers parcels; what the journal has is not made again. Memory is bounded by one batch and one tile."""
-    plans = compile_all(public.way, questions)
+    plans = plans_of(public.way, questions)
     for batch in read_batches(public, contents, len(plans)):
         if not plans:
             continue

@@ -29,10 +29,11 @@ from blindlabel.engines import interface
 from blindlabel.engines.interface import Assist, EngineError, Evaluated, Progress, Terms, WorkerLost
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.questions import plans_of
 from blindlabel.engines.packed.records import Batch, read_batches
 from blindlabel.engines.packed.running.batch_file import store
 from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
-from blindlabel.engines.packed.running.tiles import Opened, Tile, compile_all, tiles_of
+from blindlabel.engines.packed.running.tiles import Opened, Tile, tiles_of
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.interface import Public
@@ -114,7 +115,7 @@ class _State:
             assert self._start is not None
             self._batch = None  # not two at a time
             public = open_public(self._start.terms, self._start.public)
-            self._batch = Opened.of(public, compile_all(public.way, self._start.questions), batch)
+            self._batch = Opened.of(public, plans_of(public.way, self._start.questions), batch)
         assert self._batch is not None
         return self._batch
 
@@ -247,7 +248,7 @@ def evaluate(
     """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the
     units of one.
     """
-    plans = compile_all(public.way, questions)
+    plans = plans_of(public.way, questions)
     lock = threading.Lock()
 
     def one_at_a_time(request: bytes) -> bytes:

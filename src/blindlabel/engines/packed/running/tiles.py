@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from blindlabel.engines.interface import Assist, Evaluated, ParcelError, QuestionError
+from blindlabel.engines.interface import Assist, Evaluated, ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.opening import joint, padding
@@ -23,7 +23,6 @@ from blindlabel.engines.packed.running.finished import Place
 from blindlabel.engines.packed.seal.holders import SeededEncryptor
 from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step
-from blindlabel.language.formula import Formula
 
 
 @dataclass(frozen=True)
@@ -32,17 +31,6 @@ class Tile:
 
     batch: int
     groups: tuple[int, ...]
-
-
-def compile_all(way: AnyWay, questions: Sequence[Formula]) -> list[Any]:
-    """The plans of all questions; an error says which question it is about."""
-    plans = []
-    for position, question in enumerate(questions):
-        try:
-            plans.append(way.plan(question))
-        except QuestionError as problem:
-            raise QuestionError(f"Question {position + 1}: {problem}") from problem
-    return plans
 
 
 def tiles_of(way: AnyWay, batch: int, questions: int, done: Container[Place] = ()) -> list[Tile]:

@@ -160,6 +160,9 @@ class Way(Protocol[Plan]):
     @abstractmethod
     def __init__(self, terms: Terms, parameters: ParameterSet) -> None: ...
 
+    def __hash__(self) -> int:
+        return id(self)
+
     @property
     def ring(self) -> Ring:
         """The ring that records are encrypted in."""
@@ -197,7 +200,9 @@ class Way(Protocol[Plan]):
 
     @abstractmethod
     def plan(self, question: Formula) -> Plan:
-        """The compiled question; `QuestionError` with a sentence where it does not fit the agreement."""
+        """The compiled question; `QuestionError` with a sentence where the way has no room for it. What the agreement
+        does not allow has been refused before (`questions`).
+        """
         ...
 
     @abstractmethod

@@ -11,16 +11,18 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progress, Terms, Values
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.keys import open_public
-from blindlabel.engines.packed.records import check_records, read_batches
+from blindlabel.engines.packed.questions import plans_of
+from blindlabel.engines.packed.records import read_batches
 from blindlabel.engines.packed.running.dask import tasks
 from blindlabel.engines.packed.running.dask.connecting import Client, check_address, connected, require_dask
 from blindlabel.engines.packed.running.dask.driving import Driver
 from blindlabel.engines.packed.running.dask.tasks import Study
 from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
-from blindlabel.engines.packed.running.tiles import compile_all, tiles_of
+from blindlabel.engines.packed.running.tiles import tiles_of
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
@@ -123,7 +125,7 @@ class ClusterEngine:
         finished.
         """
         opened = open_public(terms, public)
-        compile_all(opened.way, questions)  # what is wrong with a question is said before anything is shipped
+        plans_of(opened.way, questions)  # what is wrong with a question is said before anything is shipped
         journal = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
         if not questions:
             return

@@ -18,10 +18,11 @@ from blindlabel.engines.interface import Evaluated, Terms
 from blindlabel.engines.packed import records as study_records
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.questions import plans_of
 from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.dask.channel import Attempt
 from blindlabel.engines.packed.running.dask.connecting import require_dask
-from blindlabel.engines.packed.running.tiles import Opened, Tile, compile_all
+from blindlabel.engines.packed.running.tiles import Opened, Tile
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.language.formula import Formula
@@ -52,7 +53,7 @@ class _Bench:
         if self._opened is None or self._name != (study.name, batch.index):
             self._opened = None  # not two at a time
             public = open_public(study.terms, study.public)
-            self._opened = Opened.of(public, compile_all(public.way, study.questions), batch)
+            self._opened = Opened.of(public, plans_of(public.way, study.questions), batch)
             self._name = (study.name, batch.index)
         return self._opened
 

@@ -18,7 +18,7 @@ from enum import Enum
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed.encoding.tables import Tables
 from blindlabel.engines.packed.planning import parameters
-from blindlabel.engines.packed.planning.probing import Probe, check_allowed, probes_of
+from blindlabel.engines.packed.planning.probing import Probe, probes_of
 from blindlabel.language.formula import Atom, Count, Formula, fold
 
 _LOOKUP_INPUTS = 8
@@ -114,7 +114,6 @@ class _TooLarge(Exception):
 
 def compile_question(terms: Terms, tables: Tables, formula: Formula) -> Plan:
     """The plan of a question, or `QuestionError` where it does not fit the agreement's room."""
-    check_allowed(terms, formula)
     room = Room.of(terms)
     problem = ""
     for inside in dict.fromkeys((room.final_weight, room.inner_weight)):

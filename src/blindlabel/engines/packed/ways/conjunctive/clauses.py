@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed.encoding.tables import Tables
 from blindlabel.engines.packed.planning import parameters
-from blindlabel.engines.packed.planning.probing import Probe, check_allowed, probes_of
+from blindlabel.engines.packed.planning.probing import Probe, probes_of
 from blindlabel.language.formula import Atom, Conjunction, Count, Formula, fold
 
 Alternative = frozenset[Probe]
@@ -39,7 +39,6 @@ def alternatives(terms: Terms) -> int:
 
 def compile_question(terms: Terms, tables: Tables, formula: Formula) -> ClausePlan:
     """The plan of a question, or `QuestionError` where it does not fit the agreement's room."""
-    check_allowed(terms, formula)
     expanding = _Expanding(terms, tables)
     limit = expanding.limit
     top = formula.parts if isinstance(formula, Conjunction) else (formula,)
