@@ -33,9 +33,9 @@ def test_seeds_that_once_failed(seed: int) -> None:
 ROUND = messages.Round(open={"anna": (), "berta": (0,)}, repeats=False, loose=(), others_loose={}, tallies={})
 
 
-def founded(seed: int, owners: int = 2) -> Study:
+def founded(seed: int, owners: int = 2, keys: str | None = None) -> Study:
     """A study without faults, in memory."""
-    plan = Plan(seed, {}, owners=owners)
+    plan = Plan(seed, {}, owners=owners, keys=keys)
     weather = Weather(plan.random, {})
     return Study(plan, InMemory(), weather, Mortality(weather))
 
@@ -46,9 +46,9 @@ def sent_by(study: Study, name: str) -> list[str]:
     return [messages.parse(wire).message.kind for _, wire in (*store.sent(), *store.unsent())]
 
 
-def quiet(seed: int, owners: int = 2, until: int = 1) -> Study:
+def quiet(seed: int, owners: int = 2, until: int = 1, keys: str | None = None) -> Study:
     """A study without faults that has reached a round."""
-    study = founded(seed, owners)
+    study = founded(seed, owners, keys)
     while study.coordinator.known().round < until:
         for name in study.owners:
             study.act(name)
@@ -256,7 +256,7 @@ def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: P
 
 def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
     """Every call was refused as old until the numbers had been used up one by one."""
-    study = quiet(6)
+    study = quiet(6, keys="coordinator")
     anna = study.owners["anna"]
     while "records" not in sent_by(study, "berta"):
         study.owners["berta"].turn()

@@ -27,7 +27,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 import nacl.exceptions
 import nacl.signing
@@ -215,12 +215,7 @@ Body = (
     | Keys | Sample | Relay | Round | Truth
 )  # fmt: skip
 
-KINDS: dict[str, type[Shape]] = {
-    "join": Join, "confirm": Confirm, "blocking": Blocking,
-    "records": Records, "answers": Answers, "listed": Listed, "opened": Opened, "refused": Refused,
-    "assist": Assist, "assisted": Assisted,
-    "keys": Keys, "sample": Sample, "relay": Relay, "round": Round, "truth": Truth,
-}  # fmt: skip
+KINDS: dict[str, type[Shape]] = {shape.__name__.lower(): shape for shape in get_args(Body)}
 _KIND_OF = {shape: kind for kind, shape in KINDS.items()}
 IN_ROUNDS = frozenset({"records", "answers", "listed", "opened", "refused"})
 """Owners' kinds that belong to a round."""

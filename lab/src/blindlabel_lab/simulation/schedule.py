@@ -77,6 +77,7 @@ class Plan:
     rates: dict[str, float] | None = None
     crash_at: int = 0
     owners: int | None = None
+    keys: str | None = None
     files: bool = False
     """Whether the parties keep files: then storms are shorter."""
     random: random.Random = field(init=False)
@@ -107,7 +108,7 @@ class Plan:
             budget=budget,
             salt=salt,
             encoding={"engine": "plain", "record_length": 60},
-            keys=chance.choice(("owners", "owners", "coordinator")),
+            keys=self.keys or chance.choice(("owners", "owners", "coordinator")),
         )
         self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
         if self.rates is None:
