@@ -125,7 +125,8 @@ def test_every_step_of_the_linear_forms_lands_on_its_column() -> None:
     features = chance.integers(0, way.ring.modulus, (9, way.tables.features), dtype=np.uint64)
     weights = chance.integers(0, way.ring.modulus, (1, way.layout.stride, way.tables.features), dtype=np.uint64)
     items = [way.ring.sent(public.records.encryptor.encrypt(plain)) for plain in way.plaintexts(features)]
-    batch = forms.rotated(way.ring, way.layout, way.steps, items, public.records.galois)
+    ciphers = map(way.load_record, items)
+    batch = forms.rotated(way.ring, way.layout, way.steps, ciphers, public.records.galois)
     (made,) = forms.products(public.records.encryptor, way.layout, way.steps, batch, weights, public.records.galois)
     found = way.ring.read_slots(secret.records.decrypt(made))
     by_record = periodic.from_slots(way.layout, found)[:9]
