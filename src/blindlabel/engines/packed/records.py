@@ -84,8 +84,9 @@ def read_batches(public: Public, contents: Iterable[bytes]) -> Iterator[Batch]:
         items += parcel.items
         expected = (batch, part + 1)
         if part + 1 == parts:
-            yield Batch(batch, batches, records, total, tuple(items))
+            whole = [Batch(batch, batches, records, total, tuple(items))]
             items = []
+            yield whole.pop()  # large: from here on only the caller holds it
             expected = (batch + 1, 0)
             finished = batch + 1 == batches
     if not finished:
