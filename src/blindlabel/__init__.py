@@ -1,8 +1,74 @@
 """blindlabel: ground truth for entity resolution, labelled without anybody seeing both records.
 
+    import blindlabel as bl
+
+    a, b = bl.read_table("a.csv"), bl.read_table("b.csv")
+    question = bl.Question('ret is_in("sony", $r)')
+    answers = bl.ask(bl.suggest(a), b)
+    truth = bl.rehearse(a, b)
+
+The names in `__all__` are the public API (docs/api.md); nothing else is promised. Each is loaded when it is first used,
+so that importing the package is quick.
+
 The packages, from the inside out: `language` (questions and their meaning), `records` (tables and text preparation),
-`engines` (how questions are answered over encrypted records), `protocol` (the rules between the parties), and outside
-them `storage`, `transport`, `web` and `cli`.
+`engines` (how questions are answered over encrypted records), `protocol` (the rules between the parties), `parties`,
+and outside them `storage`, `transport`, `export`, `api`, `web` and `cli`.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from blindlabel.api.asking import ask, suggest
+    from blindlabel.api.ground_truth import GroundTruth
+    from blindlabel.api.rehearsing import rehearse
+    from blindlabel.api.tables import read_table
+    from blindlabel.errors import InputError, OutsideError
+    from blindlabel.language import Question, Record
+    from blindlabel.protocol.scores import Scores
+    from blindlabel.records.tables import Table
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "GroundTruth",
+    "InputError",
+    "OutsideError",
+    "Question",
+    "Record",
+    "Scores",
+    "Table",
+    "__version__",
+    "ask",
+    "read_table",
+    "rehearse",
+    "suggest",
+]
+
+_WHERE = {
+    "GroundTruth": "blindlabel.api.ground_truth",
+    "InputError": "blindlabel.errors",
+    "OutsideError": "blindlabel.errors",
+    "Question": "blindlabel.language",
+    "Record": "blindlabel.language",
+    "Scores": "blindlabel.protocol.scores",
+    "Table": "blindlabel.records.tables",
+    "ask": "blindlabel.api.asking",
+    "read_table": "blindlabel.api.tables",
+    "rehearse": "blindlabel.api.rehearsing",
+    "suggest": "blindlabel.api.asking",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'blindlabel' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_WHERE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

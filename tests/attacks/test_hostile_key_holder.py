@@ -64,7 +64,7 @@ class Hostile:
 
     def __init__(self, first: Callable[[Residues], Residues], *, secret: bool = True) -> None:
         self._first = first
-        self.keys = holders.generate(RING, [], relinearisation=True)
+        self.keys = holders.generate(RING, [], relinearisation=True, seeded=True)
         self.holder = holders.KeyHolder(RING, self.keys.secret)
         rows = RING.secret_form.rows
         self.secret = rows.read(self.keys.secret) if secret else np.zeros((len(rows.primes), RING.degree), np.uint64)
@@ -128,15 +128,14 @@ HOSTILE = {
 def _answers(hostile: Hostile, weights: Residues, *, padded: bool, count: int = 3) -> list[Cipher]:
     """What leaves when a question with these weights is asked about hostile records, with and without the pad."""
     relinearisation = holders.relinearisation_keys(RING, hostile.relinearisation)
-    zero = hostile.changed(hostile.holder.seeded_zero(padding.LEVEL), padding.LEVEL)
-    padder = padding.Padder(RING, zero)
+    encryptor = holders.SeededEncryptor(RING, hostile.changed(hostile.keys.public))
     found = []
     for _ in range(count):
         result = RING.multiply_plain(hostile.record(), RING.polynomial(weights))
         shares = [hostile.changed(share, joint.LEVEL) for share in joint.shares(hostile.holder, 1)]
         (answer,) = joint.mixed(RING, [result], shares, relinearisation)
         if padded:
-            found.append(RING.load_cipher(padder.padded(answer).cipher, padding.LEVEL))
+            found.append(RING.load_cipher(padding.padded(encryptor, answer).cipher, padding.LEVEL))
         else:
             found.append(RING.switched(result, padding.LEVEL))
     return found
@@ -178,6 +177,6 @@ def test_with_the_pad_a_hostile_holder_sees_uniform_numbers_whatever_is_asked(ki
 
 def test_two_objects_from_one_seed_are_refused() -> None:
     seeds = Seeds()
-    seeds.take(bytes(SEED))
+    seeds.take_all([bytes(SEED)])
     with pytest.raises(ParcelError, match="same seed"):
-        seeds.take(bytes(SEED))
+        seeds.take_all([bytes(SEED)])

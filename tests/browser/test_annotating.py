@@ -1,4 +1,6 @@
-"""Writing questions in a real browser: by hand, by suggestion, by keyboard, and nothing is lost whatever happens."""
+"""Writing questions in a real browser: by clicking, as points, as text, by suggestion, by keyboard; every question is
+judged, and nothing is lost whatever happens.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED
+from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
-from support.web_app import App, expect_question, open_app, question, running, take_completion, write
+from support.web_app import App, expect_question, open_app, question, running, show_text, take_completion, write
 
 
 @dataclass
@@ -38,131 +42,232 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 def open_record(page: Page, number: int) -> None:
     page.locator(".row-open").nth(number).click()
-    expect(page.locator(".cm-content")).to_be_focused()
+    expect(page.locator(".annotation")).to_be_visible()
 
 
-def test_guide_greets_the_first_visit_and_only_that(desk: Desk, context: BrowserContext) -> None:
-    desk.workspace.remember(GUIDE_SEEN, "no")
+def words(page: Page, *texts: str) -> None:
+    for text in texts:
+        page.locator(".record-word", has_text=text).first.click()
+
+
+def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browser_in(
+    desk: Desk, browser: Browser, tmp_path: Path
+) -> None:
+    study = Rehearsal(tmp_path / "study", Wanted(records=4))
+    study.begin()
+    with running(tmp_path / "study" / "anna") as app:
+        first = browser.new_context()
+        page = first.new_page()
+        page.goto(app.link)
+        expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
+        page.get_by_role("textbox", name="Name").fill(" Ada  Byron ")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Step 1 of 5")).to_be_visible()
+        for _ in range(4):
+            page.get_by_role("button", name="Next", exact=True).click()
+        page.get_by_role("button", name="Begin").click()
+        expect(page.locator(".q-dialog")).to_have_count(0)
+        page.goto(app.link)  # the same browser may use its link again
+        expect(page.locator(".title")).to_contain_text("Ada Byron for anna")
+        page.wait_for_timeout(300)
+        expect(page.locator(".q-dialog")).to_have_count(0)
+        second = browser.new_context()
+        refused = second.new_page()
+        refused.goto(app.link)
+        expect(refused.locator("body")).to_contain_text("This link has been used: it lets one browser in.")
+        first.close()
+        second.close()
+
+
+def test_clicked_words_become_points_and_are_judged(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
-    expect(page.get_by_text("Step 1 of 5")).to_be_visible()
-    for _ in range(4):
-        page.get_by_role("button", name="Next", exact=True).click()
-    page.get_by_role("button", name="Begin").click()
-    expect(page.locator(".q-dialog")).to_have_count(0)
-    page.reload()
-    expect(page.locator(".row-open").first).to_be_visible()
-    page.wait_for_timeout(300)
-    expect(page.locator(".q-dialog")).to_have_count(0)
-
-
-def test_annotate_a_record_by_hand(desk: Desk, context: BrowserContext) -> None:
-    desk.workspace.discard(0)
-    page = open_app(context, desk.app)
+    own = desk.workspace.records()[0]
+    surname, given = own.row["surname"].split()[0], own.row["given_name"].split()[0]
     expect(page.locator(".row-open")).to_have_count(16)
     page.keyboard.press("n")
-    own = desk.workspace.records()[0]
     expect(page.get_by_role("heading", name=own.id)).to_be_visible()
-    word = own.row["surname"].split()[0]
-    page.get_by_role("button", name=word, exact=True).first.click()
-    expect_question(page, f'ret is_in("{word}", $r)')
-    page.keyboard.type(" | $r")
-    page.keyboard.type(".sur", delay=20)
-    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("surname")
-    take_completion(page)
-    expect_question(page, f'ret is_in("{word}", $r) | $r.surname')
-    for _ in range(len(" | $r.surname")):
-        page.keyboard.press("Backspace")
-    expect(page.locator(".matches")).to_contain_text("of your own 16 records, this one included")
-    page.get_by_role("button", name="Save Ctrl+S").click()
+    page.get_by_role("button", name="Points", exact=True).click()
+    expect(page.locator(".rare-3").first).to_be_visible()
+    words(page, surname, given)
+    expect(page.locator(".points-table tbody tr")).to_have_count(2)
+    expect(page.locator(".record-word.asked")).to_have_count(2)
+    expect(page.locator(".verdict")).to_contain_text("Only this record")
+    words(page, given)
+    expect(page.locator(".points-table tbody tr")).to_have_count(1)
+    page.get_by_label("Words to ask for").fill("lane")
+    page.keyboard.press("Enter")
+    expect(page.locator(".points-table tbody tr")).to_have_count(2)
+    page.get_by_label("Points of lane").fill("2")
+    page.get_by_label("How to look for lane").select_option("is_in")
+    page.keyboard.press("Alt+v")
+    expect(page.locator(".cm-content")).to_contain_text('2*is_in("lane", $r)')
+    expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Alt+v")
+    expect(page.get_by_label("How to look for lane")).to_have_value("has_word")
+    page.get_by_role("button", name="Remove lane").click()
+    page.keyboard.press("Control+s")
     expect(page.locator(".pane .state")).to_have_text("saved")
-    assert desk.task(0) == (f'ret is_in("{word}", $r)',) * 2
+    assert desk.task(0) == (f'ret has_word("{surname}", $r)\n',) * 2
+    assert desk.workspace.tasks()[0].source == PERSON
+
+
+def test_red_needs_to_be_saved_twice_and_shows_the_rows_that_fit(desk: Desk, context: BrowserContext) -> None:
+    page = open_app(context, desk.app)
+    open_record(page, 1)
+    write(page, 'ret !is_in("qqq", $r)')
+    expect(page.locator(".verdict-bad strong")).to_have_text("15 of 15 others: far too loose")
+    expect(page.locator(".evidence li")).to_have_count(10)
+    page.keyboard.press("Control+s")
+    expect(page.get_by_role("alert")).to_contain_text("save once more")
+    assert desk.task(1)[1] is None
+    page.keyboard.press("Control+s")
+    expect(page.locator(".pane .state")).to_have_text("saved")
+    assert desk.task(1)[1] == 'ret !is_in("qqq", $r)'
+    for text, said in (
+        ("ret true", "Always yes"),
+        ("ret false", "Always no"),
+        ('ret is_in("qqq", $r)', "Not even this one"),
+    ):
+        write(page, text)
+        expect(page.locator(".verdict-bad strong")).to_have_text(said)
+    own = desk.workspace.records()[1]
+    write(page, f'ret is_in("{own.prepared.attributes["surname"]}", $r)')
+    expect(page.locator(".verdict-good strong")).to_have_text("Only this record")
+    page.keyboard.press("Alt+l")
+    expect(page.locator("tbody tr", has_text=own.id)).to_contain_text("15 others")
+    page.get_by_role("button", name="Verdict").click()
+    expect(page.locator("tbody tr").first).to_contain_text(own.id)
 
 
 def test_error_is_shown_at_its_place_and_kept_as_draft(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
-    open_record(page, 1)
+    open_record(page, 2)
     write(page, '# 🦉\nret is_inn("smith", $r)')
     expect(page.locator(".question-error")).to_have_text("is_inn")
     finding = page.locator(".finding-error")
     expect(finding).to_contain_text("Line 2, column 5")
-    expect(finding).to_contain_text("is_in")
     page.keyboard.press("Control+s")
-    expect(page.get_by_text("Kept as a draft")).to_be_visible()
-    assert desk.task(1) == ('# 🦉\nret is_inn("smith", $r)', None)
-    page.keyboard.press("Alt+n")
+    expect(page.get_by_text("Not saved: it has an error.")).to_be_visible()
+    assert desk.task(2) == ('# 🦉\nret is_inn("smith", $r)', None)
+    page.keyboard.press("Alt+v")
+    expect(page.locator(".points-problem")).to_contain_text("cannot be read as a question yet")
+    finding.click()
+    expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text('ret is_in("a", $r) & is_in("b", $r) | is_in("c", $r) & is_in("d", $r)')
     expect(page.locator(".question-error")).to_have_count(0)
-    page.keyboard.press("Alt+p")
-    expect(page.locator(".question-error")).to_have_text("is_inn")
-    page.locator(".question-error").hover()
-    expect(page.locator(".question-tooltip")).to_contain_text("is_inn")
+    page.keyboard.press("Alt+v")
+    expect(page.locator(".points-problem")).to_contain_text("so it stays text")
+    page.get_by_role("button", name="Discard").click()
+    expect(page.locator(".points-empty")).to_be_visible()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("There is nothing to save yet")).to_be_visible()
 
 
-def test_suggest_then_save_and_next_by_keyboard(desk: Desk, context: BrowserContext) -> None:
+def test_suggestion_is_accepted_or_changed_and_the_log_says_which(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
-    open_record(page, 2)
+    open_record(page, 3)
+    show_text(page)
     page.keyboard.press("Alt+g")
-    expect(page.locator(".why")).to_contain_text("Suggested")
-    expect(page.locator(".matches")).to_contain_text("Matches 1 of")
+    expect(page.locator(".why")).to_contain_text("points are enough")
+    expect(page.locator(".verdict strong")).to_have_text("Only this record")
     suggested = question(page)
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("heading", name=desk.workspace.records()[3].id)).to_be_visible()
+    expect(page.get_by_role("heading", name=desk.workspace.records()[4].id)).to_be_visible()
     expect_question(page, "")
-    draft, saved = desk.task(2)
-    assert saved is not None and saved == draft
-    assert saved.split() == suggested.split()
+    assert (desk.task(3)[1] or "").split() == suggested.split()
     page.keyboard.press("Control+z")
     expect_question(page, "")  # undo must not bring back another record's text
+    page.keyboard.press("Alt+g")
+    expect(page.locator(".why")).to_contain_text("points are enough")
+    page.keyboard.press("Alt+v")
+    bar = page.get_by_role("slider")
+    bar.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".why")).to_be_hidden()  # it is no longer what was suggested
+    page.keyboard.press("Alt+u")
+    page.get_by_label("A note for yourself").fill("ask Ben")
+    page.keyboard.press("Control+s")
+    expect(page.locator(".pane .state")).to_have_text("saved")
+    tasks, log = desk.workspace.tasks(), Annotations(desk.workspace)
+    assert [tasks[3].source, tasks[4].source] == [SUGGESTED, CHANGED]
+    first, second = [visit for visit in log.log() if visit.saved is not None and visit.record in (3, 4)]
+    assert (first.annotator, first.changed) == ("Ada", 0.0) and second.changed is not None and second.changed > 0
+    assert first.suggested is not None and first.typed is not None and first.opened <= first.typed
+    expect(page.locator(".mark .q-checkbox")).to_have_attribute("aria-checked", "true")
+    page.keyboard.press("Alt+l")
+    expect(page.locator("tbody tr", has_text=desk.workspace.records()[4].id)).to_contain_text("not sure")
+    assert log.marks()[4] == Mark(unsure=True, note="ask Ben")
 
 
-def test_reload_keeps_the_draft_and_the_place(desk: Desk, context: BrowserContext) -> None:
+def test_reload_back_and_the_order_of_the_list(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
-    open_record(page, 4)
+    own = desk.workspace.records()
+    page.get_by_role("button", name="surname").click()
+    expect(page.locator("th[aria-sort=ascending]")).to_contain_text("surname")
+    order = page.locator(".row-open").all_inner_texts()
+    open_record(page, 6)
+    expect(page.get_by_text("Record 7 of 16")).to_be_visible()
+    page.keyboard.press("Alt+n")
+    expect(page.get_by_role("heading", name=order[7])).to_be_visible()
+    page.go_back()
+    expect(page.locator(".row-open").first).to_be_visible()
+    expect(page.locator("th[aria-sort=ascending]")).to_contain_text("surname")
+    page.go_forward()
+    expect(page.get_by_role("heading", name=order[7])).to_be_visible()
     write(page, 'ret is_in("unfinis')
-    page.reload()
-    expect(page.get_by_role("heading", name=desk.workspace.records()[4].id)).to_be_visible()
-    expect_question(page, 'ret is_in("unfinis')
     page.keyboard.press("Escape")
-    expect(page.locator("tr", has_text=desk.workspace.records()[4].id).locator(".state")).to_have_text("draft")
+    page.keyboard.press("Escape")
+    expect(page.locator(".cm-content")).to_be_visible()  # it closes what pops up and leaves nothing
+    page.reload()
+    expect(page.get_by_role("heading", name=order[7])).to_be_visible()
+    expect_question(page, 'ret is_in("unfinis')
+    page.keyboard.press("Alt+l")
+    expect(page.locator("tr", has_text=order[7]).locator(".state")).to_have_text("draft")
+    assert len(own) == len(order)
 
 
 def test_killed_server_loses_nothing_not_even_what_is_typed_meanwhile(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
-    open_record(page, 5)
+    open_record(page, 8)
     write(page, "ret is_empty($r)")
     expect(page.locator(".cost")).to_contain_text("1 predicate")
-    before = [task.draft for task in desk.workspace.tasks() if task.record != 5]
+    before = [task.draft for task in desk.workspace.tasks() if task.record != 8]
     desk.app.kill()
     page.keyboard.type(" & is_empty($r.age")
     desk.app.restart()
-    page.goto(desk.app.address + "?record=5")
-    expect(page.get_by_role("heading", name=desk.workspace.records()[5].id)).to_be_visible()
+    page.goto(desk.app.address + "?record=8")
+    expect(page.get_by_role("heading", name=desk.workspace.records()[8].id)).to_be_visible()
     expect(page.locator(".cm-content")).to_contain_text("is_empty($r) & is_empty($r.age")
     expect(page.locator(".cost")).to_contain_text("2 predicates")
-    assert desk.task(5)[0].startswith("ret is_empty($r) & is_empty($r.age")
-    assert [task.draft for task in desk.workspace.tasks() if task.record != 5] == before
+    assert desk.task(8)[0].startswith("ret is_empty($r) & is_empty($r.age")
+    assert [task.draft for task in desk.workspace.tasks() if task.record != 8] == before
 
 
 def test_discarded_question_comes_back_with_undo(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
-    open_record(page, 6)
-    write(page, 'ret is_in("kept", $r)')
+    open_record(page, 9)
+    surname = desk.workspace.records()[9].prepared.attributes["surname"]
+    write(page, f'ret is_in("{surname}", $r)')
     page.keyboard.press("Control+s")
     expect(page.locator(".pane .state")).to_have_text("saved")
     page.get_by_role("button", name="Discard").click()
     expect(page.locator(".pane .state")).to_have_text("open")
-    assert desk.task(6) == ("", None)
+    assert desk.task(9) == ("", None)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".pane .state")).to_have_text("saved")
-    assert desk.task(6) == ('ret is_in("kept", $r)',) * 2
+    assert desk.task(9) == (f'ret is_in("{surname}", $r)',) * 2
 
 
 def test_completion_and_help(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
-    open_record(page, 7)
-    own = desk.workspace.records()[7]
+    open_record(page, 10)
+    own = desk.workspace.records()[10]
+    show_text(page)
     page.keyboard.type("ret is_i")
     expect(page.locator(".cm-completionInfo")).to_contain_text("Whether the needle occurs anywhere")
-    take_completion(page)
+    take_completion(page, "Tab")
     expect_question(page, 'ret is_in("", $r)')
     word = own.prepared.attributes["address_1"].split()[0]
     page.keyboard.type(word[:2], delay=20)
@@ -170,6 +275,9 @@ def test_completion_and_help(desk: Desk, context: BrowserContext) -> None:
     page.keyboard.press("Escape")
     page.locator(".question-function-token").hover()
     expect(page.locator(".question-help").first).to_contain_text("is_in(needle, text)")
+    page.keyboard.press("Alt+v")
+    offered = page.locator("datalist option").evaluate_all("options => options.map(one => one.value)")
+    assert word in offered  # the words of the record complete the fields of the points view as well
 
 
 def test_search_filter_and_keys_of_the_list(desk: Desk, context: BrowserContext) -> None:
@@ -180,13 +288,14 @@ def test_search_filter_and_keys_of_the_list(desk: Desk, context: BrowserContext)
     page.keyboard.type(own.id)
     expect(page.locator(".row-open")).to_have_count(1)
     expect(page.locator(".count")).to_have_text("1 of 16 records")
+    page.keyboard.type("zzz")
+    expect(page.get_by_text("No record of this round is like that.")).to_be_visible()
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
     expect(page.locator(".row-open")).to_have_count(16)
     page.get_by_role("button", name="Saved", exact=True).click()
-    expect(page.locator(".row-open")).to_have_count(
-        len([task for task in desk.workspace.tasks() if task.state == "saved"])
-    )
-    page.locator(".records th", has_text="Record").click()
+    saved = [task for task in desk.workspace.tasks() if task.state == "saved"]
+    expect(page.locator(".row-open")).to_have_count(len(saved))
+    page.locator("th", has_text="Record").first.click()
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="Keys")).to_be_visible()

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from blindlabel.parties.coordinator import Coordinator
@@ -19,7 +18,8 @@ from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.rehearsal import Rehearsal, Wanted
-from support.served_app import serving
+from support.axe import no_violations
+from support.study_parties import served
 
 
 @dataclass
@@ -34,7 +34,7 @@ def coordinated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Coordinate
     folder: Path = tmp_path_factory.mktemp("coordinated")
     study = Rehearsal(folder, Wanted(records=6, rounds=2))
     study.begin()
-    with serving(study.coordinator, lambda app: add_page(app, study.coordinator)) as address:
+    with served(study.coordinator, add=lambda app: add_page(app, study.coordinator)) as address:
         yield Coordinated(study, address, sign_in_code(study.coordinator))
 
 
@@ -43,11 +43,6 @@ def sign_in(page: Page, coordinated: Coordinated) -> None:
     page.get_by_label("Code").fill(coordinated.code)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
-
-
-def no_violations(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -59,23 +54,23 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto(coordinated.address)
-    no_violations(page)
+    no_violations(page, page.url)
     page.get_by_label("Code").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_have_text("This is not the code.")
     sign_in(page, coordinated)
-    no_violations(page)
+    no_violations(page, page.url)
     page.get_by_role("link", name="Patients of two hospitals").click()
     if scheme == "light":
         expect(page.get_by_role("heading", name="Round 1 of 2")).to_be_visible()
         expect(page.get_by_text("anna has to answer round 1").first).to_be_visible()
-        no_violations(page)
+        no_violations(page, page.url)
         for workspace in coordinated.study.workspaces:
             SuggestedQuestions().provide(workspace)
         coordinated.study.go_on()
         expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible()
     page.reload()
-    no_violations(page)
+    no_violations(page, page.url)
     content = page.content()
     for workspace in coordinated.study.workspaces:
         for own in workspace.records():
@@ -127,7 +122,7 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
 def test_guessing_the_code_is_slowed_down(tmp_path: Path) -> None:
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with (
-        serving(coordinator, lambda app: add_page(app, coordinator)) as address,
+        served(coordinator, add=lambda app: add_page(app, coordinator)) as address,
         httpx.Client(base_url=address) as client,
     ):
         answers = [client.post("/sign-in", data={"code": f"guess {number}"}).status_code for number in range(15)]

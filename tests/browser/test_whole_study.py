@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
-from support.web_app import App, expect_question, open_app, running
+from support.web_app import App, expect_question, open_app, running, show_text
 
 
 @dataclass
@@ -28,19 +28,16 @@ class Played:
 @pytest.fixture
 def played(tmp_path: Path) -> Iterator[Played]:
     folder = tmp_path / "study"
-    study = Rehearsal(folder, Wanted(records=6, rounds=2))
-    study.begin()
+    study = Rehearsal(folder, Wanted(records=56, rounds=2))
     study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "anna") as app:
         yield Played(study, app)
 
 
-def answer_for_berta(study: Rehearsal, text: str) -> None:
-    """The other side writes the same question for all its records and hands in; then everything moves as far as it
-    can.
-    """
+def answer_for_berta(study: Rehearsal, text: Callable[[int], str]) -> None:
+    """The other side writes a question for each of its records and hands in; then everything moves as far as it can."""
     berta = study.workspace("berta")
-    berta.save_questions({task.record: text for task in berta.tasks()}, "person")
+    berta.save_questions({task.record: text(task.record) for task in berta.tasks()}, "person")
     berta.hand_in()
     study.go_on()
 
@@ -58,27 +55,60 @@ def hand_in(page: Page) -> None:
 
 def test_whole_study_from_the_first_question_to_the_export(played: Played, context: BrowserContext) -> None:
     """The steps below, in the order in which a study goes through them."""
-    bulk_suggestions_are_reviewed_accepted_and_can_be_undone(played, context)
+    tab_before_the_round_shows_it_when_it_begins(played, context)
+    bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(played, context)
     pattern_fills_in_the_words_of_each_record(played, context)
     questions_go_out_as_files_and_come_in_again(played, context)
     handed_in_round_is_fixed_and_says_what_is_waited_for(played, context)
-    second_round_shows_why_and_starts_from_the_question_before(played, context)
+    second_round_begins_with_the_question_before_and_offers_others(played, context)
     end_of_the_study_shows_figures_and_exports(played, context)
 
 
-def bulk_suggestions_are_reviewed_accepted_and_can_be_undone(played: Played, context: BrowserContext) -> None:
+def tab_before_the_round_shows_it_when_it_begins(played: Played, context: BrowserContext) -> None:
+    page = open_app(context, played.app)
+    expect(page.get_by_role("heading", name="Nothing to write yet")).to_be_visible()
+    expect(page.get_by_text("`blindlabel owner run` is not running on this machine")).to_be_visible()
+    played.study.begin()
+    expect(page.locator(".row-open")).to_have_count(50)
+    page.get_by_role("button", name="Next page").click()
+    expect(page.locator(".row-open")).to_have_count(6)
+    expect(page.get_by_text("Page 2 of 2")).to_be_visible()
+    expect(page.get_by_role("button", name="Next page")).to_be_disabled()
+
+
+def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
+    played: Played, context: BrowserContext
+) -> None:
     anna = played.study.workspace("anna")
     page = open_app(context, played.app)
-    expect(page.get_by_role("button", name="Hand in the round")).to_be_disabled()
+    page.get_by_role("button", name="Hand in the round").click()
+    expect(page.get_by_text("56 records have no saved question yet.")).to_be_visible()
+    page.get_by_role("button", name="Not yet").click()
     menu(page, "Suggest for all open records…")
-    expect(page.locator(".review tbody tr")).to_have_count(6)
-    page.get_by_role("checkbox", name=f"Record {anna.records()[0].id}").click()
-    page.get_by_role("button", name="Accept 5 questions").click()
-    expect(page.locator(".state-saved")).to_have_count(5)
-    assert [task.state for task in anna.tasks()] == ["open", *["saved"] * 5]
+    expect(page.locator(".card")).to_have_count(50)
+    chosen = page.locator(".card input:checked")
+    expect(chosen.first).to_be_visible()
+    assert chosen.count() < 50, "only what has been on the screen is chosen"
+    levels = page.locator(".card .chip").evaluate_all("chips => chips.map(one => one.className.split('-').pop())")
+    assert levels == sorted(levels, key=["bad", "warn", "good"].index), "the riskiest come first"
+    first = page.locator(".card").first
+    expect(first.locator("mark").first).to_be_visible()
+    before = chosen.count()
+    page.keyboard.press("j")
+    expect(page.locator(".card").nth(1)).to_have_class(re.compile("current"))
+    page.keyboard.press("k")
+    page.keyboard.press(" ")
+    expect(chosen).to_have_count(before + (1 if levels[0] != "good" else -1))
+    page.keyboard.press("Enter")
+    expect(page.locator(".card")).to_have_count(6)
+    page.get_by_role("button", name="Close").click()
+    saved = [task.record for task in anna.tasks() if task.state == "saved"]
+    assert saved and {anna.tasks()[record].source for record in saved} == {"bulk"}
+    anna.save_questions({saved[0]: "ret false"}, "person", "Ben")
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator(".state-saved")).to_have_count(0)
-    assert {task.question for task in anna.tasks()} == {None}
+    expect(page.get_by_text("1 question has changed since and stays.")).to_be_visible()
+    tasks = anna.tasks()
+    assert tasks[saved[0]].question == "ret false" and all(tasks[record].question is None for record in saved[1:])
 
 
 def pattern_fills_in_the_words_of_each_record(played: Played, context: BrowserContext) -> None:
@@ -90,19 +120,19 @@ def pattern_fills_in_the_words_of_each_record(played: Played, context: BrowserCo
     expect(page.get_by_text("Did you mean {surname}?")).to_be_visible()
     page.get_by_role("textbox", name="Pattern").fill("ret is_in({surname 1}, $r) & is_in({given_name 1}, $r)")
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_text(re.compile(r"It fits \d of 6 records"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"It can be filled for \d+ of 55 records"))).to_be_visible()
+    expect(page.locator(".card input:checked").first).to_be_visible()
     page.get_by_role("button", name=re.compile(r"Accept \d")).click()
-    expect(page.locator(".state-saved").first).to_be_visible()
+    page.get_by_role("button", name="Close").click()
+    expect(page.locator(".state-saved").nth(1)).to_be_visible()
     own = {record.record: record.prepared.attributes for record in anna.records()}
     for task in anna.tasks():
-        if task.question is not None:
+        if task.question is not None and task.source == "bulk":
             words = own[task.record]
             assert (
                 task.question
                 == f'ret is_in("{words["surname"].split()[0]}", $r) & is_in("{words["given_name"].split()[0]}", $r)'
             )
-        else:
-            assert not own[task.record]["surname"] or not own[task.record]["given_name"]
 
 
 def questions_go_out_as_files_and_come_in_again(played: Played, context: BrowserContext) -> None:
@@ -113,8 +143,10 @@ def questions_go_out_as_files_and_come_in_again(played: Played, context: Browser
         menu(page, "Export questions")
     with zipfile.ZipFile(download.value.path()) as archive:
         names = archive.namelist()
-        assert f"{ids[1]}.question" in names
-        assert archive.read(f"{ids[1]}.question").decode() == anna.tasks()[1].draft
+        for task in anna.tasks():
+            assert (f"{ids[task.record]}.question" in names) == bool(task.draft)
+            if task.draft:
+                assert archive.read(f"{ids[task.record]}.question").decode() == task.draft
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in ids:
@@ -124,50 +156,74 @@ def questions_go_out_as_files_and_come_in_again(played: Played, context: Browser
     page.locator("input[type=file]").set_input_files(
         {"name": "all.zip", "mimeType": "application/zip", "buffer": buffer.getvalue()}
     )
-    expect(page.get_by_text("6 questions saved, 0 kept as drafts")).to_be_visible()
-    expect(page.get_by_text("1 files belong to no record of this round, nobody")).to_be_visible()
+    expect(page.get_by_text("56 questions saved, 0 kept as drafts")).to_be_visible()
+    expect(page.get_by_text("1 file belongs to no record of this round, nobody")).to_be_visible()
     assert {task.question for task in anna.tasks()} == {"ret false"}
 
 
 def handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context: BrowserContext) -> None:
     page = open_app(context, played.app)
-    hand_in(page)
-    expect(page.get_by_text("This machine has to ask your questions")).to_be_visible()
     anna = played.study.workspace("anna")
-    anna.say("round 1: ask berta", 0.0, "round 1: ask berta")
-    page.wait_for_timeout(2100)
-    anna.say("round 1: ask berta", 0.5, "round 1: ask berta")
-    expect(page.get_by_text("round 1: ask berta: 50%, about")).to_be_visible()
-    expect(page.get_by_role("progressbar", name="round 1: ask berta")).to_be_visible()
+    page.get_by_role("button", name="Hand in the round").click()
+    expect(page.get_by_text("56 say no to everything.")).to_be_visible()
+    expect(page.get_by_text("56 saved many at once.")).to_be_visible()
+    named = page.get_by_role("region", name="Dubious questions")
+    expect(named.locator("li")).to_have_count(56)
+    expect(named).to_contain_text(anna.records()[55].id)
+    page.get_by_role("button", name="Hand in", exact=True).click()
+    expect(page.get_by_role("heading", name="Round 1 is handed in")).to_be_visible()
+    expect(page.get_by_text("Your machine asks your questions")).to_be_visible()
+    with anna.alone("owner run"):
+        expect(page.get_by_text("`blindlabel owner run` is at work on this machine.")).to_be_visible()
+        anna.say("round 1: ask berta", 0.0, "round 1: ask berta")
+        page.wait_for_timeout(2100)
+        anna.say("round 1: ask berta", 0.5, "round 1: ask berta")
+        expect(page.get_by_text("round 1: ask berta: 50%, about")).to_be_visible()
+        expect(page.get_by_role("progressbar", name="round 1: ask berta")).to_be_visible()
     played.study.go_on()
     expect(page.get_by_text("The other owners have to answer this round")).to_be_visible()
     page.locator(".row-open").first.click()
-    expect(page.get_by_role("button", name="Save and next")).to_be_disabled()
+    expect(page.get_by_text("Round 1 has been handed in; its questions are fixed.")).to_be_visible()
+    expect(page.get_by_role("button", name="Save and next")).to_be_hidden()
+    show_text(page)
     page.keyboard.type("nothing of this")
     expect_question(page, "ret false")
 
 
-def second_round_shows_why_and_starts_from_the_question_before(played: Played, context: BrowserContext) -> None:
+def second_round_begins_with_the_question_before_and_offers_others(played: Played, context: BrowserContext) -> None:
     page = open_app(context, played.app)
-    answer_for_berta(played.study, "ret true")  # disagrees with every "no" of the first round
-    expect(page.get_by_text("Round 2 of 2: 0 of 6 saved")).to_be_visible()
+    berta = {
+        own.record: own.prepared.attributes["surname"] or "qq" for own in played.study.workspace("berta").records()
+    }
+    answer_for_berta(played.study, lambda record: f'ret is_in("{berta[record]}", $r)')
+    expect(page.get_by_text("Round 2 of 2: 0 of")).to_be_visible()
     expect(page.locator("img[src^='/plot.svg']")).to_be_visible()
+    anna = played.study.workspace("anna")
+    asked = len(anna.tasks())
     page.keyboard.press("n")
-    expect(page.get_by_text("Back in round 2: it disagreed with 6 records of the other side.")).to_be_visible()
-    expect(page.locator(".previous pre")).to_have_text("ret false")
-    page.get_by_role("button", name="Start from it").click()
+    expect(page.get_by_text("Back in round 2: it disagreed with")).to_be_visible()
+    show_text(page)
     expect_question(page, "ret false")
+    choices = page.locator(".choice")
+    expect(choices).to_have_count(2)
+    expect(choices.first).to_contain_text("Keep it")
+    expect(choices.last).to_contain_text("Suggest another")
+    expect(choices.last.locator(".chip")).to_be_visible()
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("Round 2 of 2: 1 of 6 saved")).to_be_visible()
-    page.keyboard.press("Escape")
-    menu(page, "Suggest for all open records…")
-    page.get_by_role("button", name="Accept 5 questions").click()
+    expect(page.get_by_role("alert")).to_contain_text("Always no")
+    page.keyboard.press("Alt+2")
+    expect(page.locator(".verdict-good")).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text(f"Round 2 of 2: 1 of {asked} saved")).to_be_visible()
+    assert next(task for task in anna.tasks() if task.question).source == "suggested"
+    played.study.write_all("anna")
+    page.keyboard.press("Alt+l")
     hand_in(page)
 
 
 def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserContext) -> None:
     page = open_app(context, played.app)
-    answer_for_berta(played.study, "ret false")
+    answer_for_berta(played.study, lambda _: "ret false")
     expect(page.get_by_role("heading", name="The study is over")).to_be_visible()
     labels = played.study.workspace("anna").labels()["berta"]
     discarded, matches = int((labels == 0).sum()), int((labels & 1).sum())
@@ -177,7 +233,12 @@ def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserC
         labels.size - discarded - matches,
         discarded,
     ]
-    expect(page.locator(".plain tbody tr")).to_have_count(2)
+    expect(page.locator(".plot .plain tbody tr")).to_have_count(2)
+    settled = [int(((labels > 0) & (labels >> 1 <= number)).sum()) for number in (1, 2)]
+    expect(page.locator(".settled")).to_have_text(
+        f"{settled[0]:,}, then {settled[1]:,} of {labels.size:,} pairs settled."
+    )
+    expect(page.get_by_role("region", name="Your records").locator("tbody tr")).to_have_count(56)
     with page.expect_download() as download:
         page.get_by_role("link", name="csv", exact=True).click()
     with zipfile.ZipFile(download.value.path()) as archive:

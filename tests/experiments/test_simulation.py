@@ -13,12 +13,13 @@ from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import evaluate
+from blindlabel.parties.rehearsal import in_clear
+from blindlabel.protocol.scores import scores
 from blindlabel.records.generator import Size, generate, write
 from blindlabel_lab.experiments.datasets import KNOWN, PREPARATION, Dataset, data_folder, names_in, read_dataset
-from blindlabel_lab.experiments.metrics import scores
 from blindlabel_lab.experiments.quality import Plan, quality, run_sample
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.simulation import ThroughEngine, draw, formula_of, in_clear, simulate
+from blindlabel_lab.experiments.simulation import ThroughEngine, draw, question_of, simulate
 from blindlabel_lab.experiments.strategies import STRATEGIES
 
 
@@ -111,9 +112,9 @@ def test_a_sample_is_the_records_around_random_matches_with_all_their_truth(pers
 def test_clear_evaluation_of_many_is_the_formula_on_each(persons: Dataset) -> None:
     chosen = random.Random(1).sample(range(400), 12)
     asked = STRATEGIES["suggested"](persons.records[0], persons.attributes)
-    questions = [formula_of(asked.ask(persons.records[0][i], 1), persons.attributes) for i in chosen]
+    questions = [question_of(asked.ask(persons.records[0][i], 1), persons.attributes).usable() for i in chosen]
     questions.append(
-        formula_of('ret !is_empty($r.sex) & (has_word("m", $r.sex) | equals("", $r.age))', persons.attributes)
+        question_of('ret !is_empty($r.sex) & (has_word("m", $r.sex) | equals("", $r.age))', persons.attributes).usable()
     )
     records = persons.records[1][:40]
     expected = [[evaluate(question, record) for record in records] for question in questions]

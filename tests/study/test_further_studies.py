@@ -24,6 +24,7 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE, read_secret
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.patience import PATIENCE, Patience
 from support.study_parties import (
     clear_labels,
     confirm_all,
@@ -78,12 +79,12 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
         )
         owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
         said: list[str] = []
-        until = time.monotonic() + 60
+        patience = Patience()
         while not any("question files" in sentence for sentence in said):
             for owner in owners:
                 run(owner, FolderQuestions(questions), once=True, tell=said.append)
             confirm_all(owners)
-            assert time.monotonic() < until
+            patience.check()
         for record in range(3):
             (questions / f"{record}.question").write_text('ret is_in("e", $r)')
         (questions / "1.question").write_text('ret is_in("e" $r)')
@@ -118,11 +119,11 @@ def test_nothing_is_encrypted_before_the_words_are_confirmed(tmp_path: Path) -> 
         )
         owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
         said: list[str] = []
-        until = time.monotonic() + 60
+        patience = Patience()
         while not said or "verification words" not in said[-1]:
             for owner in owners:
                 run(owner, None, once=True, tell=said.append)
-            assert time.monotonic() < until
+            patience.check()
         with pytest.raises(InputError, match="before its verification words"):
             owners[0]._seal("berta")
         assert workspaces[0].state().sealed == {}
@@ -158,10 +159,10 @@ def test_packed_engine_over_a_shared_folder_with_its_assist_calls(tmp_path: Path
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        play(workspaces, lambda w: FolderTransport(folder, agreement.hash, w.name, assist_patience=120), turns=4000)
+        play(workspaces, lambda w: FolderTransport(folder, agreement.hash, w.name, assist_patience=PATIENCE))
     finally:
         over.set()
-        thread.join(60)
+        thread.join(PATIENCE)
     assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
     assert list(folder.glob("*/from-anna/*.assist"))
     assert coordinator.load(agreement.hash).state.owners["anna"].assist_calls == len(

@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from blindlabel.cli.main import run
 from blindlabel.export import read_ground_truth
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
+from support.patience import PATIENCE, Patience
 from support.study_parties import free_port
 
 GUIDE = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -59,7 +59,7 @@ def test_every_command_of_the_guide_works(
                 code = run(command[3:])
             else:
                 code = subprocess.run(
-                    command, env=environment, capture_output=True, timeout=120, check=False
+                    command, env=environment, capture_output=True, timeout=PATIENCE, check=False
                 ).returncode
             assert code == 0, f"{line}\n{capsys.readouterr()}"
     finally:
@@ -73,10 +73,8 @@ def test_every_command_of_the_guide_works(
 
 
 def wait_for(port: int) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+    def serves() -> bool:
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError("the coordinator does not serve")
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    Patience().wait_until(serves, lambda: "the coordinator does not serve")

@@ -26,6 +26,7 @@ from blindlabel.storage import workspace_tables
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.coordinator_processes import CoordinatorProcesses, spread_over
+from support.patience import PATIENCE, Patience
 from support.slow_command import SlowEngine
 from support.study_parties import clear_labels, confirm_all, joined, over_http, small_agreement, write_person_tables
 
@@ -67,7 +68,7 @@ def _post(address: str, wire: bytes, token: str) -> bool:
         content=wire,
         headers={"Authorization": f"Bearer {token}"},
         trust_env=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert response.status_code == 200, response.text
     return bool(response.json()["new"])
@@ -97,12 +98,12 @@ def _play_and_kill(
     for owner in owners:
         owner.engine = SlowEngine()  # which calls the assist four times for each other owner
     failures: list[BaseException] = []
-    until = time.monotonic() + 240  # some seconds, unless the machine is very busy
+    patience = Patience()
 
     def work(owner: Owner) -> None:
         try:
             while not run(owner, SuggestedQuestions(), once=True, tell=lambda _: None):
-                assert time.monotonic() < until, owner.awaits()
+                patience.check(owner.awaits)
                 time.sleep(0.05)
         except BaseException as error:
             failures.append(error)
@@ -120,7 +121,7 @@ def _play_and_kill(
     assert coordinator.load(agreement.hash).state.ended is None, "the study must not be over before the kill"
     processes.kill(0)
     for thread in threads:
-        thread.join(240)
+        thread.join(PATIENCE)
     for owner in owners:
         owner.line.close()
     assert failures == []

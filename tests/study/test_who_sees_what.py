@@ -8,7 +8,6 @@ import base64
 import logging
 import re
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.server import create_app
+from support.patience import PATIENCE, Patience
 from support.study_parties import confirm_all, free_port, joined, over_http
 
 RECORD_WORDS = {"anna": "Quokkazanzibar", "berta": "Wombatsamarkand"}
@@ -105,19 +105,19 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
             (questions / f"{number}.question").write_text(text)
         sources[name] = FolderQuestions(questions)
     owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
-    until = time.monotonic() + 60
+    patience = Patience()
     over = [False]
     while not all(over):
         over = [run(owner, sources[owner.store.name], once=True, tell=lambda _: None) for owner in owners]
         confirm_all(owners)
-        assert time.monotonic() < until
+        patience.check()
     for owner in owners:
         owner.line.close()
     yield Played(folder, recorder, coordinator, workspaces)
     log.removeHandler(handler)
     handler.close()
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE)
 
 
 def spellings(word: str) -> list[bytes]:

@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Import:
-    """One import statement's target, and whether it waits until a function runs."""
+    """One import statement's target, and whether it waits until a function runs (or is for the type checker alone)."""
 
     name: str
     lazy: bool
@@ -67,7 +67,10 @@ def _statements(node: ast.AST, *, lazy: bool) -> Iterator[tuple[ast.Import | ast
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child, lazy
-        yield from _statements(child, lazy=lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+        waits = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"
+        )
+        yield from _statements(child, lazy=lazy or waits)
 
 
 def modules_of(source: Path) -> dict[str, Module]:

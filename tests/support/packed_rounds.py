@@ -32,6 +32,7 @@ class Round:
     replies: list[bytes] = field(default_factory=list)
     parcels: list[bytes] = field(default_factory=list)
     answers: list[bytes] = field(default_factory=list)
+    pads: list[bytes] = field(default_factory=list)
 
     @property
     def keys(self) -> Keys:
@@ -47,9 +48,10 @@ class Round:
     def run(self, records: Sequence[Record], questions: Sequence[Formula], workers: int = 1) -> Answers:
         """The labels of all pairs."""
         encrypted = _Remembering(self, records, workers)
+        made = encrypted.evaluate(questions)
         self.parcels = encrypted.parcels
-        self.answers = encrypted.evaluate(questions)
-        return encrypted.decrypt(self.answers, len(questions))
+        self.answers, self.pads = [one.parcel for one in made], [one.pads for one in made]
+        return encrypted.decrypt(made, len(questions))
 
 
 class _Remembering(EncryptedRecords):

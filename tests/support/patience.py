@@ -4,11 +4,12 @@ what hangs, never to say how fast something must be.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
-PATIENCE = 1800.0
-"""Seconds."""
+PATIENCE = float(os.environ.get("BLINDLABEL_PATIENCE", "1800"))
+"""Seconds. Whoever mends a test may want to hear of a failure sooner."""
 
 
 class Patience:

@@ -12,7 +12,7 @@ from typing import Any
 
 from blindlabel.cli.main import run
 from blindlabel.engines import plain
-from blindlabel.engines.interface import Answers, Assist, Keys, Terms
+from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Terms
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -28,9 +28,9 @@ class SlowEngine(plain.PlainEngine):
         time.sleep(self.pause)
         return super().make_keys(terms)
 
-    def encrypt(self, terms: Terms, public: bytes, records: Sequence[Record], **more: Any) -> Iterator[bytes]:
+    def encrypt(self, terms: Terms, key: bytes, records: Sequence[Record], **more: Any) -> Iterator[bytes]:
         time.sleep(self.pause)
-        yield from super().encrypt(terms, public, records, **more)
+        yield from super().encrypt(terms, key, records, **more)
         time.sleep(self.pause)
 
     def evaluate(
@@ -41,7 +41,7 @@ class SlowEngine(plain.PlainEngine):
         questions: Sequence[Formula],
         assist: Assist,
         **more: Any,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Evaluated]:
         for number in range(4):
             time.sleep(self.pause)
             if assist(b"please %d" % number) != b"PLEASE %d" % number:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import uvicorn
+from fastapi import FastAPI
 
 from blindlabel.language import interpret
 from blindlabel.parties.asking import check_question
@@ -32,6 +33,7 @@ from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
 from blindlabel.transport.server import ServerLimits, create_app
+from support.patience import PATIENCE, Patience
 
 Connect = Callable[[Workspace], Line]
 
@@ -67,23 +69,21 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def served(coordinator: Coordinator, limits: ServerLimits | None = None) -> Iterator[str]:
-    """The coordinator over real HTTP on loopback; its address."""
-    port = free_port()
-    config = uvicorn.Config(
-        create_app(coordinator, limits), host="127.0.0.1", port=port, log_config=None, access_log=False
-    )
-    server = uvicorn.Server(config)
+def served(
+    coordinator: Coordinator, limits: ServerLimits | None = None, add: Callable[[FastAPI], None] = lambda _: None
+) -> Iterator[str]:
+    """The coordinator over real HTTP on loopback, with something added to its server; its address."""
+    app, port = create_app(coordinator, limits), free_port()
+    add(app)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    until = time.monotonic() + 20
-    while not server.started and time.monotonic() < until:
-        time.sleep(0.02)
+    Patience().wait_until(lambda: server.started)
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
 
 
 def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> list[Workspace]:
@@ -99,24 +99,22 @@ def over_http(address: str) -> Connect:
     return lambda workspace: HttpTransport(address, workspace.agreement.hash, workspace.secret("token").decode())
 
 
-def play(
-    workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None, turns: int = 400
-) -> list[Owner]:
+def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[Owner]:
     """Take the owners' turns in one thread until all have the truth. Verification words are compared and confirmed
     automatically.
     """
-    owners = [Owner(workspace, connect(workspace)) for workspace in workspaces]
+    owners, patience = [Owner(workspace, connect(workspace)) for workspace in workspaces], Patience()
     try:
-        for _ in range(turns):
+        while True:
             over = [run(owner, source or SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
             if all(over):
                 return owners
             confirm_all(owners)
+            patience.check(lambda: [owner.awaits() for owner in owners])
             time.sleep(0.02)
     finally:
         for owner in owners:
             owner.line.close()
-    raise AssertionError([owner.awaits() for owner in owners])
 
 
 def confirm_all(owners: list[Owner]) -> None:

@@ -10,11 +10,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
+from blindlabel.storage.annotations import Annotations
+from blindlabel.storage.workspace import Workspace
 from support.patience import PATIENCE
 
+NAME = "Ada"
+"""Who sits at the tests' browsers."""
 SOURCE = Path(__file__).parents[2] / "src"
 ARGUMENTS = [
     "--no-sandbox",
@@ -42,6 +48,7 @@ class App:
 
     def __init__(self, workspace: Path, port: int | None = None) -> None:
         self.workspace = workspace
+        self.given = ""
         self._start(port)
 
     def _start(self, port: int | None) -> None:
@@ -63,6 +70,22 @@ class App:
         assert self.process.stdout is not None and self.process.stderr is not None
         self.link = self.process.stdout.readline().strip()
         assert self.link.startswith("http://127.0.0.1:"), self.process.stderr.read()
+
+    def signed_in(self) -> str:
+        """The cookie that the start link gives once, with a name for whoever has it."""
+        if not self.given:
+            answer = httpx.get(self.link, follow_redirects=False)
+            assert answer.status_code == 303 and answer.headers["location"] == "/"
+            self.given = answer.headers["set-cookie"]
+            number = self.given.partition("=")[2].partition(".")[0]
+            Annotations(Workspace.open(self.workspace)).name(number, NAME)
+        return self.given.partition(";")[0]
+
+    def let_in(self, context: BrowserContext) -> None:
+        """Let a browser in. A link lets one in; the tests' browsers share its cookie, as tabs of one browser do."""
+        name, _, value = self.signed_in().partition("=")
+        host = str(urlsplit(self.link).hostname)
+        context.add_cookies([{"name": name, "value": value, "domain": host, "path": "/", "sameSite": "Strict"}])
 
     @property
     def address(self) -> str:
@@ -102,15 +125,23 @@ def running(workspace: Path) -> Iterator[App]:
 
 
 def open_app(context: BrowserContext, app: App) -> Page:
-    """A tab with the app."""
+    """A tab with the app, of a person whose name is known."""
+    app.let_in(context)
     page = context.new_page()
-    page.goto(app.link)
+    page.goto(app.address)
     expect(page.locator(".head")).to_be_visible()
     return page
 
 
+def show_text(page: Page) -> None:
+    """Show the question as text, and put the cursor there."""
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(page.locator(".cm-content")).to_be_focused()
+
+
 def write(page: Page, text: str) -> None:
     """Replace the question in the editor by typing, without closing brackets and quotes for us."""
+    show_text(page)
     page.locator(".cm-content").click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(text)
@@ -129,8 +160,8 @@ def expect_question(page: Page, text: str) -> None:
         expect(page.locator(".cm-placeholder")).to_be_visible()
 
 
-def take_completion(page: Page) -> None:
+def take_completion(page: Page, key: str = "Enter") -> None:
     """Accept the marked completion; CodeMirror takes no key for one that has only just appeared."""
     expect(page.locator(".cm-tooltip-autocomplete li[aria-selected]")).to_be_visible()
     page.wait_for_timeout(150)
-    page.keyboard.press("Enter")
+    page.keyboard.press(key)

@@ -14,8 +14,8 @@ from blindlabel.cli.output import result, say
 from blindlabel.errors import InputError
 
 
-def annotate(at: Path, *, port: int | None, browser: bool, run: bool) -> None:
-    """Serve the app until Ctrl-C; open a browser with its link, or only print it."""
+def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: bool) -> None:
+    """Serve the app until Ctrl-C; open a browser with its link, or only print the links."""
     from blindlabel.storage.workspace import Workspace
 
     workspace = Workspace.open(at)
@@ -24,18 +24,20 @@ def annotate(at: Path, *, port: int | None, browser: bool, run: bool) -> None:
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
 
-    def ready(link: str) -> None:
-        result(link)
+    def ready(links: list[str]) -> None:
+        for link in links:
+            result(link)
         sys.stdout.flush()
-        say("Open this link in a browser on this machine. Stop with Ctrl-C; everything is kept.")
+        each = "this link in a browser" if len(links) == 1 else "each of these links in a browser of its own"
+        say(f"Open {each} on this machine; a link lets one browser in. Stop with Ctrl-C; everything is kept.")
         if browser:
-            webbrowser.open(link)
+            webbrowser.open(links[0])
 
     # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as
     # well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _running_beside(at) if run else contextlib.nullcontext():
-        serve(workspace, port=port, on_ready=ready)
+        serve(workspace, port=port, browsers=browsers, on_ready=ready)
 
 
 @contextlib.contextmanager

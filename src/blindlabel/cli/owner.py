@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
 from blindlabel.errors import InputError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
+app.add_typer(log_app)
+app.command("annotators")(annotators)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path. Default: as in the invitation.")]
@@ -209,6 +212,9 @@ def annotate(
         typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
+    browsers: Annotated[
+        int, typer.Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")
+    ] = 1,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
 ) -> None:
     """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
@@ -216,7 +222,7 @@ def annotate(
     """
     from blindlabel.cli.annotate import annotate as open_app
 
-    open_app(at, port=port, browser=not no_browser, run=run)
+    open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
 
 
 @app.command("run")

@@ -55,14 +55,13 @@ def suggest(
     instead.
     """
     from blindlabel.language.suggestions import Suggester
-    from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case
-    from blindlabel.records.preparation import prepare as prepared
+    from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
     chosen = _listed(attributes, "--attributes")
     steps = check_steps(_listed(prepare, "--prepare") or DEFAULT_STEPS)
     table = read_table(records, id_column=id_column, attributes=chosen)
-    rows = [prepared(table.row(position), table.attributes, steps) for position in range(len(table))]
+    rows = prepare_rows(table, table.attributes, steps)
     suggester = Suggester(rows, table.attributes, lowered=gives_lower_case(steps))
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
     if question is not None and len(positions) != 1:

@@ -34,8 +34,7 @@ def try_(
     from blindlabel.engines.ask import ask
     from blindlabel.engines.registry import engine_named
     from blindlabel.language import Question, render
-    from blindlabel.records.preparation import check_steps, gives_lower_case
-    from blindlabel.records.preparation import prepare as prepare_row
+    from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
     chosen = engine_named(engine)
@@ -48,7 +47,7 @@ def try_(
         say(render(one, source, name))
     if checked.formula is None:
         raise InputError("The question cannot be used yet; see above.")
-    prepared = [prepare_row(table.row(position), table.attributes, steps) for position in range(len(table))]
+    prepared = prepare_rows(table, table.attributes, steps)
     with progress_bar() as bar:
         answers = ask(
             chosen,

@@ -11,7 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blindlabel.engines.interface import Answers, Engine, Keys, Progress, QuestionError, Terms
+from blindlabel.engines.interface import (
+    Answers,
+    Engine,
+    Evaluated,
+    Keys,
+    Outcome,
+    Progress,
+    QuestionError,
+    Terms,
+    outcomes,
+)
 from blindlabel.language.formula import Count, Formula, Negation, atoms_of, in_order
 from blindlabel.language.record import Record
 
@@ -33,9 +43,18 @@ class EncryptedRecords:
         self.workers, self.progress = workers, progress
         self.keys = engine.make_keys(terms) if keys is None else keys
         self._tell("keys")
-        self.parcels = list(engine.encrypt(terms, self.keys.public, records, workers=workers, progress=progress))
-        self._tell("encrypt")
+        self._records = records
+        # Where their owner holds the key, records go out anew for every round, with randomness for its answers.
+        self.parcels = self._encrypted(self.keys.public) if terms.keys == "coordinator" else []
         self.traffic = 0
+
+    def _encrypted(self, key: bytes, questions: int = 0) -> list[bytes]:
+        made = self.engine.encrypt(
+            self.terms, key, self._records, questions=questions, workers=self.workers, progress=self.progress
+        )
+        parcels = list(made)
+        self._tell("encrypt")
+        return parcels
 
     def ask(self, questions: Sequence[Formula]) -> Answers:
         """One row a question, one column a record."""
@@ -49,8 +68,10 @@ class EncryptedRecords:
         self._tell("decrypt")
         return answers
 
-    def evaluate(self, questions: Sequence[Formula]) -> list[bytes]:
-        """The encrypted answers: the asking owner's part."""
+    def evaluate(self, questions: Sequence[Formula]) -> list[Evaluated]:
+        """The encrypted answers and their pads: the asking owner's part."""
+        if self.terms.keys == "owners":
+            self.parcels = self._encrypted(self.keys.secret, len(questions))
         evaluated = self.engine.evaluate(
             self.terms,
             self.keys.public,
@@ -70,9 +91,13 @@ class EncryptedRecords:
         self.traffic += len(request) + len(reply)
         return reply
 
-    def decrypt(self, answers: Sequence[bytes], questions: int) -> Answers:
-        """The coordinator's last part."""
-        return self.engine.decrypt(self.terms, self.keys.secret, answers, questions, self.count)
+    def decrypt(self, answers: Sequence[Evaluated], questions: int) -> Answers:
+        """The key holder opens, and the coordinator compares with the pads."""
+        parcels, pads = [one.parcel for one in answers], [one.pads for one in answers]
+        opened = self.engine.open(self.terms, self.keys.secret, parcels, questions, self.count)
+        padded = self.engine.pad_values(self.terms, pads, questions, self.count)
+        found: Answers = outcomes(opened == padded) == Outcome.YES
+        return found
 
     def _tell(self, phase: str) -> None:
         if self.progress is not None:

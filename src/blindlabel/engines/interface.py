@@ -2,12 +2,15 @@
 
 A study's life on an engine:
 
-1. the coordinator calls `make_keys(terms)` and gives the public part to every owner;
-2. an owner calls `encrypt(terms, public, records)`, which yields parcels (bytes) for the other owner;
+1. the key holder calls `make_keys(terms)`: the coordinator, who gives the public part to every owner, or under
+   `keys = "owners"` the owner of the records, who gives it to the one who asks;
+2. an owner calls `encrypt(terms, key, records)`, which yields parcels (bytes) for the other owner;
 3. the other owner calls `evaluate(terms, public, parcels, questions, assist)`, which yields answer parcels for the
-   coordinator; `assist` carries requests to whoever holds the secret key and brings back the reply;
-4. the coordinator serves `assist(terms, secret, request)` and reads the answers with `decrypt(terms, secret, parcels,
-   …)`.
+   key holder, and *pads* that it keeps; `assist` carries requests to whoever holds the secret key and brings back the
+   reply;
+4. the key holder serves `assist(terms, secret, request)` and opens the answers with `open(terms, secret, parcels, …)`;
+   `pad_values` puts the pads in the same form. A value of a pair is zero exactly where the two are equal, which
+   `outcomes` reads. Where the coordinator holds the key there are no pads, and `decrypt` does all of it.
 
 Every parcel and key begins with a header that names engine, version, parameters and agreement, and is checked before
 the bytes reach any cryptographic library. What is wrong with foreign bytes is always a `ParcelError`; what an owner may
@@ -16,9 +19,11 @@ correct is a `RecordError` or `QuestionError`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Protocol
+from enum import IntEnum
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +43,33 @@ Assist = Callable[[bytes], bytes]
 
 Progress = Callable[[str, float], None]
 """Called with the name of a phase and the share of it that is done, 0 to 1."""
+
+
+Values = npt.NDArray[np.uint64]
+"""What was opened, or the pads that it was opened with: [value, question, record]."""
+
+
+class Outcome(IntEnum):
+    """What whoever compares opened values with pads learns about a pair."""
+
+    NO = 0
+    YES = 1
+    EXCLUDED = 2
+    """Yes, but for an exclusion ("but not")."""
+
+
+Outcomes = npt.NDArray[np.uint8]
+"""Of pairs: one row a question, one column a record."""
+
+
+def outcomes(equal: npt.NDArray[np.bool_]) -> Outcomes:
+    """What it means that values [value, question, record] are equal to their pads: the first for a yes, the second as
+    well where an exclusion takes it back.
+    """
+    found = np.where(equal[0], np.uint8(Outcome.YES), np.uint8(Outcome.NO))
+    if len(equal) > 1:
+        found[equal[0] & equal[1]] = Outcome.EXCLUDED
+    return found
 
 
 class EngineError(Exception):
@@ -129,16 +161,26 @@ class Terms(Encoded):
     limits: Limits = field(default_factory=Limits)
     records: int = 50
     """Records per owner in the sample, at most."""
+    keys: Literal["coordinator", "owners"] = "coordinator"
+    """Who holds the key to an owner's encrypted records: the coordinator, or that owner alone."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """A study's keys: the public part goes to all owners, the secret never leaves the coordinator. Neither is shown
-    where keys are printed: one is secret, and the other has hundreds of megabytes.
+    """Keys: the public part goes to whoever asks, the secret never leaves the key holder. Neither is shown where keys
+    are printed: one is secret, and the other has hundreds of megabytes.
     """
 
     public: bytes = field(repr=False)
     secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Some answers: `parcel` leaves for the key holder, `pads` stay with whoever asked (empty where there are none)."""
+
+    parcel: bytes = field(repr=False)
+    pads: bytes = field(repr=False, default=b"")
 
 
 class Engine(Protocol):
@@ -157,13 +199,16 @@ class Engine(Protocol):
     def encrypt(
         self,
         terms: Terms,
-        public: bytes,
+        key: bytes,
         records: Sequence[Record],
         *,
+        questions: int = 0,
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        """The records as parcels that only the evaluation of questions can use."""
+        """The records as parcels that only the evaluation of questions can use. The key is the public one, or under
+        `keys = "owners"` the secret one, and then `questions` says how many will be asked.
+        """
         ...
 
     def evaluate(
@@ -176,14 +221,38 @@ class Engine(Protocol):
         *,
         workers: int = 1,
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
-        """All questions over all records: parcels of encrypted answers, ready to leave."""
+    ) -> Iterator[Evaluated]:
+        """All questions over all records: parcels of encrypted answers, ready to leave, with their pads."""
         ...
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         """The coordinator's side of one assist call."""
         ...
 
+    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
+        """The values of all pairs, each with its pad added."""
+        ...
+
+    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
+        """The pads of all pairs, in the form of what was opened; zero where there are none."""
+        ...
+
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, one row a question and one column a record."""
         ...
+
+
+class WithoutPads(ABC):
+    """For engines whose answers are not padded: what is opened is zero for yes and one for no."""
+
+    @abstractmethod
+    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
+        """The answers, one row a question and one column a record."""
+
+    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
+        """The values of all pairs."""
+        return (~self.decrypt(terms, secret, parcels, questions, records))[None].astype(np.uint64)
+
+    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:  # noqa: ARG002
+        """Zeros."""
+        return np.zeros((1, questions, records), dtype=np.uint64)

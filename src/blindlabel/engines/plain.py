@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.allowed import check_record, refuse_texts
-from blindlabel.engines.interface import Answers, Assist, Keys, ParcelError, Progress, Terms
+from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, ParcelError, Progress, Terms, WithoutPads
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.record import Record
 
@@ -46,7 +46,7 @@ def _encoded(terms: Terms, record: Record) -> list[Any]:
     return [attributes, record.whole if terms.encode_whole else ""]
 
 
-class PlainEngine:
+class PlainEngine(WithoutPads):
     """Answers questions on clear records, through the interface of all engines."""
 
     name = "plain"
@@ -62,14 +62,15 @@ class PlainEngine:
     def encrypt(
         self,
         terms: Terms,
-        public: bytes,
+        key: bytes,
         records: Sequence[Record],
         *,
+        questions: int = 0,  # noqa: ARG002
         workers: int = 1,  # noqa: ARG002
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """The records, readable."""
-        _unpack(terms, "public key", public)
+        _unpack(terms, "secret key" if terms.keys == "owners" else "public key", key)
         for number, record in enumerate(records, start=1):
             check_record(terms, record, number)
         yield _pack(terms, "records", [_encoded(terms, record) for record in records])
@@ -86,7 +87,7 @@ class PlainEngine:
         *,
         workers: int = 1,  # noqa: ARG002
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Evaluated]:
         """The answers, readable: one parcel for each parcel of records."""
         _unpack(terms, "public key", public)
         for parcel in parcels:
@@ -102,7 +103,7 @@ class PlainEngine:
                 answers.append("".join("1" if evaluate(question, record) else "0" for record in records))
                 if progress:
                     progress("evaluate", (i + 1) / len(questions))
-            yield _pack(terms, "answers", answers)
+            yield Evaluated(_pack(terms, "answers", answers))
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
         """Never needed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar, overload
+from typing import Generic, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -143,7 +143,7 @@ class GroundTruth:
         matrix: npt.NDArray[np.uint8],
         positions: tuple[Sequence[int], Sequence[int]],
         ids: tuple[Mapping[int, str] | None, Mapping[int, str] | None] = (None, None),
-    ) -> GroundTruth:
+    ) -> Self:
         """One pairing from its labels; positions are those of the sampled rows in the owners' tables."""
         return cls(*names, AgreedPairs(matrix, positions), DiscardedPairs(matrix, positions), *ids)
 

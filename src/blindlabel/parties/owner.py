@@ -289,7 +289,7 @@ class Owner:
             workers=self.computing.workers,
             progress=self._progress(phase),
         )
-        return bodies.write(framing.frame(answers))
+        return bodies.write(framing.frame(one.parcel for one in answers))
 
     def _formulas(self, round: int) -> Iterator[Formula]:
         for task in self.store.tasks(round):

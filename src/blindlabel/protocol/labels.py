@@ -42,6 +42,23 @@ def no_labels(first: int, second: int) -> Labels:
     return np.zeros((first, second), dtype=np.uint8)
 
 
+def is_agreed(labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which pairs have a label."""
+    agreed: npt.NDArray[np.bool_] = labels != 0
+    return agreed
+
+
+def is_match(labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which pairs are labelled as match."""
+    match: npt.NDArray[np.bool_] = (labels & 1) == 1
+    return match
+
+
+def after_round(labels: Labels, round: int) -> Labels:
+    """The labels as they were after an earlier round."""
+    return np.where(labels >> 1 <= round, labels, np.uint8(0))
+
+
 def settle(
     labels: Labels,
     round: int,

@@ -140,6 +140,11 @@ def prepare(row: Mapping[str, str], attributes: Sequence[str], steps: Sequence[s
     return Record.of({attribute: prepare_text(row.get(attribute, ""), steps) for attribute in attributes})
 
 
+def prepare_rows(table: Table, attributes: Sequence[str], steps: Sequence[str]) -> list[Record]:
+    """Every row of a table as a record, of any length."""
+    return [prepare(row, attributes, steps) for row in table]
+
+
 def fit(record: Record, lengths: Lengths, position: int) -> Record:
     """The record within the agreed lengths: as it is, cut, or refused with a sentence that names the row."""
     limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length

@@ -17,21 +17,19 @@ from __future__ import annotations
 
 import codecs
 import csv
-import datetime
 import difflib
 import gzip
 import io
 import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import InputError
+from blindlabel.records.values import text_of, unusable
 
 _TEXT_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -59,6 +57,10 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        """The rows in order, each with its attributes by name."""
+        return (dict(zip(self.attributes, row)) for row in self.rows)
 
     def row(self, position: int) -> dict[str, str]:
         """The attributes of one row by name."""
@@ -90,18 +92,33 @@ def read_table(
     file).
     """
     path = Path(path)
-    renamed = (
-        dict(attributes)
-        if isinstance(attributes, Mapping)
-        else None
-        if attributes is None
-        else {a: a for a in attributes}
-    )
-    if renamed is not None and attributes is not None and len(renamed) != len(attributes):
-        raise InputError("An attribute is named twice.")
+    renamed = renaming(attributes)
     needed = None if renamed is None else {*renamed.values(), id_column or "id"}
     columns, rows = _read(path, encoding, needed)
-    shown = path.name
+    called = path.name.split(".")[0] if name is None else name
+    return assembled(columns, rows, called, id_column=id_column, renamed=renamed, shown=path.name)
+
+
+def renaming(attributes: Sequence[str] | Mapping[str, str] | None) -> dict[str, str] | None:
+    """Chosen attributes as a mapping: name in the table to column of the source. None: all columns."""
+    if attributes is None:
+        return None
+    renamed = dict(attributes) if isinstance(attributes, Mapping) else {name: name for name in attributes}
+    if len(renamed) != len(attributes):
+        raise InputError("An attribute is named twice.")
+    return renamed
+
+
+def assembled(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    name: str,
+    *,
+    id_column: str | None,
+    renamed: dict[str, str] | None,
+    shown: str,
+) -> Table:
+    """The table of columns and rows, by the rules above; `shown` is what sentences call the source."""
     if id_column is None and "id" in columns:
         id_column = "id"
     if renamed is None:
@@ -119,39 +136,7 @@ def read_table(
         raise EmptyTableError(f"{shown} has no rows.")
     if id_column is not None:
         _check_ids(ids, id_column, shown)
-    return Table(path.name.split(".")[0] if name is None else name, tuple(ids), tuple(renamed), tuple(kept))
-
-
-def text_of(value: object) -> str:
-    """A value as text: missing and not-a-number are empty, truth is `true` or `false`, a whole number has no decimals
-    (31.0 is `31`), other numbers are written shortest without rounding, dates and times as in ISO 8601, lists joined by
-    `, `."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        value.encode()  # half a surrogate pair is no text: it could not be sent
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return _number(value)
-    if isinstance(value, Decimal):
-        return "" if value.is_nan() else format(value, "f")
-    if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
-    if isinstance(value, (list, tuple)):
-        return ", ".join(text_of(part) for part in value)
-    raise TypeError(f"a value of type {type(value).__name__} has no text form")
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return Table(name, tuple(ids), tuple(renamed), tuple(kept))
 
 
 # Files
@@ -254,7 +239,7 @@ def _read_csv(text: str, delimiter: str, shown: str) -> tuple[list[str], Iterato
                     f"{shown} has one column by commas; it seems to be separated by {called}. Save it with commas"
                     " (CSV)."
                 )
-    _check_columns(columns, shown)
+    check_columns(columns, shown)
     return columns, _even_rows(rows, len(columns), shown)
 
 
@@ -305,9 +290,9 @@ def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> tuple[li
             try:
                 row[column] = text_of(value)
             except (TypeError, ValueError) as error:
-                raise InputError(f"{shown}, line {number}, column {column!r}: {_unusable(error)}.") from error
+                raise InputError(f"{shown}, line {number}, column {column!r}: {unusable(error)}.") from error
         rows.append(row)
-    _check_columns(list(columns), shown)
+    check_columns(list(columns), shown)
     return list(columns), ([row.get(column, "") for column in columns] for row in rows)
 
 
@@ -318,7 +303,7 @@ def _read_parquet(path: Path, needed: set[str] | None) -> tuple[list[str], Itera
     try:
         with pq.ParquetFile(path) as file:
             columns = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
-            _check_columns(columns, path.name)
+            check_columns(columns, path.name)
             found = file.read(columns=[column for column in columns if needed is None or column in needed])
             count = file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
@@ -334,18 +319,15 @@ def _read_parquet(path: Path, needed: set[str] | None) -> tuple[list[str], Itera
         try:
             texts.append([text_of(value) for value in values.to_pylist()])
         except (TypeError, ValueError, pa.ArrowException) as error:
-            raise InputError(f"{path.name}, column {column!r}: {_unusable(error)}.") from error
+            raise InputError(f"{path.name}, column {column!r}: {unusable(error)}.") from error
     return columns, zip(*texts)
 
 
 # Checks
 
 
-def _unusable(error: Exception) -> str:
-    return "a text that is not valid Unicode" if isinstance(error, UnicodeError) else str(error)
-
-
-def _check_columns(columns: Sequence[str], shown: str) -> None:
+def check_columns(columns: Sequence[str], shown: str) -> None:
+    """Refuse columns without a name, or with the same."""
     if any("\0" in column for column in columns):
         raise InputError(f"{shown} is not a table: its first line is not text.")
     seen: set[str] = set()

@@ -115,6 +115,14 @@ class Annotations:
         with self._database.read() as connection:
             return [Visit(**row._mapping) for row in connection.execute(sa.select(tables.visit).order_by("visit"))]
 
+    def latest(self, annotator: str, most: int = 30) -> list[Visit]:
+        """The latest visits of one person in which a question was saved, oldest first."""
+        table = tables.visit
+        query = sa.select(table).where(table.c.annotator == annotator, table.c.saved.is_not(None))
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(table.c.visit.desc()).limit(most)).all()
+        return [Visit(**row._mapping) for row in reversed(rows)]
+
     def last_suggestion(self, round: int, record: int) -> str | None:
         """The suggestion that was shown last for a record in a round."""
         table = tables.visit

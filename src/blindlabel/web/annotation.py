@@ -1,22 +1,28 @@
-"""The annotation window: one own record, the editor, what is wrong with the question, what it would match, and the
-actions.
-"""
+"""The annotation window: one own record, its question, the verdict about it, and going from record to record."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question
-from blindlabel.protocol.interfaces import OwnRecord, Task
-from blindlabel.web.components import QuestionEditor, RecordWords, Written, condition_for, key_button, text, words_of
-from blindlabel.web.what_if import cost_sentence
-
-if TYPE_CHECKING:
-    from blindlabel.web.server import OwnerApp
+from blindlabel.language.formula import Formula
+from blindlabel.language.points import call_of
+from blindlabel.protocol.interfaces import Task
+from blindlabel.storage.annotations import difference, source_of
+from blindlabel.web.app import OwnerApp
+from blindlabel.web.components import key_button, text
+from blindlabel.web.editor import Written
+from blindlabel.web.later_rounds import Choices
+from blindlabel.web.question_pane import QuestionPane
+from blindlabel.web.record_pane import RecordPane
+from blindlabel.web.record_words import asked_for
+from blindlabel.web.seats import Seat
+from blindlabel.web.telling import offer_undo, tell
+from blindlabel.web.verdicts import Judged
 
 
 class Annotation:
@@ -25,23 +31,25 @@ class Annotation:
     def __init__(
         self,
         app: OwnerApp,
+        seat: Seat,
         *,
         on_leave: Callable[[], Any],
         on_shown: Callable[[int], Any],
         on_changed: Callable[[], Any],
-        on_list_key: Callable[[str], Any],
+        on_list_key: Callable[[Written], Any],
     ) -> None:
-        self._app = app
-        self._desk = app.desk
-        self._on_leave, self._on_shown, self._on_changed, self._on_list_key = (
-            on_leave,
-            on_shown,
-            on_changed,
-            on_list_key,
-        )
+        self._app, self._desk, self.seat = app, app.desk, seat
+        self._on_leave, self._on_shown, self._on_changed = on_leave, on_shown, on_changed
+        self._on_list_key = on_list_key
         self._record: int | None = None
+        self._order: Sequence[int] = ()
         self._round = 0
-        self._last = Written("", "", 0)
+        self._visit: int | None = None
+        self._suggestion: str | None = None
+        self._loaded = ""
+        self._last = Written("", 0, "", 0)
+        self._confirming = ""
+        """The text that will be saved in spite of a bad verdict when saving is asked for again."""
         self._build()
 
     @property
@@ -49,292 +57,303 @@ class Annotation:
         """The record that is open; None where the list is shown."""
         return self._record
 
-    # What it looks like
-
     def _build(self) -> None:
         with ui.element("section").classes("annotation").props('aria-label="Annotation"') as self._root:
             with ui.element("div").classes("annotation-nav").props('role=group aria-label="Records"'):
-                key_button("Back to the list", "Esc", lambda: self.editor.run_method("act", "leave"))
-                key_button("Previous", "Alt+P", lambda: self.editor.run_method("act", "previous"))
-                key_button("Next", "Alt+N", lambda: self.editor.run_method("act", "next"))
-                self._place = text("span", "", "quiet")
-            with ui.element("div").classes("pane own"):
-                with ui.element("div").classes("pane-head"):
-                    self._title = text("h2", "")
-                    self._state = text("span", "", "state")
-                self._back_reason = text("p", "", "reason")
-                self._words = RecordWords(self._insert_word)
-                with ui.element("div").classes("other"):
-                    text("strong", "$r")
-                    text(
-                        "span",
-                        "The other side's record. You do not see it; your question is asked of every one of them.",
-                    )
-                with ui.element("div").classes("previous") as self._previous:
-                    text("h3", "Your question of the round before")
-                    self._previous_text = text("pre", "")
-                    self._previous_text.props("tabindex=0")
-                    ui.button("Start from it", color=None, on_click=self._start_from_previous).props(
-                        "no-caps outline"
-                    ).classes("button")
-            with ui.element("div").classes("pane question"):
-                self.editor = QuestionEditor(self._app.workspace, self._typed, self._acted)
-                with (
-                    ui.element("div")
-                    .classes("findings")
-                    .props("role=status aria-live=polite aria-label=Findings") as self._findings
+                for label, key, name in (
+                    ("Back to the list", "Alt+L", "leave"),
+                    ("Previous", "Alt+P", "previous"),
+                    ("Next", "Alt+N", "next"),
                 ):
-                    pass
-                with ui.element("div").classes("what-if").props("role=status aria-live=polite"):
-                    self._matches = text("span", "", "matches")
-                    self._cost = text("span", "", "cost")
-                self._why = text("p", "", "why")
-                self._build_buttons()
+                    key_button(label, key, self._acting(name))
+                self._place = text("span", "", "quiet")
+            self._own = RecordPane(self._app, self._word_clicked)
+            with ui.element("div").classes("right"):
+                self._choices = Choices(self._app, self._chosen)
+                self._pane = QuestionPane(self._app, self._typed, self._acted)
+                self._pane.verdict.build_evidence()
         self._root.set_visibility(False)
 
-    def _build_buttons(self) -> None:
-        with ui.element("div").classes("actions").props('role=group aria-label="Actions"'):
-            self._changing = [
-                key_button(
-                    "Save and next", "Ctrl+Enter", lambda: self.editor.run_method("act", "save-next"), kind="main"
-                ),
-                key_button("Save", "Ctrl+S", lambda: self.editor.run_method("act", "save")),
-                key_button("Suggest", "Alt+G", lambda: self.editor.run_method("act", "suggest")),
-                key_button("Discard", "", lambda: self.editor.run_method("act", "discard")),
-            ]
+    def _acting(self, name: str) -> Callable[[], None]:
+        def act() -> None:
+            self._pane.editor.run_method("act", name)
+
+        return act
 
     # Opening and leaving
 
-    def open(self, record: int) -> None:
-        """Show a record."""
-        task = self._desk.task(record)
+    async def open(self, record: int, order: Sequence[int] | None = None) -> None:
+        """Show a record; `order` is how the list stands, for going on from here."""
+        task = self.seat.task(record)
         if task is None:
             return
-        own, fixed = self._desk.record(record), not self._desk.writable
-        self._record, self._round = record, task.round
-        agreement = self._app.workspace.agreement
-        self._title.text = own.id
-        place, of = self._desk.place(record)
-        self._place.text = f"Record {place:,} of {of:,}"
-        self._words.show(own, agreement.preparation.steps, fixed=fixed)
-        self._show_state(task)
-        self._show_reason(task)
-        self._why.text = ""
-        for button in self._changing:
-            button.set_enabled(not fixed)
-        key = f"{agreement.hash[:16]}/{self._app.workspace.name}/{task.round}/{record}"
-        self._last = Written(key, task.draft, 0)
-        checked = self._desk.check(task.draft) if task.draft.strip() else None
-        words = words_of(own, agreement.terms().case == "lower")
-        self.editor.load(key, task.draft, words, checked.problems if checked else (), fixed=fixed)
-        self.editor.set_mode("annotate")
+        self._order = self._order if order is None else order
+        own, fixed = self._desk.record(record), self._why_fixed(record)
+        self._record, self._round, self._confirming = record, task.round, ""
+        self._own.show(own, task, fixed=bool(fixed))
+        self._show_place()
+        shown = (task.question or "") if fixed else task.draft
+        if not fixed and task.state == "open" and task.previous:
+            shown = task.previous[-1][1]
+        key = f"{self._app.workspace.agreement.hash[:16]}/{self._app.workspace.name}/{self.seat.name}"
+        self._last = Written(f"{key}/{task.round}/{record}", self._last.serial + 1, shown, 0)
+        self._loaded = shown
+        checked = self._pane.load(self._last.key, self._last.serial, shown, own, self._own.words, fixed)
+        self._pane.editor.set_mode("annotate")
         self._root.set_visibility(True)
-        self.editor.focus()
-        self._show_checked(checked)
+        self._pane.show(shown, checked)
+        self._pane.focus()
+        self._begin_visit(task, fixed=bool(fixed))
         self._on_shown(record)
+        await self._judge(checked, shown)
+        await self._own.shade()
+        self._pane.points.show(self._last.text, self._desk.check(self._last.text))
+        await self._choices.show(own, task, fixed=bool(fixed))
 
-    def close(self) -> None:
+    def _why_fixed(self, record: int) -> str:
+        if not self._desk.writable:
+            return f"Round {self._desk.state.round} has been handed in; its questions are fixed."
+        first = self._desk.team.first(record)
+        if not self.seat.is_mine(record):
+            return f"{first} is asked about this record, so it is not yours to write."
+        return ""
+
+    def _begin_visit(self, task: Task, *, fixed: bool) -> None:
+        self._visit, self._suggestion = None, None
+        if not fixed:
+            self._visit = self._desk.annotations.opened(self.seat.name, task.round, task.record)
+            self._suggestion = self._desk.annotations.last_suggestion(task.round, task.record)
+
+    def _show_place(self) -> None:
+        assert self._record is not None
+        order = self._order if self._record in self._order else list(self._desk.tasks)
+        self._place.text = f"Record {order.index(self._record) + 1:,} of {len(order):,}"
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search of the list."""
+        self._pane.editor.focus_element(".search-field")
+
+    def close(self, *, by_history: bool = False) -> None:
         """Back to the list."""
         self._record = None
         self._root.set_visibility(False)
-        self.editor.set_mode("list")
+        self._pane.editor.set_mode("list")
+        if not by_history:
+            ui.navigate.history.replace("/")
         self._on_leave()
 
-    def refresh(self) -> None:
+    async def refresh(self) -> None:
         """The round has changed under us: leave a record that is not asked any more, and fix what is handed in."""
         if self._record is None:
             return
-        task = self._desk.task(self._record)
+        task = self.seat.task(self._record)
         if task is None or task.round != self._round:
             self.close()
-        elif not self._desk.writable and self._changing[0].enabled:
-            self.open(self._record)
-
-    def _show_state(self, task: Task) -> None:
-        self._state.text = task.state
-        self._state.classes(replace=f"state state-{task.state}")
-
-    def _show_reason(self, task: Task) -> None:
-        records = "1 record" if task.disagreed == 1 else f"{task.disagreed} records"
-        self._back_reason.text = (
-            f"Back in round {task.round}: it disagreed with {records} of the other side." if task.disagreed else ""
-        )
-        self._back_reason.set_visibility(bool(task.disagreed))
-        self._previous.set_visibility(bool(task.previous))
-        self._previous_text.text = task.previous[-1][1].rstrip("\n") if task.previous else ""
+        elif self._visit is not None and self._why_fixed(self._record):
+            await self.open(self._record)
 
     # What the person does
 
-    def _typed(self, written: Written) -> None:
+    async def _typed(self, written: Written) -> None:
         if self._is_stale(written):
             return
         self._last = written
-        if not self._keep(written):
+        if written.text != self._confirming:
+            self._confirming = ""
+            self._pane.confirm("")
+        if written.text != self._suggestion:
+            self._pane.explain("")
+        if written.text != self._loaded and not self._keep(written):
             return
-        self._show_checked(self._desk.check(written.text) if written.text.strip() else None, written.version)
+        checked = self._desk.check(written.text) if written.text.strip() else None
+        self._pane.show(written.text, checked, written.version)
+        await self._judge(checked, written.text)
 
     def _is_stale(self, written: Written) -> bool:
-        return self._record is None or written.key != self._last.key
+        return self._record is None or (written.key, written.serial) != (self._last.key, self._last.serial)
 
     def _keep(self, written: Written) -> bool:
         assert self._record is not None
         try:
-            self._desk.save_draft(self._record, written.text)
+            self.seat.save_draft(self._record, written.text)
+            if self._visit is not None:
+                self._desk.annotations.typed(self._visit)
+                self._loaded = "\0"  # from now on every text is a change
         except InputError as error:
-            ui.notify(str(error), type="warning")
+            tell(str(error), "problem")
             return False
-        self.editor.kept(written)
-        self._show_state_now()
+        self._pane.editor.kept(written)
+        self._show_state()
         return True
 
-    def _show_state_now(self) -> None:
-        task = self._desk.task(self._record) if self._record is not None else None
+    def _show_state(self) -> None:
+        task = self.seat.task(self._record) if self._record is not None else None
         if task is not None:
-            self._show_state(task)
+            self._own.show_state(task)
             self._on_changed()
 
     async def _acted(self, written: Written) -> None:
         name = written.action
-        if self._record is None:
-            self._on_list_key(name)
-            return
-        if name in ("save", "save-next", "suggest", "discard") and not self._desk.writable:
-            return
-        if name in ("save", "save-next"):
-            self._save(written, then_next=name == "save-next")
+        if name == "go":
+            await self._go(written.detail)
+        elif self._record is None:
+            await self._on_list_key(written)
+        elif name in ("save", "save-next"):
+            await self._save(written, then_next=name == "save-next")
         elif name == "suggest":
             await self._suggest()
         elif name == "discard":
-            self._discard()
+            await self._discard()
         elif name == "leave":
             self.close()
+        elif name == "view":
+            self._pane.switch()
+        elif name == "unsure":
+            self._own.toggle_unsure()
+        elif name.startswith("option-"):
+            self._choices.take(int(name[-1]) - 1)
         elif name in ("next", "previous"):
-            self._step(1 if name == "next" else -1)
+            await self._step(1 if name == "next" else -1)
 
-    def _save(self, written: Written, *, then_next: bool) -> None:
+    async def _go(self, record: str) -> None:
+        """Forward and back in the browser."""
+        if record.isdecimal() and self.seat.task(int(record)) is not None:
+            await self.open(int(record))
+        elif self._record is not None:
+            self.close(by_history=True)
+
+    async def _save(self, written: Written, *, then_next: bool) -> None:
+        if self._is_stale(written) or self._record is None or self._why_fixed(self._record):
+            return
+        record, question = self._record, written.text
+        if not question.strip():
+            tell(
+                "There is nothing to save yet: click a word of your record, or let a question be suggested.", "problem"
+            )
+            return
+        checked = self._desk.check(question)
+        verdict = await self._verdict_of(checked, question)
         if self._is_stale(written):
             return
-        assert self._record is not None
+        if verdict is not None and verdict.level == "bad" and self._confirming != question:
+            self._confirming = question
+            self._pane.confirm(f"{verdict.headline}. To save it all the same, save once more.")
+            return
         try:
-            checked = self._desk.save(self._record, written.text)
+            source = source_of(question, self._suggestion)
+            if self._suggestion is None:
+                source = self._desk.source_before(record, question) or source
+            self.seat.save(record, question, source)
+            self._log_saved(question, source, verdict)
         except InputError as error:
-            ui.notify(str(error), type="warning")
+            tell(str(error), "problem")
             return
-        self.editor.kept(written)
-        self._show_state_now()
+        self._pane.editor.kept(written)
+        self._pane.confirm("")
+        self._show_state()
         if not checked.ok:
-            self._show_checked(checked, written.version)
-            ui.notify("Kept as a draft: it has an error.", type="warning", position="bottom-right")
-            return
-        if not then_next:
-            self._show_checked(checked, written.version)
-            ui.notify("Saved.", type="positive", position="bottom-right", timeout=1200)
-            return
-        following = self._desk.next_unwritten(self._record)
+            self._pane.show(question, checked, written.version)
+            tell("Not saved: it has an error. The text is kept as a draft.", "problem")
+        elif then_next:
+            await self._go_on(record)
+        else:
+            tell("Saved.")
+
+    def _log_saved(self, question: str, source: str, verdict: Judged | None) -> None:
+        if self._visit is not None and verdict is not None:
+            changed = None if self._suggestion is None else difference(self._suggestion, question)
+            self._desk.annotations.saved(self._visit, question, source, changed, verdict.kind)
+
+    async def _go_on(self, record: int) -> None:
+        following = self.seat.next_unwritten(record, self._order)
         if following is None:
-            ui.notify("Saved. Every record of this round has a question.", type="positive", position="bottom-right")
+            tell("Saved. Every record of this round has a question.")
             self.close()
         else:
-            self.open(following)
+            await self.open(following)
 
     async def _suggest(self) -> None:
         record = self._record
-        assert record is not None
-        task = self._desk.task(record)
-        if task is None:
+        task = self.seat.task(record) if record is not None else None
+        if record is None or task is None or self._why_fixed(record):
             return
         try:
-            suggested = await run.io_bound(self._app.background.suggest, self._desk.record(record), task)
+            suggested = await run.io_bound(self._app.judging.suggest, self._desk.record(record), task)
         except InputError as error:
-            ui.notify(str(error), type="warning")
+            tell(str(error), "problem")
             return
         if record == self._record and suggested is not None:
-            self._why.text = f"Suggested: {suggested.why}" if suggested.why else ""
-            self.editor.replace(suggested.question)
+            points = suggested.points
+            enough = f"{points.bar} of {points.total} points are enough" if points.conditions else suggested.why
+            self._pane.points.explain(suggested)
+            self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}.")
 
-    def _discard(self) -> None:
-        record = self._record
-        assert record is not None
-        before = self._desk.task(record)
-        if before is None or before.state == "open":
+    def _show_suggestion(self, question: str, why: str) -> None:
+        self._suggestion = question
+        if self._visit is not None:
+            self._desk.annotations.suggested(self._visit, question)
+        self._pane.explain(why)
+        self._pane.editor.replace(question, quietly=True)
+
+    def _chosen(self, question: str, *, suggested: bool) -> None:
+        """One of the choices of a later round was taken."""
+        if self._record is None or self._why_fixed(self._record):
             return
-        self._desk.discard(record)
-        self.open(record)
-
-        def undo() -> None:
-            self._desk.restore(before)
-            if self._record == record:
-                self.open(record)
-
-        self._app.offer_undo("Discarded.", undo)
-
-    def _step(self, step: int) -> None:
-        assert self._record is not None
-        following = self._desk.neighbour(self._record, step)
-        if following is None:
-            ui.notify(
-                "This is the last record." if step > 0 else "This is the first record.",
-                position="bottom-right",
-                timeout=1200,
-            )
+        if suggested:
+            self._show_suggestion(question, "")
         else:
-            self.open(following)
+            self._pane.editor.replace(question, quietly=True)
 
-    def _insert_word(self, word: str) -> None:
-        if self._desk.writable:
-            self.editor.insert(condition_for(word, self._app.workspace))
-
-    def _start_from_previous(self) -> None:
-        if (
-            self._record is not None
-            and self._desk.writable
-            and (task := self._desk.task(self._record))
-            and task.previous
-        ):
-            self.editor.replace(task.previous[-1][1])
-
-    # What is shown about the text
-
-    def _show_checked(self, checked: Question | None, version: int | None = None) -> None:
-        self._findings.clear()
-        self._matches.text = self._cost.text = ""
-        if checked is None:
+    async def _discard(self) -> None:
+        record = self._record
+        before = self.seat.task(record) if record is not None else None
+        if record is None or before is None or before.state == "open" or self._why_fixed(record):
             return
-        if version is not None:
-            self.editor.show(version, checked.problems)
-        with self._findings:
-            for one in checked.problems[:5]:
-                place = f"Line {one.span.line}, column {one.span.column}"
-                finding = ui.button(color=None, on_click=lambda start=one.span.start: self.editor.go(start)).props(
-                    "no-caps flat dense align=left"
-                )
-                with finding.classes(f"finding finding-{one.severity}"):
-                    text("span", place, "place")
-                    text("span", one.message + (f" {one.hint}" if one.hint else ""))
-            if len(checked.problems) > 5:
-                text("span", f"and {len(checked.problems) - 5} more", "place")
-        if checked.formula is not None and self._record is not None:
-            self._cost.text = cost_sentence(checked.formula)
-            self._try_on_own_records(checked, self._desk.record(self._record))
+        change = self.seat.discard(record)
+        await self.open(record)
 
-    def _try_on_own_records(self, checked: Question, own: OwnRecord) -> None:
-        """Say how many own records match; at once where the table is ready, else when it is."""
-        formula, last, record = checked.formula, self._last, self._record
-        assert formula is not None
-        background = self._app.background
-        if not background.ready:
-            self._matches.text = "Reading your table…"
+        async def undo() -> str:
+            said = self.seat.take_back(change)
+            if self._record == record:
+                await self.open(record)
+            return said
 
-        async def count() -> None:
-            found = await run.io_bound(background.matches, formula, own.prepared)
-            cost = await run.io_bound(background.cost, formula)
-            if found is None or (last, record) != (self._last, self._record):
-                return
-            rows = f"{'a sample of ' if found.sampled else ''}your own {found.rows:,} records"
-            itself = "this one included" if found.itself else "but not this one"
-            self._cost.text = cost or ""
-            self._matches.text = f"Matches {found.matches:,} of {rows}, {itself}."
-            self._matches.classes(replace="matches" if found.itself else "matches warn")
+        offer_undo("Discarded.", undo)
 
-        with self._root:
-            ui.timer(0, count, once=True)
+    async def _step(self, step: int) -> None:
+        assert self._record is not None
+        order = self._order if self._record in self._order else list(self._desk.tasks)
+        place = order.index(self._record) + step
+        if 0 <= place < len(order) and self.seat.task(order[place]) is not None:
+            await self.open(order[place])
+        else:
+            tell("This is the last record." if step > 0 else "This is the first record.")
+
+    def _word_clicked(self, word: str, attribute: str) -> None:
+        if self._record is None or self._why_fixed(self._record):
+            return
+        if not self._pane.points.click(word, attribute):
+            lowered = self._app.workspace.agreement.terms().case == "lower"
+            self._pane.editor.insert(call_of(asked_for(word, attribute, self._app.workspace), plain=lowered))
+
+    # The verdict
+
+    async def _judge(self, checked: Question | None, question: str) -> None:
+        """Show the verdict; at once where the table is ready, else when it is."""
+        formula = checked.formula if checked is not None else None
+        if checked is None or formula is None:
+            return
+        if not self._app.judging.ready:
+            self._pane.verdict.clear("Reading your table…")
+        last, record = self._last, self._record
+        verdict = await self._verdict_of(checked, question)
+        cost = await run.io_bound(self._app.judging.cost, formula)
+        if verdict is not None and (last, record) == (self._last, self._record):
+            self._pane.show_verdict(verdict, formula, cost or "")
+
+    async def _verdict_of(self, checked: Question, question: str) -> Judged | None:
+        formula: Formula | None = checked.formula
+        if formula is None or self._record is None:
+            return None
+        own = self._desk.record(self._record)
+        return await run.io_bound(self._app.judging.verdict, own, question, formula)

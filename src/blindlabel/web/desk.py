@@ -1,50 +1,27 @@
 """What an owner's page works with: the sampled records and the questions of the round, kept in memory over the
 workspace.
 
-One desk serves all tabs of one app. It reads the workspace again only when its state has changed there (`owner run`
-took in a round), so that opening, checking and saving stay quick with thousands of records. Knows nothing of browsers.
+One desk serves all tabs of one app; each person sits at a `Seat` of it (see `seats`). It reads the workspace again only
+when its state has changed there (`owner run` took in a round), so that opening, checking and saving stay quick with
+thousands of records. Knows nothing of browsers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
 from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.asking import check_question
-from blindlabel.protocol.interfaces import OwnRecord, Task
+from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
 from blindlabel.protocol.owner import State
+from blindlabel.storage.annotations import Annotations, Mark
+from blindlabel.storage.team import team_of
 from blindlabel.storage.workspace import RoundProgress, Workspace
 
-BRIEF_LENGTH = 160
-
-Filter = Literal["all", "open", "draft", "saved"]
-Sort = Literal["record", "state", "id", "brief", "disagreed"]
-
-_ORDER = {"open": 0, "draft": 1, "saved": 2}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    record: int
-    state: str
-    id: str
-    brief: str
-    disagreed: int
-
-    def to_json(self) -> dict[str, object]:
-        """As the browser gets it."""
-        return {
-            "record": self.record,
-            "state": self.state,
-            "id": self.id,
-            "brief": self.brief,
-            "disagreed": self.disagreed,
-        }
+STATES: dict[TaskState, int] = {"open": 0, "draft": 1, "saved": 2}
+"""The states of a task, in the order of a round."""
 
 
 class Desk:
@@ -52,14 +29,18 @@ class Desk:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
+        self.annotations = Annotations(workspace)
         self.edition = 0
         """Grows whenever something to be shown has changed."""
+        self.team = team_of(workspace)
         self._version = -1
         self._state = workspace.state()
         self._records: list[OwnRecord] = []
         self._searchable: list[str] = []
-        self._briefs: list[str] = []
         self._tasks: dict[int, Task] = {}
+        self._seconds: dict[int, Task] = {}
+        self._marks: dict[int, Mark] = {}
+        self._asked_before: dict[int, Task] = {}
         self.refresh()
 
     def refresh(self) -> bool:
@@ -72,10 +53,21 @@ class Desk:
         if not self._records:
             self._records = self.workspace.records()
             self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self._records]
-            self._briefs = [brief(record) for record in self._records]
-        self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
-        self.edition += 1
+        self._read_tasks()
         return True
+
+    def _read_tasks(self) -> None:
+        self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
+        self._seconds = self.annotations.seconds(list(self._tasks.values())) if self.team.doubled else {}
+        self._marks = self.annotations.marks()
+        before = self.workspace.tasks(self._state.round - 1) if self._state.round > 1 else []
+        self._asked_before = {task.record: task for task in before}
+        self.edition += 1
+
+    @property
+    def version(self) -> int:
+        """Of the protocol's state."""
+        return self._version
 
     @property
     def state(self) -> State:
@@ -88,13 +80,23 @@ class Desk:
         return self._records
 
     @property
+    def tasks(self) -> dict[int, Task]:
+        """What is to be asked in this round, by record, in the order of the sample."""
+        return self._tasks
+
+    @property
+    def seconds(self) -> dict[int, Task]:
+        """The second questions, by record."""
+        return self._seconds
+
+    @property
     def writable(self) -> bool:
         """Whether questions of the current round can still change."""
         return bool(self._tasks) and not self._state.rounds[-1].handed_in and self._state.truth is None
 
     def progress(self) -> RoundProgress:
         """Where this owner stands, from memory."""
-        count = dict.fromkeys(_ORDER, 0)
+        count = dict.fromkeys(STATES, 0)
         for task in self._tasks.values():
             count[task.state] += 1
         rounds = self._state.rounds
@@ -117,113 +119,64 @@ class Desk:
         """An own record by its place in the sample."""
         return self._records[record]
 
-    def rows(
-        self, search: str = "", shown: Filter = "all", sort: Sort = "record", descending: bool = False
-    ) -> list[Row]:
-        """The tasks of the round as lines of the table."""
-        words = search.casefold().split()
-        found = [
-            self._row(task)
-            for task in self._tasks.values()
-            if (shown in ("all", task.state)) and all(word in self._searchable[task.record] for word in words)
-        ]
-        keys = {
-            "record": lambda row: row.record,
-            "state": lambda row: (_ORDER[row.state], row.record),
-            "id": lambda row: (row.id.casefold(), row.record),
-            "brief": lambda row: (row.brief.casefold(), row.record),
-            "disagreed": lambda row: (row.disagreed, row.record),
-        }
-        return sorted(found, key=keys[sort], reverse=descending)
+    def source_before(self, record: int, text: str) -> str:
+        """Where a question came from that is kept as it was asked in the round before; empty where it is another."""
+        before = self._asked_before.get(record)
+        return before.source if before is not None and before.question == text else ""
 
-    def _row(self, task: Task) -> Row:
-        return Row(task.record, task.state, self._records[task.record].id, self._briefs[task.record], task.disagreed)
+    def has_words(self, record: int, words: list[str]) -> bool:
+        """Whether a search for these words, in lower case, finds a record."""
+        return all(word in self._searchable[record] for word in words)
 
-    def unwritten(self) -> list[Task]:
-        """Tasks without a saved question."""
-        return [task for task in self._tasks.values() if task.state != "saved"]
+    def mark(self, record: int) -> Mark:
+        """What is noted about a record."""
+        return self._marks.get(record, Mark())
 
-    def next_unwritten(self, after: int | None) -> int | None:
-        """The next record without a saved question behind this one, from the start again at the end; None where all
-        have one.
-        """
-        waiting = [task.record for task in self.unwritten() if task.record != after]
-        return next((record for record in waiting if after is None or record > after), waiting[0] if waiting else None)
-
-    def neighbour(self, record: int, step: int) -> int | None:
-        """The task before or behind this one in the order of the sample."""
-        order = list(self._tasks)
-        place = order.index(record) + step if record in self._tasks else 0
-        return order[place] if 0 <= place < len(order) else None
-
-    def place(self, record: int) -> tuple[int, int]:
-        """Which task of how many this is, counted from 1."""
-        return list(self._tasks).index(record) + 1, len(self._tasks)
+    def set_mark(self, record: int, mark: Mark) -> None:
+        """Note something about a record."""
+        self.annotations.mark(record, mark)
+        self._marks[record] = mark
+        self.edition += 1
 
     # Writing
 
     def check(self, text: str) -> Question:
         """Read a question under the agreement; a blank one gets its own sentence."""
-        if not text.strip():
-            return _blank(check_question(self.workspace.agreement, text))
-        return check_question(self.workspace.agreement, text)
+        return (
+            _blank(check_question(self.workspace.agreement, text))
+            if not text.strip()
+            else check_question(self.workspace.agreement, text)
+        )
 
-    def save_draft(self, record: int, text: str) -> None:
-        """Keep a text that is being written."""
-        task = self._tasks[record]
-        if task.draft == text:
-            return
-        if not text and task.question is None:
-            self.discard(record)
-            return
-        self.workspace.save_draft(record, text)
-        state: Literal["draft", "saved"] = "saved" if text == task.question else "draft"
-        self._put(replace(task, draft=text, state=state))
-
-    def save(self, record: int, text: str, source: str = "person") -> Question:
-        """Make a text the record's question where it has no error; keep it as a draft in any case."""
-        checked = self.check(text)
-        if not checked.ok:
-            self.save_draft(record, text)
-            return checked
-        self.workspace.save_questions({record: text}, source)
-        self._put(replace(self._tasks[record], draft=text, question=text, state="saved"))
-        return checked
-
-    def save_many(self, texts: dict[int, str], source: str) -> None:
-        """Many questions at once, checked before."""
-        self.workspace.save_questions(texts, source)
+    def save_many(self, texts: dict[int, str], source: str, author: str = "") -> list[tuple[Task, Task]]:
+        """Many questions at once, checked before; what each task was and what it became."""
+        self.workspace.save_questions(texts, source, author)
+        changes = []
         for record, text in texts.items():
-            self._put(replace(self._tasks[record], draft=text, question=text, state="saved"))
+            before = self._tasks[record]
+            self.put(replace(before, draft=text, question=text, state="saved", source=source, author=author))
+            changes.append((before, self._tasks[record]))
+        return changes
 
-    def discard(self, record: int) -> None:
-        """Forget draft and question of a record in this round."""
-        self.workspace.discard(record)
-        self._put(replace(self._tasks[record], draft="", question=None, state="open"))
-
-    def restore(self, task: Task) -> None:
-        """Undo what was done to a record since this was its task."""
-        self.workspace.discard(task.record)
-        if task.question is not None:
-            self.workspace.save_questions({task.record: task.question}, "person")
-        if task.draft != (task.question or ""):
-            self.workspace.save_draft(task.record, task.draft)
-        self._put(task)
+    def take_back(self, changes: list[tuple[Task, Task]]) -> list[int]:
+        """Undo changes, but for records that have changed again since; the records that were left alone."""
+        done = set(self.workspace.take_back(changes))
+        for before, _ in changes:
+            if before.record in done:
+                self.put(before)
+        if len(done) < len(changes):
+            self._read_tasks()  # another process may have written what is left alone
+        return [before.record for before, _ in changes if before.record not in done]
 
     def hand_in(self) -> None:
         """Fix the questions of the round."""
         self.workspace.hand_in()
         self.refresh()
 
-    def _put(self, task: Task) -> None:
-        self._tasks[task.record] = task
+    def put(self, task: Task, *, second: bool = False) -> None:
+        """Take over what was written."""
+        (self._seconds if second else self._tasks)[task.record] = task
         self.edition += 1
-
-
-def brief(own: OwnRecord) -> str:
-    """A record in one line."""
-    text = " · ".join(value for value in (" ".join(value.split()) for value in own.row.values()) if value)
-    return text if len(text) <= BRIEF_LENGTH else text[: BRIEF_LENGTH - 1] + "…"
 
 
 def _blank(checked: Question) -> Question:

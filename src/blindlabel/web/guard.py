@@ -5,22 +5,28 @@
 2. A request that names an `Origin`, or whose `Sec-Fetch-Site` says that another site caused it, must come from the
    app's own address; the one exception is following a link to a page, which carries no rights until rule 3 is met.
    Websockets need their `Origin`.
-3. Every request needs the session cookie. The start link carries a token which is exchanged for that cookie once the
-   browser opens it; the cookie is HttpOnly and SameSite=Strict, and named after the instance, since all ports of
-   127.0.0.1 share their cookies.
+3. Every request needs the session cookie. A start link carries a token which is exchanged for that cookie by the first
+   browser that opens it, and by no other; the cookie is HttpOnly and SameSite=Strict, and named after the instance,
+   since all ports of 127.0.0.1 share their cookies. It holds a number for the browser and a keyed hash of that number,
+   so it is good for as long as the workspace has its key, over restarts too.
 
 What the app answers gets headers that forbid framing, sniffing, referrers, other sites' content and storing pages.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import secrets
+from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN = "token"  # noqa: S105 - the name of the parameter
+BROWSER = "blindlabel.browser"
+"""Under this name the application finds the browser's number in the scope of a request."""
 
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -43,12 +49,13 @@ _POLICY = (
 class Guard:
     """Wraps an application; see the rules above."""
 
-    def __init__(self, app: ASGIApp, *, port: int, token: str, session: str, instance: str) -> None:
+    def __init__(self, app: ASGIApp, *, port: int, tokens: Iterable[str], key: str, instance: str) -> None:
         self.app = app
         self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
         self.cookie = f"blindlabel-{instance}"
-        self._token = token
-        self._session = session
+        self._tokens = list(tokens)
+        self._used: list[str] = []
+        self._key = key.encode()
         sockets = " ".join(f"ws://{host}" for host in sorted(self.hosts))
         self._headers = _HEADERS | {"content-security-policy": _POLICY.format(sockets=sockets)}
 
@@ -57,26 +64,24 @@ class Guard:
             await self.app(scope, receive, send)
             return
         refusal = self._refusal(scope)
+        browser = self._browser(scope)
+        token = self._token(scope)
+        if not refusal and browser is None and token is None:
+            refusal = "Open the link that `blindlabel owner annotate` printed; it lets this browser in."
+        if not refusal and browser is None and token in self._used:
+            refusal = (
+                "This link has been used: it lets one browser in. Stop the app and start it again for another link, or"
+                " with --browsers for several."
+            )
         if refusal and scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         elif refusal:
             await _answer(send, 403, refusal, self._headers)
-        elif scope["type"] == "http" and self._has_token(scope):
-            await self._exchange(send)
-        elif not self._has_cookie(scope):
-            if scope["type"] == "websocket":
-                await receive()
-                await send({"type": "websocket.close", "code": 1008})
-            else:
-                await _answer(
-                    send,
-                    403,
-                    "Open the link that `blindlabel owner annotate` printed; it lets this browser in.",
-                    self._headers,
-                )
+        elif token is not None:
+            await self._exchange(send, token, browser)
         else:
-            await self.app(scope, receive, self._with_headers(scope, send))
+            await self.app({**scope, BROWSER: browser}, receive, self._with_headers(scope, send))
 
     def _refusal(self, scope: Scope) -> str | None:
         """Why this request is none of ours; None where it may be."""
@@ -94,27 +99,38 @@ class Guard:
             return "Another site cannot use this app."
         return None
 
-    def _has_token(self, scope: Scope) -> bool:
+    def _token(self, scope: Scope) -> str | None:
+        """The start link's token that a request carries, used or not."""
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] != "/":
+            return None
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1]
-        return scope["method"] == "GET" and scope["path"] == "/" and _same(given, self._token)
+        return next((token for token in [*self._tokens, *self._used] if _same(given, token)), None)
 
-    def _has_cookie(self, scope: Scope) -> bool:
+    def _browser(self, scope: Scope) -> str | None:
+        """The number of the browser whose cookie a request carries."""
         for header in _all(scope, "cookie"):
             cookies: SimpleCookie = SimpleCookie()
             try:
                 cookies.load(header)
             except CookieError:
                 continue
-            if self.cookie in cookies and _same(cookies[self.cookie].value, self._session):
-                return True
-        return False
+            number, _, proof = (cookies[self.cookie].value if self.cookie in cookies else "").partition(".")
+            if number and _same(proof, self._proof(number)):
+                return number
+        return None
 
-    async def _exchange(self, send: Send) -> None:
-        """Give the browser its cookie and take the token out of its address bar."""
-        cookie = f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(
-            send, 303, "", self._headers | {"location": "/", "set-cookie": cookie, "cache-control": "no-store"}
-        )
+    def _proof(self, browser: str) -> str:
+        return hmac.new(self._key, browser.encode(), hashlib.sha256).hexdigest()
+
+    async def _exchange(self, send: Send, token: str, browser: str | None) -> None:
+        """Give a browser its cookie, once, and take the token out of its address bar."""
+        answer = {"location": "/", "cache-control": "no-store"}
+        if browser is None:
+            self._tokens.remove(token)
+            self._used.append(token)
+            number = secrets.token_hex(16)
+            answer["set-cookie"] = f"{self.cookie}={number}.{self._proof(number)}; Path=/; HttpOnly; SameSite=Strict"
+        await _answer(send, 303, "", self._headers | answer)
 
     def _with_headers(self, scope: Scope, send: Send) -> Send:
         stored = scope["path"].startswith("/_nicegui/") or scope["path"].startswith("/static/")

@@ -4,52 +4,77 @@ study stands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from nicegui import ui
+from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.web import bulk, question_files, reference
+from blindlabel.web import bulk, pace, question_files, reference
 from blindlabel.web.annotation import Annotation
+from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
+from blindlabel.web.editor import Written
+from blindlabel.web.hand_in import HandIn
+from blindlabel.web.naming import Naming
 from blindlabel.web.record_list import RecordList
 from blindlabel.web.standing import Standing
-
-if TYPE_CHECKING:
-    from blindlabel.web.server import OwnerApp
+from blindlabel.web.telling import tell
 
 GUIDE_SEEN = "web_guide_seen"
+UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
 
 
 class OwnerPage:
     """One tab."""
 
-    def __init__(self, app: OwnerApp, record: int | None) -> None:
-        self._app = app
-        self._desk = app.desk
-        self._edition = -1
+    def __init__(self, app: OwnerApp, browser: str, record: int | None) -> None:
+        self._app, self._desk = app, app.desk
         self._client = ui.context.client
-        self._build_dialogs()
+        self._edition: object = None
+        self._seat = app.seat(self._desk.annotations.name_of(browser))
+        self._build_dialogs(browser)
         self._build_head()
         with ui.element("div").classes("page"):
             self._standing = Standing(app)
-            self._list = RecordList(app, self._open, self._next_open)
+            self._list = RecordList(app, self._seat, self._open, self._next_open)
             self._annotation = Annotation(
-                app, on_leave=self._left, on_shown=self._shown, on_changed=self.refresh, on_list_key=self._list_key
+                app,
+                self._seat,
+                on_leave=self._left,
+                on_shown=self._shown,
+                on_changed=self._show_progress,
+                on_list_key=self._list_key,
             )
-        self.refresh()
+        self._show_all()
         ui.timer(1.0, self.tick)
-        if record is not None and self._desk.task(record) is not None:
-            self._annotation.open(record)
-        elif app.workspace.remembered(GUIDE_SEEN) != "yes":
+        self._first = record if record is not None and self._desk.task(record) is not None else None
+        if not self._seat.name:
+            self._naming.dialog.open()
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Once the name is known: the record in the address, or the guide at the first visit."""
+        if self._first is not None:
+            first = self._first
+            ui.timer(0, lambda: self._annotation.open(first, self._list.order), once=True)
+        elif self._app.workspace.remembered(GUIDE_SEEN) != "yes":
             self._guide.open()
+
+    def _named(self, name: str) -> None:
+        self._seat.name = name
+        self._who.text = self._who_sentence()
+        self._show_all()
+        self._begin()
+
+    # What it looks like
 
     def _build_head(self) -> None:
         workspace = self._app.workspace
+        if workspace.agreement.encoding.engine == "plain":
+            text("div", UNENCRYPTED, "banner").props("role=note")
         with ui.element("header").classes("head"):
             with ui.element("div").classes("title"):
                 text("h1", workspace.agreement.name)
-                text("span", f"{workspace.name} · {workspace.table_name}", "quiet")
+                self._who = text("span", self._who_sentence(), "quiet")
             with ui.element("div").classes("progress"):
                 self._progress_text = text("span", "")
                 self._progress_text.props("role=status")
@@ -58,139 +83,123 @@ class OwnerPage:
                 )
             with ui.element("nav").classes("help").props('aria-label="Help"'):
                 for label, opener in (
-                    ("Criteria", self._criteria.open),
+                    ("Criteria", self._agreed.open),
                     ("Language", self._language.open),
                     ("Keys", self._keys.open),
                     ("Guide", self._guide.open),
                 ):
                     ui.button(label, color=None, on_click=opener).props("no-caps flat dense").classes("button")
-            with ui.element("div").classes("round-actions"):
-                self._bulk = (
-                    ui.button("Many at once", color=None)
-                    .props("no-caps outline dense icon-right=expand_more")
-                    .classes("button")
-                )
-                with self._bulk, ui.menu().props("auto-close"):
-                    ui.menu_item("Suggest for all open records…", self._suggest_all.open)
-                    ui.menu_item("Apply a pattern…", self._pattern.open)
-                    ui.menu_item("Import questions…", self._import.dialog.open)
-                    ui.menu_item("Export questions", self._export_questions)
-                self._hand_in = ui.button("Hand in the round", color=None, on_click=self._ask_hand_in).props(
-                    "no-caps unelevated dense"
-                )
-                self._hand_in.classes("button main")
+            self._build_round_actions()
 
-    def _build_dialogs(self) -> None:
+    def _who_sentence(self) -> str:
         workspace = self._app.workspace
-        self._criteria = reference.criteria_dialog(workspace)
+        return f"{self._seat.name or 'somebody'} for {workspace.name} · {workspace.table_name}"
+
+    def _build_round_actions(self) -> None:
+        with ui.element("div").classes("round-actions") as self._round_actions:
+            many = ui.button("Many at once", color=None).props("no-caps outline dense icon-right=expand_more")
+            with many.classes("button"), ui.menu().props("auto-close"):
+                ui.menu_item("Suggest for all open records…", self._suggest_all.open)
+                ui.menu_item("Apply a pattern…", self._pattern.open)
+                ui.menu_item("Import questions…", self._import.dialog.open)
+                ui.menu_item("Export questions", self._export_questions)
+            self._hand_in_button = ui.button("Hand in the round", color=None, on_click=self._hand_in.open)
+            self._hand_in_button.props("no-caps unelevated dense").classes("button main")
+
+    def _build_dialogs(self, browser: str) -> None:
+        workspace = self._app.workspace
+        self._agreed = reference.agreed_dialog(workspace)
         self._language = reference.language_dialog(workspace)
         self._keys = reference.keys_dialog()
         self._guide = reference.guide_dialog(lambda: workspace.remember(GUIDE_SEEN, "yes"))
-        self._suggest_all = bulk.SuggestAll(self._app, self.refresh)
-        self._pattern = bulk.ApplyPattern(self._app, self.refresh)
-        self._import = bulk.ImportQuestions(self._app, self.refresh)
-        with ui.dialog().props('aria-label="Hand in the round"') as self._confirm, ui.card().classes("sheet"):
-            text("h2", "Hand in the round?")
-            text(
-                "p",
-                "The questions of this round are then fixed and will be asked. Records that disagree come back in the"
-                " next round.",
-            )
-            with ui.element("div").classes("actions"):
-                ui.button("Hand in", color=None, on_click=self._do_hand_in).props(
-                    "no-caps unelevated autofocus"
-                ).classes("button main")
-                ui.button("Not yet", color=None, on_click=self._confirm.close).props("no-caps outline").classes(
-                    "button"
-                )
+        self._suggest_all = bulk.SuggestAll(self._app, lambda: self._seat, self._show_all)
+        self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all)
+        self._import = bulk.ImportQuestions(self._app, lambda: self._seat, self._show_all)
+        self._hand_in = HandIn(self._app, self._open, self._show_all)
+        self._naming = Naming(self._desk.annotations, browser, self._desk.team, self._named)
 
     # What changes
 
-    def tick(self) -> None:
+    async def tick(self) -> None:
         """Look whether another process or tab has changed something; a tab that is away needs nothing."""
         if not self._client.has_socket_connection:
             return
         self._desk.refresh()
-        self.refresh()
-        if not self._desk.writable:
-            self._standing.refresh()
+        if self._edition != self._shown_edition():
+            await self._annotation.refresh()
+            self._show_all()
+            await run.io_bound(self._app.judge_saved)
+        self._standing.refresh()
 
-    def refresh(self) -> None:
+    def _shown_edition(self) -> object:
+        return self._desk.edition, self._app.judging.edition, self._annotation.record
+
+    def _show_all(self) -> None:
         """Show what has changed."""
-        if self._edition == self._desk.edition:
-            return
-        self._edition = self._desk.edition
+        self._edition = self._shown_edition()
+        self._show_progress()
+        writing = self._annotation.record is not None
+        self._round_actions.set_visibility(self._desk.writable)
+        self._list.root.set_visibility(bool(self._desk.tasks) and not writing)
+        if not writing:
+            self._list.refresh()
+        self._standing.refresh()
+        self._standing.root.classes(**({"add": "beside"} if writing else {"remove": "beside"}))
+
+    def _show_progress(self) -> None:
         progress = self._desk.progress()
         self._bar.value = progress.saved / progress.asked if progress.asked else 0.0
         self._progress_text.text = self._progress_sentence()
-        self._hand_in.set_visibility(self._desk.writable)
-        self._hand_in.set_enabled(progress.asked > 0 and progress.saved == progress.asked)
-        self._bulk.set_visibility(self._desk.writable)
-        self._annotation.refresh()
-        self._list.root.set_visibility(progress.asked > 0 and self._annotation.record is None)
-        if self._annotation.record is None:
-            self._list.refresh()
-        self._standing.refresh()
-        self._standing.root.classes(**({"remove": "beside"} if self._annotation.record is None else {"add": "beside"}))
 
     def _progress_sentence(self) -> str:
         progress = self._desk.progress()
         if progress.over:
             return f"The study is over after round {progress.round} of {progress.rounds}"
         if not progress.asked:
-            return "No round has begun"
-        counted = f"Round {progress.round} of {progress.rounds}: {progress.saved:,} of {progress.asked:,} saved"
+            return "Nothing is asked of you now" if progress.round else "No round has begun"
+        counted = f"Round {progress.round} of {progress.rounds}: {progress.saved:,} of {progress.asked:,}"
         if progress.handed_in:
-            return f"{counted}, handed in"
-        drafts = "1 draft" if progress.drafts == 1 else f"{progress.drafts:,} drafts"
-        return f"{counted}, {drafts}, {progress.open:,} open"
+            return f"{counted} saved and handed in"
+        drafts = "" if not progress.drafts else f", {progress.drafts:,} draft{'' if progress.drafts == 1 else 's'}"
+        left = len(self._seat.unwritten())
+        return f"{counted} saved{drafts}{pace.in_words(self._seconds_left(left))}"
+
+    def _seconds_left(self, left: int) -> float | None:
+        return pace.seconds_left(self._desk.annotations.latest(self._seat.name), self._seat.name, left)
 
     # What the person does
 
-    def _open(self, record: int) -> None:
+    async def _open(self, record: int) -> None:
         self._list.root.set_visibility(False)
-        self._annotation.open(record)
+        ui.navigate.history.push(f"/?record={record}")
+        await self._annotation.open(record, self._list.order)
 
     def _shown(self, record: int) -> None:
         ui.navigate.history.replace(f"/?record={record}")
-        self._edition = -1
-        self.refresh()
+        self._show_all()
 
     def _left(self) -> None:
-        ui.navigate.history.replace("/")
-        self._edition = -1
-        self.refresh()
+        self._show_all()
 
-    def _next_open(self) -> None:
-        following = self._desk.next_unwritten(self._annotation.record) if self._desk.writable else None
+    async def _next_open(self) -> None:
+        following = self._seat.next_unwritten(None, self._list.order) if self._desk.writable else None
         if following is None:
-            ui.notify("No record is open.", position="bottom-right", timeout=1500)
+            tell("No record is open.")
         else:
-            self._open(following)
+            await self._open(following)
 
-    def _list_key(self, name: str) -> None:
-        if name == "next-open":
-            self._next_open()
-        elif name == "search":
-            self._annotation.editor.focus_element(".search-field")
-        elif name == "help":
+    async def _list_key(self, written: Written) -> None:
+        if written.action == "next-open":
+            await self._next_open()
+        elif written.action == "search":
+            self._annotation.focus_search()
+        elif written.action == "help":
             self._keys.open()
-
-    def _ask_hand_in(self) -> None:
-        self._confirm.open()
-
-    def _do_hand_in(self) -> None:
-        self._confirm.close()
-        try:
-            self._desk.hand_in()
-        except InputError as error:
-            ui.notify(str(error), type="warning")
-        self.refresh()
 
     def _export_questions(self) -> None:
         try:
             content = question_files.archive(self._desk)
         except InputError as error:
-            ui.notify(str(error), type="warning")
+            tell(str(error), "problem")
             return
         ui.download.content(content, f"questions-round-{self._desk.state.round}.zip", "application/zip")

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blindlabel.errors import InputError
-from blindlabel.protocol.interfaces import OwnRecord
+from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
 from blindlabel.web.desk import Desk
+from blindlabel.web.seats import Seat
 
 _SUFFIX = ".question"
 _LARGEST = 64 * 2**20
@@ -28,6 +29,8 @@ class Imported:
     saved: int
     drafts: int
     unknown: tuple[str, ...]
+    changes: tuple[tuple[Task, Task], ...] = ()
+    """What each task was and what it became."""
 
 
 def archive(desk: Desk) -> bytes:
@@ -91,23 +94,26 @@ def _text(name: str, content: bytes) -> str:
         raise InputError(f"{name} is not UTF-8 text; save it as UTF-8.") from error
 
 
-def take_in(desk: Desk, texts: Mapping[str, str]) -> Imported:
-    """Save what is right as questions and the rest as drafts."""
+def take_in(desk: Desk, seat: Seat, texts: Mapping[str, str]) -> Imported:
+    """Save what is right as questions and the rest as drafts, as written by the person at this seat."""
+    changes: list[tuple[Task, Task]] = []
     by_name = _names(desk.records)
     saved: dict[int, str] = {}
     drafts, unknown = 0, []
     for name, text in texts.items():
         record = by_name.get(name)
-        if record is None or desk.task(record) is None:
+        before = desk.task(record) if record is not None else None
+        if record is None or before is None or not seat.is_mine(record) or seat.is_second(record):
             unknown.append(name)
         elif desk.check(text).ok:
             saved[record] = text
         else:
-            desk.save_draft(record, text)
+            seat.save_draft(record, text)
+            changes.append((before, desk.tasks[record]))
             drafts += 1
-    if saved:
-        desk.save_many(saved, "file")
-    return Imported(len(saved), drafts, tuple(unknown))
+    changes += desk.save_many(saved, BULK, seat.name) if saved else []
+    changed = tuple((before, after) for before, after in changes if before != after)
+    return Imported(len(saved), drafts, tuple(unknown), changed)
 
 
 def _names(records: list[OwnRecord]) -> dict[str, int]:

@@ -5,40 +5,52 @@ quick.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from nicegui import ui
-from nicegui.events import GenericEventArguments
+from nicegui.element import Element
 
+from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import key_button, text
-from blindlabel.web.desk import Filter, Sort
-
-if TYPE_CHECKING:
-    from blindlabel.web.server import OwnerApp
+from blindlabel.web.seats import Filter, Seat
 
 PAGE_SIZE = 50
+MOST_ATTRIBUTES = 8
+"""Attributes with a column of their own; of more, the first."""
 
-# Static templates: what a record holds is bound as text, never part of a template.
-_STATE_CELL = """<q-td :props="props"><span :class="'state state-' + props.value">{{ props.value }}</span></q-td>"""
-_ID_CELL = """<q-td :props="props"><button type="button" class="row-open"
-  @click.stop="$parent.$emit('open', props.row.record)">{{ props.value }}</button></q-td>"""
-_BRIEF_CELL = """<q-td :props="props" class="brief"><span>{{ props.value }}</span></q-td>"""
-_DISAGREED_CELL = """<q-td :props="props">{{ props.value ? 'with ' + props.value : '' }}</q-td>"""
+
+class RecordTable(Element, component="browser/record_table.js"):
+    """The table itself."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self._props["label"] = label
+        self.show([], [], {"sort": "record", "descending": False, "page": 1, "pages": 1, "empty": ""})
+
+    def show(self, columns: list[dict[str, Any]], rows: list[dict[str, Any]], shape: dict[str, Any]) -> None:
+        """Show one page."""
+        for name, value in ({"columns": columns, "rows": rows} | shape).items():
+            self._props[name] = value
+        self.update()
 
 
 class RecordList:
     """The list of one tab."""
 
-    def __init__(self, app: OwnerApp, on_open: Callable[[int], Any], on_next: Callable[[], Any]) -> None:
-        self._desk = app.desk
-        self._on_open = on_open
-        self._shown: Filter = "all"
+    def __init__(self, app: OwnerApp, seat: Seat, on_open: Callable[[int], Any], on_next: Callable[[], Any]) -> None:
+        self._app, self._desk, self.seat = app, app.desk, seat
+        self._shown: Filter = "mine" if app.desk.team.assigned else "all"
         self._search = ""
-        self._shape: dict[str, Any] = {"page": 1, "rowsPerPage": PAGE_SIZE, "sortBy": "record", "descending": False}
-        self._edition = -1
+        self._sort, self._descending, self._page = "record", False, 1
+        self._edition: tuple[int, int, str] | None = None
+        self.order: list[int] = []
+        """The records as they stand in the list, all pages."""
         with ui.element("section").classes("record-list").props('aria-label="Records"') as self.root:
             self._build_tools(on_next)
-            self._build_table(app.workspace.table_name)
+            self._table = RecordTable("Records of this round")
+            self._table.on("open", lambda event: on_open(int(event.args)))
+            self._table.on("sort", lambda event: self._sorted(str(event.args)))
+            self._table.on("page", lambda event: self._again(int(event.args)))
         self.refresh()
 
     def _build_tools(self, on_next: Callable[[], Any]) -> None:
@@ -50,37 +62,13 @@ class RecordList:
             field.classes("search").props('aria-label="Search records" input-class=search-field')
             with field.add_slot("append"):
                 text("kbd", "/")
-            choices = {"all": "All", "open": "Open", "draft": "Drafts", "saved": "Saved"}
-            self._choice = (
-                ui.toggle(choices, value="all", on_change=self._filtered)
-                .props("no-caps unelevated dense")
-                .classes("filter")
-            )
+            choices = {"all": "All", "open": "Open", "draft": "Drafts", "saved": "Saved", "unsure": "Not sure"}
+            if self._desk.team.names:
+                choices = {"all": "All", "mine": "Mine"} | choices
+            toggle = ui.toggle(choices, value=self._shown, on_change=self._filtered)
+            toggle.props("no-caps unelevated dense").classes("filter")
             self._count = text("span", "", "count")
             self._count.props("role=status")
-
-    def _build_table(self, table_name: str) -> None:
-        columns: list[dict[str, Any]] = [
-            {"name": "state", "label": "State", "field": "state", "align": "left", "sortable": True},
-            {"name": "id", "label": "Record", "field": "id", "align": "left", "sortable": True},
-            {"name": "brief", "label": f"Content ({table_name})", "field": "brief", "align": "left", "sortable": True},
-            {"name": "disagreed", "label": "Disagreed", "field": "disagreed", "align": "left", "sortable": True},
-            {"name": "round", "label": "Round", "field": "round", "align": "right"},
-        ]
-        table = ui.table(columns=columns, rows=[], row_key="record", pagination=self._shape)
-        self._table = table.props("flat dense square binary-state-sort :rows-per-page-options=[25,50,100,500]").classes(
-            "records"
-        )
-        for name, template in (
-            ("state", _STATE_CELL),
-            ("id", _ID_CELL),
-            ("brief", _BRIEF_CELL),
-            ("disagreed", _DISAGREED_CELL),
-        ):
-            table.add_slot(f"body-cell-{name}", template)
-        table.on("open", lambda event: self._on_open(int(event.args)))
-        table.on("row-click", lambda event: self._on_open(int(event.args[1]["record"])), [[], ["record"], None])
-        table.on("request", self._requested)
 
     # What the person does
 
@@ -92,42 +80,64 @@ class RecordList:
         self._shown = cast(Filter, event.value)
         self._again()
 
-    def _requested(self, event: GenericEventArguments) -> None:
-        asked = event.args["pagination"]
-        sort = asked.get("sortBy") or "record"
-        self._shape = {
-            "page": int(asked["page"]),
-            "rowsPerPage": max(1, int(asked["rowsPerPage"]) or PAGE_SIZE),
-            "sortBy": sort if sort in ("state", "id", "brief", "disagreed") else "record",
-            "descending": bool(asked.get("descending")),
-        }
-        self._again(page=self._shape["page"])
+    def _sorted(self, column: str) -> None:
+        self._descending = not self._descending if column == self._sort else False
+        self._sort = column
+        self._again()
 
     def _again(self, page: int = 1) -> None:
-        self._shape["page"] = page
-        self._edition = -1
+        self._page, self._edition = page, None
         self.refresh()
 
     # What is shown
 
     def refresh(self) -> None:
         """Show the list as it is now, if it has changed."""
-        if self._edition == self._desk.edition:
+        edition = (self._desk.edition, self._app.judging.edition, self.seat.name)
+        if self._edition == edition:
             return
-        self._edition = self._desk.edition
-        found = self._desk.rows(self._search, self._shown, cast(Sort, self._shape["sortBy"]), self._shape["descending"])
-        size = self._shape["rowsPerPage"]
-        pages = max(1, -(-len(found) // size))
-        self._shape["page"] = min(self._shape["page"], pages)
-        start = (self._shape["page"] - 1) * size
-        progress = self._desk.progress()
-        rows = [row.to_json() | {"round": progress.round} for row in found[start : start + size]]
-        self._table._props["pagination"] = self._shape | {"rowsNumber": len(found)}
-        self._table._props["rows"] = rows
-        self._table.update()
-        self._count.text = (
-            f"{len(found):,} of {progress.asked:,} records"
-            if len(found) != progress.asked
-            else f"{progress.asked:,} records"
-        )
-        self._next.set_enabled(self._desk.writable and progress.saved < progress.asked)
+        self._edition = edition
+        found = self.seat.rows(self._search, self._shown, self._sort, self._descending)
+        self.order = [row.own.record for row in found]
+        pages = max(1, -(-len(found) // PAGE_SIZE))
+        self._page = min(self._page, pages)
+        start = (self._page - 1) * PAGE_SIZE
+        shape = {"sort": self._sort, "descending": self._descending, "page": self._page, "pages": pages}
+        rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
+        self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
+        asked = len(self._desk.tasks)
+        self._count.text = f"{len(found):,} of {asked:,} records" if len(found) != asked else f"{asked:,} records"
+        left = len(self.seat.unwritten())
+        self._next.set_visibility(self._desk.writable and left > 0)
+
+    def _empty(self) -> str:
+        if self._search or self._shown != "all":
+            return "No record of this round is like that. Clear the search, or show all."
+        return "No record is asked in this round."
+
+    def _columns(self) -> list[dict[str, Any]]:
+        columns: list[dict[str, Any]] = [
+            {"name": "state", "label": "State", "kind": "state", "width": "5.4rem"},
+            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "7.4rem"},
+            {"name": "id", "label": "Record", "kind": "id", "width": "7.5rem"},
+        ]
+        records = self._desk.records
+        names = list(records[0].row)[:MOST_ATTRIBUTES] if records else []
+        means = [sum(len(own.row[name]) for own in records[:200]) / len(records[:200]) for name in names]
+        weights = [min(max(mean, len(name) * 0.8, 4.0), 40.0) for name, mean in zip(names, means, strict=True)]
+        columns += [
+            {
+                "name": name,
+                "label": name,
+                "kind": "value",
+                "place": place,
+                "width": f"{100 * weight / sum(weights):.1f}%",
+            }
+            for place, (name, weight) in enumerate(zip(names, weights, strict=True))
+        ]
+        if self._desk.state.round > 1:
+            columns.append({"name": "disagreed", "label": "Disagreed", "kind": "again", "width": "6.2rem"})
+        if self._desk.team.names:
+            columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
+        columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "5.6rem", "sortable": False})
+        return [{"sortable": True} | column for column in columns]

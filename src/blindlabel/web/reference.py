@@ -1,5 +1,5 @@
-"""What is one click away from everywhere: the criteria of the agreement, the language, the keys, and the guide of the
-first visit.
+"""What is one click away from everywhere: the criteria of the agreement, the language as this study allows it, the
+keys, and the guide of the first visit.
 """
 
 from __future__ import annotations
@@ -8,9 +8,13 @@ from collections.abc import Callable
 
 from nicegui import ui
 
+from blindlabel.language.formatter import attribute_access, quote
 from blindlabel.language.functions import FUNCTIONS
+from blindlabel.language.words import words
+from blindlabel.parties.asking import check_question
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.components import offered_functions, text
+from blindlabel.web.components import text
+from blindlabel.web.editor import offered_functions
 
 _STEPS = (
     (
@@ -18,52 +22,33 @@ _STEPS = (
         "You see a record of your own table. The records of the other side stay encrypted; nobody sees both.",
     ),
     (
-        "Write what the other record must say",
+        "Say what the other record must have",
         (
-            "$r stands for any record of the other side. Write what must be in it if it is about the same thing: click"
-            " words of your record, or type. A question ends with ret and an answer of yes or no."
+            "Click the words of your record that the other side's record is likely to have as well. Each is worth"
+            " points, rare ones more. Where enough points come together, the answer is yes."
         ),
     ),
     (
-        "Not too strict, not too loose",
+        "Judge it by your own rows",
         (
-            "The other side may spell differently or leave things out. Below the editor you see how many of your own"
-            " records the question matches: 1, the record itself, is usually right."
+            "Your other rows are other things, so a good question fits none of them: green says “Only this"
+            " record”. Amber and red show which rows it fits as well. The other side may spell differently or leave"
+            " things out, so do not ask for everything."
         ),
     ),
     (
         "Save and go on",
         (
-            "Ctrl+Enter saves and opens the next record. What you type is kept at once, even when it is not finished."
+            "Ctrl+Enter saves and opens the next record. What you do is kept at once, even when it is not finished."
             " When every record has a question, hand the round in."
         ),
     ),
     (
         "Records come back",
         (
-            "Where the answers of the two sides differ, both records come back in the next round, with your question of"
-            " before. Change it or keep it."
+            "Where the answers of the two sides differ, both records come back in the next round, with the question"
+            " that you asked. Keep it, make it looser or stricter, or take another."
         ),
-    ),
-)
-_SYNTAX = (
-    ("$r", "the other record as one text, its attributes joined with |"),
-    ("$r.title", 'one attribute; $r["date of birth"] where the name is no plain word'),
-    ("$name = …", "keeps something for later lines"),
-    ("ret …", "the answer; the first one reached ends the question"),
-    ("& | !", "and, or, not; use ( ) where in doubt"),
-    ("2*is_in(…) + is_in(…) >= 2", "counts conditions, with weights, against a number"),
-    ("# …", "a comment"),
-)
-_EXAMPLES = (
-    ('ret is_in("canon", lower($r)) & is_in("24-70", $r)', "both must be there"),
-    (
-        'ret similar("jonson", lower($r.surname), 1) & between($r.year, 1979, 1981)',
-        "a name with a typing error, a year give or take one",
-    ),
-    (
-        'ret 3*is_in("x350", lower($r)) + is_in("sony", lower($r)) + is_in("turntable", lower($r)) >= 3',
-        "the model number suffices, or the others together with it",
     ),
 )
 _KEYS = (
@@ -74,12 +59,19 @@ _KEYS = (
             ("Ctrl+Enter", "save and next open record"),
             ("Ctrl+S", "save"),
             ("Alt+G", "suggest a question"),
-            ("Alt+N", "next record"),
-            ("Alt+P", "previous record"),
-            ("Esc", "back to the list"),
-            ("Ctrl+Z", "undo; Ctrl+Y redo"),
-            ("Ctrl+Space", "complete a function, attribute or word"),
+            ("Alt+V", "points or text"),
+            ("Alt+N", "next record of the list"),
+            ("Alt+P", "previous record of the list"),
+            ("Alt+L", "back to the list; so does the browser's own back"),
+            ("Alt+U", "not sure, or sure again"),
+            ("Alt+1 … 4", "in later rounds: keep, looser, stricter, suggest"),
+            ("Ctrl+Z", "undo, in points and text; Ctrl+Y redo"),
+            ("Tab", "in the text: take the marked completion; Ctrl+Space offers some"),
         ),
+    ),
+    (
+        "Looking through many",
+        (("J, K", "next, previous"), ("Space", "choose, or no longer"), ("Enter", "accept what is chosen")),
     ),
 )
 
@@ -89,7 +81,7 @@ def _dialog(title: str) -> ui.dialog:
     return dialog
 
 
-def criteria_dialog(workspace: Workspace) -> ui.dialog:
+def agreed_dialog(workspace: Workspace) -> ui.dialog:
     """What counts as a match, and what was agreed."""
     agreement = workspace.agreement
     with _dialog("Criteria") as dialog, ui.card().classes("sheet"):
@@ -102,9 +94,8 @@ def criteria_dialog(workspace: Workspace) -> ui.dialog:
                 ("Owners", ", ".join(agreement.owners)),
                 ("Attributes", ", ".join(agreement.attributes)),
                 ("Rounds", f"at most {agreement.rounds}"),
-                ("Records", f"at most {agreement.sampling.records} of each table"),
+                ("Records", f"at most {agreement.sampling.records:,} of each table"),
                 ("Preparation of texts", ", ".join(agreement.preparation.steps) or "none"),
-                ("Longest needle", f"{agreement.limits.needle_length} characters"),
                 ("Deadline", agreement.deadline or "none"),
             ):
                 text("dt", name)
@@ -113,13 +104,59 @@ def criteria_dialog(workspace: Workspace) -> ui.dialog:
     return dialog
 
 
+def syntax(workspace: Workspace) -> list[tuple[str, str]]:
+    """What can be written, with this study's attributes and limits."""
+    agreement, limits = workspace.agreement, workspace.agreement.terms().limits
+    first = agreement.attributes[0]
+    others = ", ".join(agreement.attributes[1:6]) + (", …" if len(agreement.attributes) > 6 else "")
+    lowered = agreement.terms().case == "lower"
+    found = [
+        ("$r", "the other record as one text, its attributes joined with |"),
+        (f"$r{attribute_access(first)}", f"one attribute{f'; the others are {others}' if others else ''}"),
+        ("ret …", "the answer; the first one reached ends the question"),
+        ("& | !", "and, or, not; use ( ) where in doubt"),
+        ("2*… + … >= 2", "points for conditions, and how many are enough"),
+        ("$name = …", "keeps something for later lines"),
+        ("# …", "a comment"),
+    ]
+    case = "Records are in lower case, so write needles small." if lowered else "lower(…) makes the case not matter."
+    found.append(("here", f"{case} A needle has at most {limits.needle_length} characters."))
+    return found
+
+
+def examples(workspace: Workspace) -> list[tuple[str, str]]:
+    """Questions that can be asked in this study, about one of the owner's own records."""
+    records = workspace.records()
+    if not records:
+        return []
+    values = [(name, text) for name, text in records[0].prepared.attributes.items() if text]
+    found = sorted({word for _, value in values for word in words(value)}, key=len, reverse=True)
+    if len(found) < 3 or not values:
+        return []
+    one, two, three = (quote(word[: workspace.agreement.terms().limits.needle_length]) for word in found[:3])
+    name, value = values[0]
+    field = f"$r{attribute_access(name)}"
+    tried = [
+        (f"ret 3*is_in({one}, $r) + 2*is_in({two}, $r) + is_in({three}, $r) >= 3", "the first alone, or the other two"),
+        (f"ret is_in({one}, $r) | is_in({two}, $r)", "one of them is enough"),
+        (f"ret is_in({one}, $r) & !is_in({three}, $r)", "this, but not that"),
+        (f"ret similar({quote(sorted(words(value))[0])}, {field}, 1)" if words(value) else "", "a typing error apart"),
+        (f"ret equals({quote(value)}, {field}) | is_empty({field})", "the same value, or none"),
+    ]
+    return [
+        (question, meaning)
+        for question, meaning in tried
+        if question and check_question(workspace.agreement, question).ok
+    ]
+
+
 def language_dialog(workspace: Workspace) -> ui.dialog:
-    """The language on one page."""
+    """The language on one page, made from what this study allows."""
     offered = offered_functions(workspace)
     with _dialog("Language") as dialog, ui.card().classes("sheet wide"):
-        text("h2", "The question language")
+        text("h2", "The question language in this study")
         with ui.element("dl").classes("syntax"):
-            for code, meaning in _SYNTAX:
+            for code, meaning in syntax(workspace):
                 text("dt", code, "code")
                 text("dd", meaning)
         text("h3", "Functions")
@@ -130,12 +167,13 @@ def language_dialog(workspace: Workspace) -> ui.dialog:
                 text("dt", function.signature, "code")
                 with ui.element("dd"):
                     text("div", f"{function.summary} {function.details}")
-                    text("code", function.example)
-        text("h3", "Examples")
-        with ui.element("dl").classes("syntax stacked"):
-            for code, meaning in _EXAMPLES:
-                text("dt", code, "code")
-                text("dd", meaning)
+        shown = examples(workspace)
+        if shown:
+            text("h3", "Examples with one of your records")
+            with ui.element("dl").classes("syntax stacked"):
+                for code, meaning in shown:
+                    text("dt", code, "code")
+                    text("dd", meaning)
         _close_button(dialog)
     return dialog
 

@@ -19,6 +19,7 @@ from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.interfaces import SUGGESTED
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.records.preparation import prepare
@@ -26,7 +27,7 @@ from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from blindlabel.web.suggesting import Background
+from blindlabel.web.judging import Judging
 
 CRITERIA = (
     "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of"
@@ -92,6 +93,13 @@ class Rehearsal:
                     owner.confirm(peer)
         self.go_on()
 
+    def write_all(self, name: str) -> None:
+        """Let the rest of an owner's questions of the round be suggested."""
+        workspace = self.workspace(name)
+        judging, own = Judging(workspace), workspace.records()
+        missing = [task for task in workspace.tasks() if task.question is None]
+        workspace.save_questions({one.record: judging.suggest(own[one.record], one).text for one in missing}, SUGGESTED)
+
     def go_on(self) -> None:
         """Everything that needs no person now."""
         happened = True
@@ -126,11 +134,11 @@ def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, se
     made = Rehearsal(folder, wanted)
     made.begin()
     for workspace in made.workspaces:
-        background = Background(workspace)
+        judging = Judging(workspace)
         own = workspace.records()
         tasks = workspace.tasks()
-        texts = {task.record: background.suggest(own[task.record], task).question for task in tasks[: len(tasks) // 2]}
-        workspace.save_questions(texts, "suggested")
+        texts = {task.record: judging.suggest(own[task.record], task).text for task in tasks[: len(tasks) // 2]}
+        workspace.save_questions(texts, SUGGESTED)
     return made
 
 

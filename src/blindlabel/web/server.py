@@ -1,6 +1,6 @@
 """The owner's app as a server on this machine: one workspace, loopback only, behind the guard.
 
-`serve` runs until stopped. It prints nothing itself; `on_ready` gets the link that lets a browser in.
+`serve` runs until stopped. It prints nothing itself; `on_ready` gets the links that let browsers in, one each.
 """
 
 from __future__ import annotations
@@ -17,58 +17,21 @@ from fastapi.responses import PlainTextResponse
 from nicegui import ui
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.export import FORMATS, GroundTruth
-from blindlabel.export.studies import truths_of_owner
+from blindlabel.export import FORMATS
 from blindlabel.storage.secret_files import read_secret, write_secret
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.components import text
-from blindlabel.web.desk import Desk
+from blindlabel.web.app import OwnerApp
 from blindlabel.web.exporting import archive_of
-from blindlabel.web.guard import TOKEN, Guard
+from blindlabel.web.guard import BROWSER, TOKEN, Guard
 from blindlabel.web.owner_page import OwnerPage
 from blindlabel.web.plots import agreement_plot, rounds_of_owner
-from blindlabel.web.suggesting import Background
-from blindlabel.web.uploads import Uploads
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
 """Seconds that a tab without connection is waited for, so that a machine that slept does not lose what its tab shows.
 """
-UNDO_SECONDS = 12.0
 _PORT = "web_port"
 _STATIC = Path(__file__).parent / "browser"
-
-
-class OwnerApp:
-    """What all tabs of one app share."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
-        self.desk = Desk(workspace)
-        self.background = Background(workspace)
-        self.uploads = Uploads()
-
-    def truths(self) -> dict[str, GroundTruth]:
-        """After the end: the ground truth with every other owner; empty while its labels are still on their way."""
-        truth = self.desk.state.truth
-        if truth is None or not all(self.workspace.bodies.has(pairing.labels) for pairing in truth.pairings):
-            return {}
-        return truths_of_owner(self.workspace)
-
-    def offer_undo(self, message: str, undo: Callable[[], None]) -> None:
-        """Tell what was done, with a button that takes it back."""
-        with ui.context.client.content, ui.element("div").classes("toast").props("role=status") as toast:
-            text("span", message)
-
-            def undone() -> None:
-                toast.delete()
-                try:
-                    undo()
-                except InputError as error:
-                    ui.notify(str(error), type="warning")
-
-            ui.button("Undo", color=None, on_click=undone).props("no-caps flat dense").classes("button")
-            ui.timer(UNDO_SECONDS, toast.delete, once=True)
 
 
 def create_app(app: OwnerApp) -> FastAPI:
@@ -95,7 +58,7 @@ def create_app(app: OwnerApp) -> FastAPI:
             return PlainTextResponse(str(error), 413)
 
     @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
-    def page(record: int | None = None) -> None:
+    def page(request: Request, record: int | None = None) -> None:
         ui.colors(
             primary="#0b5f66",
             secondary="#34495e",
@@ -105,7 +68,7 @@ def create_app(app: OwnerApp) -> FastAPI:
             warning="#8a5a00",
         )
         ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
-        OwnerPage(app, record)
+        OwnerPage(app, str(request.scope.get(BROWSER, "")), record)
 
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
 
@@ -129,25 +92,27 @@ _FAVICON = (
 )
 
 
-def serve(workspace: Workspace, *, port: int | None = None, on_ready: Callable[[str], None]) -> None:
+def serve(
+    workspace: Workspace, *, port: int | None = None, browsers: int = 1, on_ready: Callable[[list[str]], None]
+) -> None:
     """Serve the app until stopped. Without a port, the one of last time where it is free, so that an open tab finds it
     again.
     """
     listening = _listen(workspace, port)
     chosen: int = listening.getsockname()[1]
     workspace.remember(_PORT, str(chosen))
-    session, token = _session(workspace), secrets.token_urlsafe(24)
+    tokens = [secrets.token_urlsafe(24) for _ in range(browsers)]
     app = OwnerApp(workspace)
-    threading.Thread(target=app.background.warm_up, daemon=True).start()
+    app.prepare()
     instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
-    guard = Guard(create_app(app), port=chosen, token=token, session=session, instance=instance)
+    guard = Guard(create_app(app), port=chosen, tokens=tokens, key=_key(workspace), instance=instance)
     config = uvicorn.Config(
         guard, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
     )
     server = uvicorn.Server(config)
 
     def ready() -> None:
-        on_ready(f"http://{HOST}:{chosen}/?{TOKEN}={token}")
+        on_ready([f"http://{HOST}:{chosen}/?{TOKEN}={token}" for token in tokens])
 
     announcing = threading.Timer(0.0, _when_started, (server, ready))
     announcing.daemon = True
@@ -179,8 +144,8 @@ def _listen(workspace: Workspace, port: int | None) -> socket.socket:
     raise OutsideError(f"Port {wanted} on {HOST} is in use. Choose another with --port.")
 
 
-def _session(workspace: Workspace) -> str:
-    """What the browser's cookie holds. It stays over restarts, so that an open tab goes on working."""
+def _key(workspace: Workspace) -> str:
+    """What browsers' cookies are made with. It stays over restarts, so that an open tab goes on working."""
     path = workspace.folder / "web.key"
     if not path.exists():
         write_secret(path, secrets.token_urlsafe(32).encode())

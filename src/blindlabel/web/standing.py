@@ -1,10 +1,9 @@
-"""How the study stands, as the owner sees it: what is waited for, what is being done with how much time left, how the
+"""How the study stands, as the owner sees it: who has to act now, what this machine does and whether it does, how the
 rounds went, and at the end the ground truth with its exports."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from nicegui import ui
 
@@ -12,11 +11,11 @@ from blindlabel.export import FORMATS
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.figures import Tally
 from blindlabel.storage.workspace import Activity
+from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
+from blindlabel.web.costs import duration
+from blindlabel.web.outcomes import outcomes, settled_sentence
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
-
-if TYPE_CHECKING:
-    from blindlabel.web.server import OwnerApp
 
 _REASONS = {
     "agreed": "Every pair has been agreed on.",
@@ -25,14 +24,19 @@ _REASONS = {
     "closed": "The coordinator has closed the study; pairs that still disagree are discarded.",
 }
 _WORK = {
-    "blocking": "This machine has to make its blocking hashes now.",
-    "encrypt": "This machine has to encrypt your records now.",
-    "evaluate": "This machine has to ask your questions of the other side's encrypted records now.",
+    "blocking": "Your machine makes its blocking hashes now.",
+    "encrypt": "Your machine encrypts your records now.",
+    "evaluate": "Your machine asks your questions of the other side's encrypted records now.",
 }
+SEND = "Your machine sends what it has made."
+RUNS = "`blindlabel owner run` is at work on this machine."
+RUNS_NOT = (
+    "Nothing moves on: `blindlabel owner run` is not running on this machine. Start it, or open the app with --run."
+)
 
 
 class Standing:
-    """The panel of one tab. It is shown whenever there is nothing to write."""
+    """The panel of one tab. It is shown whenever there is nothing to write, and in later rounds."""
 
     def __init__(self, app: OwnerApp) -> None:
         self._app = app
@@ -43,12 +47,12 @@ class Standing:
     def refresh(self) -> None:
         """Show what has changed."""
         desk = self._app.desk
-        activity = self._app.workspace.activity()
-        progress = desk.progress()
-        shown = (
-            desk.edition,
-            None if activity is None else (activity.phase, activity.sentence, activity.share, progress.handed_in),
-        )
+        waiting = not desk.writable
+        activity = self._app.workspace.activity() if waiting else None
+        runs = waiting and desk.state.truth is None and self._app.workspace.is_run
+        said = None if activity is None else (activity.phase, activity.sentence, activity.share)
+        unsent = waiting and bool(self._app.workspace.unsent())
+        shown = (desk.version, desk.writable, said, runs, unsent)
         if shown == self._shown:
             return
         self._shown = shown
@@ -56,23 +60,22 @@ class Standing:
         with self.root:
             if desk.state.truth is not None:
                 self._build_end()
-            elif not desk.writable:
-                self._build_waiting(activity)
+            elif waiting:
+                self._build_waiting(activity, runs=runs)
             self._build_rounds()
-        self.root.set_visibility(not desk.writable or desk.state.round > 1)
+        self.root.set_visibility(waiting or desk.state.round > 1)
 
-    def _build_waiting(self, activity: Activity | None) -> None:
+    def _build_waiting(self, activity: Activity | None, *, runs: bool) -> None:
         desk, progress = self._app.desk, self._app.desk.progress()
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
         agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
         todo = rules.work(agreement, desk.state)
-        for sentence in [_WORK[todo[0].kind]] if todo else rules.awaits(agreement, desk.state):
+        unsent = bool(self._app.workspace.unsent())
+        sentences = [_WORK[todo[0].kind]] if todo else [SEND] if unsent else rules.awaits(agreement, desk.state)
+        for sentence in sentences:
             text("p", sentence)
-        if (todo or self._app.workspace.unsent()) and not busy:
-            text(
-                "p", "`blindlabel owner run` does that. Start it beside this app, or open the app with --run.", "quiet"
-            )
-        if activity is not None and busy:
+        text("p", RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
+        if activity is not None and busy and runs:
             with ui.element("div").classes("doing"):
                 text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
                 label = f"aria-label={_quoted(activity.sentence)}"
@@ -102,12 +105,36 @@ class Standing:
                 for name, known in FORMATS.items():
                     link = ui.link(name, f"/export/{peer}/{name}").props(f"download title={_quoted(known.description)}")
                     link.classes("button export")
+        self._build_outcomes()
+
+    def _build_outcomes(self) -> None:
+        """What became of each own record."""
+        found = outcomes(self._app)
+        if not found:
+            return
+        text("h3", "Your records")
+        with (
+            ui.element("div").classes("outcomes").props('tabindex=0 role=region aria-label="Your records"'),
+            ui.element("table").classes("plain"),
+        ):
+            with ui.element("thead"), ui.element("tr"):
+                for name in ("Record", "Matches", "Not settled"):
+                    text("th", name).props("scope=col")
+            with ui.element("tbody"):
+                for outcome in found:
+                    with ui.element("tr"):
+                        text("th", outcome.id).props("scope=row")
+                        text("td", outcome.matches)
+                        text("td", outcome.unsettled)
 
     def _build_rounds(self) -> None:
         rounds = rounds_of_owner(self._app.desk.state)
         if not rounds:
             return
         text("h2", "Agreement by round")
+        sentence = settled_sentence(self._app)
+        if sentence:
+            text("p", sentence, "settled")
         with ui.element("div").classes("plot"):
             words = plot_in_words(rounds)
             ui.element("img").props(f"src=/plot.svg?rounds={len(rounds)} alt={_quoted(words)}")
@@ -134,9 +161,7 @@ def round_table(rounds: list[Tally]) -> None:
 def _time_left(activity: Activity) -> str:
     passed = max(0.0, time.time() - activity.began)
     left = passed / activity.share * (1 - activity.share)
-    if passed < 2:
-        return ""
-    return f", about {left / 60:.0f} minutes left" if left >= 90 else f", about {max(1, round(left))} seconds left"
+    return "" if passed < 2 else f", about {duration(left)} left"
 
 
 def _quoted(value: str) -> str:

@@ -61,7 +61,8 @@ def decrypted(ciphertext: Ciphertext) -> bool:
 def asked(questions: list[Formula], records: list[Record], workers: int = 1) -> list[list[bool]]:
     sent = list(ENGINE.encrypt(TERMS, keys().public, records))
     answers = ENGINE.evaluate(TERMS, keys().public, sent, questions, lambda _: b"", workers=workers)
-    found = ENGINE.decrypt(TERMS, keys().secret, answers, len(questions), len(records))
+    sent_back = (one.parcel for one in answers)
+    found = ENGINE.decrypt(TERMS, keys().secret, sent_back, len(questions), len(records))
     return [[bool(one) for one in row] for row in found]
 
 
@@ -155,7 +156,7 @@ def test_a_constant_answer_looks_like_any_other() -> None:
     sent = list(ENGINE.encrypt(TERMS, keys().public, [Record({}, "")]))
     key_id, _ = parcels.opened(Kind.SECRET, TERMS, keys().secret)
     (answers,) = ENGINE.evaluate(TERMS, keys().public, sent, [Constant(True), Constant(True)], lambda _: b"")
-    values = parcels.opened_batch(Kind.ANSWERS, TERMS, answers, key_id, record=0, count=2)
+    values = parcels.opened_batch(Kind.ANSWERS, TERMS, answers.parcel, key_id, record=0, count=2)
     assert all(len(set(row.tolist())) > 100 for row in values), "a trivial ciphertext is all zeros but one"
     assert values[0].tolist() != values[1].tolist()
 

@@ -114,11 +114,10 @@ def test_a_tiny_study_runs_through_the_worker() -> None:
         asked.append(formula)
     parcels = list(engine.encrypt(terms, keys.public, owned))
     heard: list[float] = []
-    answers = list(
-        engine.evaluate(
-            terms, keys.public, parcels, asked, lambda _: b"", workers=2, progress=lambda _, share: heard.append(share)
-        )
+    made = engine.evaluate(
+        terms, keys.public, parcels, asked, lambda _: b"", workers=2, progress=lambda _, share: heard.append(share)
     )
+    answers = [one.parcel for one in made]
     found = engine.decrypt(terms, keys.secret, answers, len(asked), len(owned))
     assert found.tolist() == [[evaluate(question, record) for record in owned] for question in asked]
     assert heard == [0.5, 1.0]

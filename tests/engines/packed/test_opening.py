@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.packed.opening import joint, padding, pads
-from blindlabel.engines.packed.seal import holders
+from blindlabel.engines.packed.seal import holders, samples
 from blindlabel.engines.packed.seal.parameters import RingParameters
 from blindlabel.engines.packed.seal.residues import Residues, uniform
 from blindlabel.engines.packed.seal.ring import Cipher, open_ring
 
 RING = open_ring(RingParameters(8192, (38, 54, 54, 54), plain_bits=24))
-KEYS = holders.generate(RING, [], relinearisation=True)
+KEYS = holders.generate(RING, [], relinearisation=True, seeded=True)
 HOLDER = holders.KeyHolder(RING, KEYS.secret)
+ENCRYPTOR = holders.SeededEncryptor(RING, KEYS.public)
 RELINEARISATION = holders.relinearisation_keys(RING, KEYS.relinearisation)
 
 
@@ -39,13 +40,12 @@ def _sometimes_zero() -> Residues:
 
 
 def test_opened_values_equal_the_pad_exactly_where_the_answer_is_yes() -> None:
-    padder = padding.Padder(RING, HOLDER.seeded_zero(padding.LEVEL))
     checked = wrong = 0
     while checked < 100_000:
         y, v = _sometimes_zero(), _sometimes_zero()
         shares = joint.shares(HOLDER, joint.share_count(2))
         made = joint.mixed(RING, [_encrypted(y), _encrypted(v)], shares, RELINEARISATION)
-        reached, excluded = (_opened(one.cipher) == one.pad for one in map(padder.padded, made))
+        reached, excluded = (_opened(one.cipher) == one.pad for one in (padding.padded(ENCRYPTOR, one) for one in made))
         assert reached[y == 0].all() and excluded[(y == 0) & (v == 0)].all()  # a yes is never lost
         wrong += int(reached[y != 0].sum() + excluded[(y != 0) | (v != 0)].sum())
         checked += 2 * RING.degree
@@ -53,9 +53,8 @@ def test_opened_values_equal_the_pad_exactly_where_the_answer_is_yes() -> None:
 
 
 def test_opened_values_are_the_content_plus_the_pad() -> None:
-    padder = padding.Padder(RING, HOLDER.seeded_zero(padding.LEVEL))
     content = uniform(RING.degree, RING.modulus)
-    one = padder.padded(_encrypted(content))
+    one = padding.padded(ENCRYPTOR, _encrypted(content))
     assert (_opened(one.cipher) == (content + one.pad) % np.uint64(RING.modulus)).all()
 
 
@@ -117,29 +116,26 @@ def test_scaled_values_are_rounded_as_exact_arithmetic_rounds_them() -> None:
 
 
 def test_errors_have_the_distribution_of_seal() -> None:
-    drawn = pads.errors(200_000)
+    drawn = samples.errors(200_000)
     assert np.abs(drawn).max() <= 21
     assert abs(float(drawn.mean())) < 0.05
     assert 10.2 < float(drawn.var()) < 10.8  # 10.5 in theory, deviation 0.033
-    assert set(np.unique(pads.ternary(1000)).tolist()) == {-1, 0, 1}
+    assert set(np.unique(samples.ternary(1000)).tolist()) == {-1, 0, 1}
 
 
 def test_nothing_random_is_used_twice() -> None:
-    zero = HOLDER.seeded_zero(padding.LEVEL)
-    padder = padding.Padder(RING, zero)
     result = _encrypted(_sometimes_zero())
-    first, second = padder.padded(result), padder.padded(result)
+    first, second = padding.padded(ENCRYPTOR, result), padding.padded(ENCRYPTOR, result)
     assert (first.pad != second.pad).mean() > 0.99
     half = RING.form(padding.LEVEL).rows.length
     assert first.cipher[:half] != second.cipher[:half] and first.cipher[half:] != second.cipher[half:]
     shares = joint.shares(HOLDER, 3)
     assert len({share[:64] for share in shares}) == 3
-    assert HOLDER.seeded_zero(padding.LEVEL) != zero
+    assert HOLDER.seeded_zero(2) != HOLDER.seeded_zero(2)
 
 
 def test_a_forged_opening_makes_no_yes() -> None:
-    padder = padding.Padder(RING, HOLDER.seeded_zero(padding.LEVEL))
-    pad = padder.padded(_encrypted(uniform(RING.degree, RING.modulus))).pad
+    pad = padding.padded(ENCRYPTOR, _encrypted(uniform(RING.degree, RING.modulus))).pad
     tries = 0
     while tries < 10_000:  # zeros, what was opened, random values: the opener does not know the pad
         for forged in (np.zeros_like(pad), uniform(RING.degree, RING.modulus)):

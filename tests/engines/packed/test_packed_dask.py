@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from blindlabel.parties.running import run
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.packed_rounds import ENGINE, in_clear
+from support.patience import Patience
 from support.study_parties import (
     clear_labels,
     confirm_all,
@@ -111,9 +111,8 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
     told: list[str] = []
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
     engine = ClusterEngine(address, journal=tmp_path / "journal")
-    answers = list(
-        engine.evaluate(TERMS, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase))
-    )
+    made = engine.evaluate(TERMS, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase))
+    answers = [one.parcel for one in made]
     assert (ENGINE.decrypt(TERMS, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
     assert told[-1] == "evaluate: 4 of 4 tiles"
     assert any("left" in phase for phase in told)
@@ -123,7 +122,7 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
     # What the journal has is not made again: no cluster is needed for it, nor the assist.
     alone = PackedEngine(journal=tmp_path / "journal")
     elsewhere = alone.evaluate(TERMS, keys.public, parcels, asked, Assist(TERMS, keys, fails=True))
-    assert sorted(elsewhere) == sorted(answers)
+    assert sorted(one.parcel for one in elsewhere) == sorted(answers)
 
 
 def test_a_failing_assist_ends_the_evaluation_with_its_own_error(address: str, keys: Keys) -> None:
@@ -139,7 +138,8 @@ def test_records_may_be_encrypted_on_the_cluster_where_the_owner_says_so(address
     keys = ENGINE.make_keys(ALONE)
     engine, asked = ClusterEngine(address, may_see_records=True), questions(ALONE, 20)
     parcels = list(engine.encrypt(ALONE, keys.public, RECORDS))
-    answers = list(engine.evaluate(ALONE, keys.public, parcels, asked, Assist(ALONE, keys, fails=True)))
+    made = engine.evaluate(ALONE, keys.public, parcels, asked, Assist(ALONE, keys, fails=True))
+    answers = [one.parcel for one in made]
     assert (engine.decrypt(ALONE, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
 
 
@@ -175,12 +175,12 @@ def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Pat
         owners = [
             Owner(workspace, over_http(at)(workspace), computing=place) for workspace, place in zip(workspaces, places)
         ]
-        until = time.monotonic() + 300
+        patience = Patience()
         over = [False]
         while not all(over):
             over = [run(owner, SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
             confirm_all(owners)
-            assert time.monotonic() < until
+            patience.check()
         for owner in owners:
             owner.line.close()
     assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))

@@ -44,9 +44,8 @@ def _opened(terms: Terms) -> tuple[Public, Secret, list[Cipher]]:
     public, secret = open_public(terms, keys.public), open_secret(terms, keys.secret)
     random = Random(3)
     records = [Record({}, "".join(random.choice("abcdefgh ") for _ in range(60))) for _ in range(terms.records)]
-    batch = next(
-        iter(read_batches(public, encrypt_batch(public, features_of(public.way.tables, records), 0, len(records))))
-    )
+    made = encrypt_batch(public, features_of(public.way.tables, records), 0, len(records))
+    batch = next(iter(read_batches(public, made, 1)))
     ring = public.way.ring
     return public, secret, [ring.to_ntt(ring.load_cipher(item)) for item in batch.items]
 

@@ -175,7 +175,8 @@ def measure(
             prepare[1] = 0.0 if prepare[1] else now
 
     start = clock.now()
-    answers = list(engine.evaluate(terms, keys.public, parcels, questions, assist, workers=workers, progress=progress))
+    made = engine.evaluate(terms, keys.public, parcels, questions, assist, workers=workers, progress=progress)
+    answers = [one.parcel for one in made]
     total = clock.now() - start
     labels = clock.timed("decrypt", lambda: engine.decrypt(terms, keys.secret, answers, records, records))
     expected = np.array([[evaluate(one, row) for row in rows] for one in questions], dtype=np.bool_)

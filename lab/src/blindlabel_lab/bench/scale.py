@@ -140,7 +140,7 @@ def _evaluate(work: Work, folder: Path, workers: int, progress: Progress) -> tup
 
     public = (folder / "public").read_bytes()
     made = engine.evaluate(terms, public, _read(folder / "records"), asked, assist, workers=workers, progress=progress)
-    return _write(folder / "answers", made), served
+    return _write(folder / "answers", (one.parcel for one in made)), served
 
 
 def _decrypt(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:

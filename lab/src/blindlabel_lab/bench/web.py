@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.web.desk import Desk
+from blindlabel.web.judging import Judging
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
-from blindlabel.web.suggesting import Background
+from blindlabel.web.seats import Seat
 from blindlabel_lab.bench.machine import machine
 
 TARGET_MS = 100.0
@@ -38,7 +39,7 @@ class WebFigures:
     machine: str
     list_ms: float
     check_ms: float
-    what_if_ms: float
+    verdict_ms: float
     save_ms: float
     suggest_ms: float
     browser: dict[str, float] | None
@@ -59,25 +60,26 @@ def measure(records: int = 5000, repeats: int = 15) -> WebFigures:
         study.begin()
         workspace = study.workspace("anna")
         workspace.remember(GUIDE_SEEN, "yes")
-        desk, background = Desk(workspace), Background(workspace)
-        background.warm_up()
+        desk, judging = Desk(workspace), Judging(workspace)
+        seat = Seat(desk, judging, "bench")
+        judging.warm_up()
         own, tasks = desk.records, workspace.tasks()
-        questions = [background.suggest(own[place], tasks[place]).question for place in range(repeats)]
+        questions = [judging.suggest(own[place], tasks[place]).text for place in range(repeats)]
         figures = {
-            "list_ms": _median(lambda _: desk.rows("street", "open", "brief"), repeats),
+            "list_ms": _median(lambda _: seat.rows("street", "open", "surname"), repeats),
             "check_ms": _median(lambda place: desk.check(questions[place]), repeats),
-            "what_if_ms": _median(lambda place: _try(desk, background, questions[place], place), repeats),
-            "suggest_ms": _median(lambda place: background.suggest(own[-1 - place], tasks[-1 - place]), repeats),
-            "save_ms": _median(lambda place: desk.save(place, questions[place]), repeats),
+            "verdict_ms": _median(lambda place: _judge(desk, judging, questions[place], place), repeats),
+            "suggest_ms": _median(lambda place: judging.suggest(own[-1 - place], tasks[-1 - place]), repeats),
+            "save_ms": _median(lambda place: seat.save(place, questions[place]), repeats),
         }
         seen = _in_browser(workspace.folder, repeats)
         return WebFigures(records=records, machine=machine(), browser=seen, **figures)
 
 
-def _try(desk: Desk, background: Background, question: str, place: int) -> None:
+def _judge(desk: Desk, judging: Judging, question: str, place: int) -> None:
     formula = desk.check(question).formula
     assert formula is not None
-    background.matches(formula, desk.record(place).prepared)
+    judging.verdict(desk.record(place), question, formula)
 
 
 def _median(work: Callable[[int], object], repeats: int) -> float:
@@ -121,9 +123,12 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
     """Measured inside the page, from the event to the frame in which its result stands."""
     began = time.perf_counter()
     page.goto(link)
+    page.get_by_role("textbox", name="Name").fill("bench")
+    page.keyboard.press("Enter")
     page.locator(".row-open").first.wait_for()
     first_row = time.perf_counter() - began
     page.locator(".row-open").nth(20).click()
+    page.get_by_role("button", name="Text", exact=True).click()
     page.locator(".cm-content").wait_for()
     page.wait_for_timeout(1500)  # until the table has been read in the background
     page.evaluate(_WATCH)
@@ -131,7 +136,7 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
     for place in range(repeats):
         opened.append(page.evaluate("() => measured('h2', () => act('next'))"))
         page.wait_for_timeout(200)  # until everything about the record before has gone
-        checked.append(page.evaluate("""() => measured('.cost', () => type('ret is_in("y", $r)'))"""))
+        checked.append(page.evaluate("""() => measured('.verdict', () => type('ret is_in("y", $r)'))"""))
         page.wait_for_timeout(200)
         saved.append(page.evaluate("() => measured('h2', () => act('save-next'))"))
         page.wait_for_timeout(50 if place else 300)
@@ -161,7 +166,7 @@ _WATCH = """() => {
     const start = performance.now();
     const watch = new MutationObserver(() => {
       if (watched.textContent === before || !watched.textContent) return;
-      watch.store.close();
+      watch.disconnect();
       requestAnimationFrame(() => done(performance.now() - start));
     });
     watch.observe(watched, { childList: true, characterData: true, subtree: true });

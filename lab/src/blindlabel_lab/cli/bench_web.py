@@ -22,10 +22,7 @@ def web(
         return
     say(figures.machine)
     result(f"{figures.records:,} records, medians in milliseconds; the target is {figures.target_ms:.0f} each.")
-    result(
-        f"  list {figures.list_ms}, check {figures.check_ms}, try on own records {figures.what_if_ms}, save"
-        f" {figures.save_ms}"
-    )
+    result(f"  list {figures.list_ms}, check {figures.check_ms}, verdict {figures.verdict_ms}, save {figures.save_ms}")
     result(f"  suggest {figures.suggest_ms}")
     if figures.browser is None:
         say("No browser here, so nothing was measured in one.")

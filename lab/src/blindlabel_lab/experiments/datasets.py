@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
-from blindlabel.records.preparation import prepare
+from blindlabel.records.preparation import prepare_rows
 from blindlabel.records.tables import Table, read_table
 
 PREPARATION = ("nfkc", "ascii", "strip_punctuation", "lower", "collapse_space")
@@ -175,9 +175,7 @@ def read_dataset(folder: Path, name: str, attributes: Sequence[str] | None = Non
         raise InputError(
             f"The two tables of {name} have no column in common besides the id; name some with --attributes."
         )
-    prepared = [
-        tuple(prepare(table.row(position), chosen, PREPARATION) for position in range(len(table))) for table in tables
-    ]
+    prepared = [tuple(prepare_rows(table, chosen, PREPARATION)) for table in tables]
     digest = hashlib.sha256(
         "\0".join([*chosen, *PREPARATION, *(checksum(path) for path in (path_a, path_b, path_matches))]).encode()
     )

@@ -14,7 +14,7 @@ from blindlabel.language.formula import atoms_of
 from blindlabel_lab.experiments.datasets import Dataset, read_dataset
 from blindlabel_lab.experiments.quality import Advance, Bench, Plan, run_sample
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.simulation import draw, formula_of
+from blindlabel_lab.experiments.simulation import draw, question_of
 
 BANDS = ((1, 1), (2, 5), (6, 20), (21, 100), (101, None))
 """Rows that have a word, in bands from rare to common."""
@@ -45,7 +45,9 @@ def _needles(bench: Bench, name: str, seed: int) -> list[str]:
     dataset, plan = bench.dataset(name), bench.plan
     run = run_sample(dataset, draw(dataset, seed, plan.size), bench.oracles(name, "suggested"), "plain", plan.rounds)
     needles = (
-        atom.arguments[0] for source in run.questions for atom in atoms_of(formula_of(source, dataset.attributes))
+        atom.arguments[0]
+        for source in run.questions
+        for atom in atoms_of(question_of(source, dataset.attributes).usable())
     )
     return [needle for needle in needles if isinstance(needle, str)]
 

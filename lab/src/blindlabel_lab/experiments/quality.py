@@ -10,11 +10,12 @@ from typing import Any
 
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
+from blindlabel.parties.rehearsal import in_clear
+from blindlabel.protocol.scores import Scores
 from blindlabel_lab.experiments import metrics
 from blindlabel_lab.experiments.datasets import Dataset, read_dataset
-from blindlabel_lab.experiments.metrics import Scores
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.simulation import Oracle, Run, Sample, ThroughEngine, draw, in_clear, simulate
+from blindlabel_lab.experiments.simulation import Oracle, Run, Sample, ThroughEngine, draw, simulate
 from blindlabel_lab.experiments.strategies import STRATEGIES
 
 Advance = Callable[[str, float], None]

@@ -1,9 +1,8 @@
 """A study in one process: a sample, two oracles, t rounds by the protocol's rules, with answers in clear or through an
 engine.
 
-The rules are the protocol's own (`protocol.labels`): a pair once agreed keeps its label, only records on an open pair
-are asked again, and what is open after the last round is discarded. The sample is drawn as in the publication: matches
-at random, and the records on either side of them.
+The rounds are those of `blindlabel.parties.rehearsal`, which go by the protocol's own rules. The sample is drawn as in
+the publication: matches at random, and the records on either side of them.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ import numpy as np
 from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import Answers, Engine, Progress, Terms
 from blindlabel.language import Question
-from blindlabel.language.columns import Columns
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
-from blindlabel.protocol.labels import Labels, no_labels, open_counts, settle
+from blindlabel.parties.rehearsal import Answering, rehearse
+from blindlabel.protocol.labels import Labels
+from blindlabel.protocol.scores import Scores, Truth, scores
 from blindlabel_lab.experiments.datasets import Dataset
-from blindlabel_lab.experiments.metrics import Scores, Truth, scores
 
 NEEDLE_LENGTH = 8
 """Longest needle in simulated studies: suggested needles are no longer, and shorter encodings are smaller."""
@@ -45,10 +44,6 @@ class Oracle(Protocol):
     def ask(self, record: Record, round: int) -> str:
         """The question for a record in a round counted from 1."""
         ...
-
-
-Answering = Callable[[int, Sequence[Formula], Sequence[Record]], Answers]
-"""(0: the first owner asks, 1: the second; its questions; the other's records) to the answers, one row a question."""
 
 
 @dataclass(frozen=True)
@@ -82,47 +77,22 @@ def simulate(
     attributes: Sequence[str],
     rounds: int = 3,
 ) -> Run:
-    """All rounds of a study on these records. Ends early where all pairs are agreed; later rounds then repeat the last
-    state.
-    """
-    labels = no_labels(len(records[0]), len(records[1]))
-    after: list[Labels] = []
-    asked_all: list[str] = []
-    for number in range(1, rounds + 1):
-        if (labels == 0).any():
-            asked: list[list[int]] = []
-            answers: list[Answers] = []
-            for side in (0, 1):
-                again = [int(i) for i in np.flatnonzero(open_counts(labels, axis=side))]
-                sources = [oracles[side].ask(records[side][i], number) for i in again]
-                asked.append(again)
-                asked_all += sources
-                answers.append(
-                    answering(side, [formula_of(source, attributes) for source in sources], records[1 - side])
-                )
-            labels, _ = settle(labels, number, asked[0], answers[0], asked[1], answers[1])
-        after.append(labels)
-    return Run(tuple(after), tuple(scores(state, truth) for state in after), tuple(asked_all))
+    """All rounds of a study on these records, and the scores after each."""
+
+    def writing(oracle: Oracle) -> Callable[[Record, int], Question]:
+        return lambda record, number: question_of(oracle.ask(record, number), attributes)
+
+    done = rehearse(records, (writing(oracles[0]), writing(oracles[1])), answering, rounds)
+    asked = tuple(question.text for question in done.questions)
+    return Run(done.labels, tuple(scores(state, truth) for state in done.labels), asked)
 
 
-def formula_of(source: str, attributes: Sequence[str]) -> Formula:
-    """The formula of an oracle's question. One that cannot be read is a defect of the oracle."""
-    checked = Question(source, attributes=attributes, lowered=True)
-    if checked.formula is None:
+def question_of(source: str, attributes: Sequence[str]) -> Question:
+    """An oracle's question. One that cannot be read is a defect of the oracle."""
+    question = Question(source, attributes=attributes, lowered=True)
+    if not question.ok:
         raise ValueError(f"a simulated oracle wrote a question that cannot be read: {source!r}")
-    return checked.formula
-
-
-# -- answers in clear
-
-
-def in_clear(_side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:
-    """All questions over all records by clear evaluation, each different predicate once a record."""
-    columns = Columns(records)
-    answers = np.zeros((len(questions), len(records)), dtype=np.bool_)
-    for row, question in enumerate(questions):
-        answers[row] = columns.answers(question)
-    return answers
+    return question
 
 
 # -- answers through an engine

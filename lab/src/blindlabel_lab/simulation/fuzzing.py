@@ -131,7 +131,7 @@ def _plain() -> Target:
     records = next(engine.encrypt(TERMS, keys.public, [Record({"name": "a"}, "a"), Record({"name": "b"}, "b")]))
     formula = Question('ret is_in("a", $r)', attributes=("name",)).formula
     assert formula is not None
-    answers = next(engine.evaluate(TERMS, keys.public, [records], [formula], lambda request: request))
+    answers = next(engine.evaluate(TERMS, keys.public, [records], [formula], lambda request: request)).parcel
 
     def read(content: bytes) -> None:
         engine.decrypt(TERMS, keys.secret, [content], 1, 2)

@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from blindlabel.engines.interface import Assist, Progress, Terms
+from blindlabel.engines.interface import Assist, Evaluated, Progress, Terms
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
@@ -84,11 +84,11 @@ class FaultyEngine(PlainEngine):
         *,
         workers: int = 1,
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Evaluated]:
         """The answers, after a call for assistance; or bytes that are no answers."""
         assist(self._weather.random.randbytes(8))
         if self._weather.strikes("unreadable answers"):
-            yield self._weather.random.randbytes(12)
+            yield Evaluated(self._weather.random.randbytes(12))
             return
         yield from super().evaluate(terms, public, parcels, questions, assist, workers=workers, progress=progress)
 

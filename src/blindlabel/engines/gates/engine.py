@@ -22,12 +22,22 @@ from blindlabel.engines.gates.forking import in_forks
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import EncryptedGates, context
 from blindlabel.engines.gates.parcels import Kind, Values
-from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, ParcelError, Progress, Terms
+from blindlabel.engines.interface import (
+    Answers,
+    Assist,
+    EngineError,
+    Evaluated,
+    Keys,
+    ParcelError,
+    Progress,
+    Terms,
+    WithoutPads,
+)
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
 
-class LocalGatesEngine:
+class LocalGatesEngine(WithoutPads):
     """Implements `Engine`. Needs openfhe when it is used, not when it is made."""
 
     name = "gates"
@@ -47,16 +57,17 @@ class LocalGatesEngine:
     def encrypt(
         self,
         terms: Terms,
-        public: bytes,
+        key: bytes,
         records: Sequence[Record],
         *,
+        questions: int = 0,  # noqa: ARG002
         workers: int = 1,  # noqa: ARG002 - encrypting is a small part, and forked processes must not encrypt
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         check_records(terms, records)
         layout = Layout.of(terms)
         bits = [layout.bits(record) for record in records]  # what does not fit is said before any work
-        key_id, library = _with_public_key(terms, public)
+        key_id, library = _with_public_key(terms, key)
         for number, record in enumerate(bits):
             values = library.values_of([library.encrypt(bit) for bit in record])
             if progress is not None:
@@ -73,7 +84,7 @@ class LocalGatesEngine:
         *,
         workers: int = 1,
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Evaluated]:
         circuit = compiled(terms, questions)
         key_id, library = _with_public_key(terms, public)
         work = _Work(terms, key_id, circuit, library, progress if workers <= 1 else None)
@@ -89,7 +100,7 @@ class LocalGatesEngine:
         for number, answers in enumerate(in_forks(_answered, work, tasks(), workers)):
             if progress is not None:
                 progress("evaluate", min(1.0, (number + 1) / max(1, terms.records)))
-            yield answers
+            yield Evaluated(answers)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
         raise EngineError("The gates engine never asks for an assist, so there is no request to answer.")

@@ -29,7 +29,17 @@ from blindlabel.engines.allowed import check_records
 from blindlabel.engines.gates import wire
 from blindlabel.engines.gates.compiling import compiled, refusal
 from blindlabel.engines.gates.layout import Layout
-from blindlabel.engines.interface import Answers, Assist, EngineError, EngineUnavailable, Keys, Progress, Terms
+from blindlabel.engines.interface import (
+    Answers,
+    Assist,
+    EngineError,
+    EngineUnavailable,
+    Evaluated,
+    Keys,
+    Progress,
+    Terms,
+    WithoutPads,
+)
 from blindlabel.language.formula import Formula
 from blindlabel.language.formula_document import formula_document
 from blindlabel.language.record import Record
@@ -115,7 +125,7 @@ def find_python(pythons: Sequence[Path] | None = None) -> Path:
     )
 
 
-class RemoteGatesEngine:
+class RemoteGatesEngine(WithoutPads):
     """Implements `Engine`; every call but `refuse` starts a worker."""
 
     name = "gates"
@@ -130,9 +140,10 @@ class RemoteGatesEngine:
     def encrypt(
         self,
         terms: Terms,
-        public: bytes,
+        key: bytes,
         records: Sequence[Record],
         *,
+        questions: int = 0,  # noqa: ARG002
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
@@ -142,7 +153,7 @@ class RemoteGatesEngine:
             layout.bits(record)  # what does not fit is said before a worker starts
         documents = [wire.record_document(record) for record in records]
         call = {"call": "encrypt", "terms": wire.terms_document(terms), "records": documents, "workers": workers}
-        return _call(call, (public,), progress)
+        return _call(call, (key,), progress)
 
     def evaluate(
         self,
@@ -154,11 +165,11 @@ class RemoteGatesEngine:
         *,
         workers: int = 1,
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Evaluated]:
         compiled(terms, questions)  # what cannot be asked is said before a worker starts
         documents = [formula_document(question) for question in questions]
         call = {"call": "evaluate", "terms": wire.terms_document(terms), "questions": documents, "workers": workers}
-        return _call(call, _chained(public, parcels), progress)
+        return map(Evaluated, _call(call, _chained(public, parcels), progress))
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
         raise EngineError("The gates engine never asks for an assist, so there is no request to answer.")

@@ -49,9 +49,10 @@ def _answers(call: dict[str, Any], blobs: Iterator[bytes], reply: IO[bytes]) -> 
         yield from engine.encrypt(terms, next(blobs), records, workers=call["workers"], progress=progress)
     elif call["call"] == "evaluate":
         questions = [read_formula(documents) for documents in call["questions"]]
-        yield from engine.evaluate(
+        evaluated = engine.evaluate(
             terms, next(blobs), blobs, questions, _no_assist, workers=call["workers"], progress=progress
         )
+        yield from (one.parcel for one in evaluated)
     elif call["call"] == "decrypt":
         yield np.packbits(engine.decrypt(terms, next(blobs), blobs, call["questions"], call["records"])).tobytes()
     else:

@@ -6,17 +6,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import Answers, Assist, EngineError, Keys, Progress, Terms
+from blindlabel.engines.interface import (
+    Answers,
+    Assist,
+    EngineError,
+    Evaluated,
+    Keys,
+    Outcome,
+    Outcomes,
+    Progress,
+    Terms,
+    Values,
+    outcomes,
+)
 from blindlabel.engines.packed import keys
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.planning.explaining import Explained
 from blindlabel.engines.packed.questions import plan_of
-from blindlabel.engines.packed.records import encrypt_batch
+from blindlabel.engines.packed.records import encrypt_batch, share_parcels
 from blindlabel.engines.packed.running import here, processes
-from blindlabel.engines.packed.running.answers import read_outcomes
+from blindlabel.engines.packed.running.answers import open_answers, pad_values
 from blindlabel.engines.packed.running.finished import FinishedAnswers
 from blindlabel.engines.packed.ways.choosing import way_of
-from blindlabel.engines.packed.ways.interface import Outcome, Outcomes
+from blindlabel.engines.packed.ways.interface import Public, Secret
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -49,14 +61,18 @@ class PackedEngine:
     def encrypt(
         self,
         terms: Terms,
-        public: bytes,
+        key: bytes,
         records: Sequence[Record],
         *,
+        questions: int = 0,
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        """The records as parcels; nothing is encrypted where one of them does not fit."""
-        opened = keys.open_public(terms, public)
+        """The records as parcels; nothing is encrypted where one of them does not fit. Under `keys = "owners"` with the
+        secret key, and with randomness for the answers to so many questions.
+        """
+        opened: Public | Secret
+        opened = keys.open_secret(terms, key) if terms.keys == "owners" else keys.open_public(terms, key)
         check_records(terms, records)
         tell = progress or _quiet
         block = opened.way.layout.block
@@ -64,6 +80,8 @@ class PackedEngine:
             part = records[batch * block : (batch + 1) * block]
             made = processes.features(terms, part, workers) if workers > 1 else features_of(opened.way.tables, part)
             yield from encrypt_batch(opened, made, batch, len(records))
+            if isinstance(opened, Secret):
+                yield from share_parcels(opened, batch, questions, len(records))
             tell("encrypt", min(1.0, (batch + 1) * block / len(records)))
 
     def evaluate(
@@ -76,9 +94,9 @@ class PackedEngine:
         *,
         workers: int = 1,
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
-        """All questions over all records: parcels of encrypted answers, ready to leave. What is finished in the journal
-        is not made again.
+    ) -> Iterator[Evaluated]:
+        """All questions over all records: parcels of encrypted answers, ready to leave, with their pads. What is
+        finished in the journal is not made again.
         """
         opened = keys.open_public(terms, public)
         kept = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
@@ -98,15 +116,23 @@ class PackedEngine:
         """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
         return way_of(terms).assist_calls(questions, records)
 
+    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
+        """The values of all pairs, each with its pad added."""
+        return open_answers(keys.open_secret(terms, secret), parcels, questions, records)
+
+    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
+        """The pads of all pairs, in the form of what was opened; zero where there are none."""
+        way = way_of(terms)
+        return pad_values(way, way.study(b""), pads, questions, records)
+
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
-        """The answers, one row a question and one column a record."""
-        outcomes = self.outcomes(terms, secret, parcels, questions, records)
-        answers: Answers = outcomes == Outcome.YES
+        """The answers, one row a question and one column a record, where there are no pads."""
+        answers: Answers = self.outcomes(terms, secret, parcels, questions, records) == Outcome.YES
         return answers
 
     def outcomes(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Outcomes:
         """The answers with a yes that an exclusion took back told from a no."""
-        return read_outcomes(keys.open_secret(terms, secret), parcels, questions, records)
+        return outcomes(self.open(terms, secret, parcels, questions, records) == 0)
 
     def explain(self, terms: Terms, question: Formula) -> Explained:
         """The plan of a question under these terms, and what a round of such questions costs."""

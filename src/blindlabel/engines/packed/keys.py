@@ -1,20 +1,23 @@
 """A study's keys: made, written, read and checked, for whichever rings its way of answering has.
 
-A public key parcel holds three items a ring: public key, Galois keys, relinearisation keys; empty where the way needs
-none. A secret key parcel holds one item a ring.
+A public key parcel holds three items a ring: public key (where owners hold the keys, a seeded encryption of zero that
+serves as one), Galois keys, relinearisation keys; empty where the way needs none. A secret key parcel holds one item a
+ring.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from blindlabel.engines.interface import Keys, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.seal import holders
-from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
+from blindlabel.engines.packed.seal.forms import Seeds
+from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder, SeededEncryptor
 from blindlabel.engines.packed.ways.choosing import way_of
-from blindlabel.engines.packed.ways.interface import Public, RingKeys, Secret
+from blindlabel.engines.packed.ways.interface import KeyNeeds, Public, RingKeys, Secret
 
 _MOST_KEY_BYTES = 256 << 20
 _ITEMS = 3
@@ -27,7 +30,9 @@ def make_keys(terms: Terms) -> Keys:
     publics: list[bytes] = []
     secrets: list[bytes] = []
     for needs in way.key_needs():
-        made = holders.generate(needs.ring, needs.elements, relinearisation=needs.relinearisation)
+        made = holders.generate(
+            needs.ring, needs.elements, relinearisation=needs.relinearisation, seeded=terms.keys == "owners"
+        )
         publics += [made.public, made.galois, made.relinearisation]
         secrets.append(made.secret)
     study = way.study(parcels.key_id_of(tuple(publics)))
@@ -46,16 +51,28 @@ def open_public(terms: Terms, content: bytes) -> Public:
     if parcels.key_id_of(parcel.items) != parcel.study.key_id:
         raise ParcelError("This public key does not carry its own name; it was put together from other keys.")
     opened = []
+    seeds = Seeds()
     for place, need in enumerate(needs):
         public, galois, relinearisation = parcel.items[_ITEMS * place : _ITEMS * (place + 1)]
+        if terms.keys == "owners":
+            seeds.take_all(_seeds(need, public, galois, relinearisation))
         opened.append(
             RingKeys(
-                Encryptor(need.ring, public),
+                SeededEncryptor(need.ring, public) if terms.keys == "owners" else Encryptor(need.ring, public),
                 holders.galois_keys(need.ring, galois, need.elements),
                 holders.relinearisation_keys(need.ring, relinearisation) if need.relinearisation else None,
             )
         )
-    return Public(way, parcel.study, tuple(opened))
+    return Public(way, parcel.study, tuple(opened), seeds.taken)
+
+
+def _seeds(need: KeyNeeds, public: bytes, galois: bytes, relinearisation: bytes) -> Iterator[bytes]:
+    """The seeds of one ring's keys."""
+    yield need.ring.form(seeded=True).seed(public)
+    if need.elements:
+        yield from need.ring.galois_form(need.elements).seeds(galois)
+    if need.relinearisation:
+        yield from need.ring.relinearisation_form.seeds(relinearisation)
 
 
 @lru_cache(maxsize=4)

@@ -96,6 +96,7 @@ export default {
   emits: ["change", "action"],
   mounted() {
     this.key = "";
+    this.serial = 0;
     this.version = 0;
     this.words = [];
     this.mode = "list";
@@ -106,6 +107,8 @@ export default {
     this.onLeave = () => this.flush();
     document.addEventListener("keydown", this.onKey);
     document.addEventListener("visibilitychange", this.onLeave);
+    this.onHistory = () => this.act("go", new URLSearchParams(location.search).get("record") ?? "");
+    window.addEventListener("popstate", this.onHistory);
     // While a dialog is open, nothing behind it can be reached, by keyboard or by reading aloud.
     this.dialogs = new MutationObserver(() => {
       document.getElementById("app").inert = dialogIsOpen();
@@ -116,6 +119,7 @@ export default {
     this.dialogs.disconnect();
     document.removeEventListener("keydown", this.onKey);
     document.removeEventListener("visibilitychange", this.onLeave);
+    window.removeEventListener("popstate", this.onHistory);
     this.view.destroy();
   },
   methods: {
@@ -135,10 +139,12 @@ export default {
               { key: "Alt-g", run: act("suggest") },
               { key: "Alt-n", run: act("next") },
               { key: "Alt-p", run: act("previous") },
+              { key: "Alt-l", run: act("leave") },
+              { key: "Alt-v", run: act("view") },
+              { key: "Tab", run: (view) => this.takeCompletion(view) },
             ]),
           ),
           CM.basicSetup,
-          CM.keymap.of([{ key: "Escape", run: act("leave") }]),
           CM.EditorView.lineWrapping,
           CM.placeholder('What must the other record say? Click words of your record, or type:  ret is_in("…", $r)'),
           CM.EditorView.contentAttributes.of({ "aria-label": this.label, spellcheck: "false", autocapitalize: "off" }),
@@ -155,11 +161,12 @@ export default {
     },
     // Called from Python
 
-    load(key, text, words, fixed, list) {
+    load(key, serial, text, words, fixed, list) {
       this.flush();
       this.fixed = fixed;
       this.words = words;
       this.key = key;
+      this.serial = serial;
       this.version += 1;
       this.dirty = false;
       const unsaved = fixed ? null : sessionStorage.getItem(STORE + key);
@@ -167,26 +174,35 @@ export default {
       if (unsaved !== null && unsaved !== text) this.changed();
       else this.show(this.version, list);
     },
-    replace(text) {
+    replace(text, quietly) {
+      if (text === this.view.state.doc.toString()) return;
       this.view.dispatch({
         changes: { from: 0, to: this.view.state.doc.length, insert: text },
         selection: { anchor: text.length },
         userEvent: "input",
         scrollIntoView: true,
+        annotations: CM.isolateHistory.of("full"),
       });
-      this.view.focus();
+      if (!quietly) this.view.focus();
+    },
+    undo() {
+      CM.undo(this.view);
+    },
+    redo() {
+      CM.redo(this.view);
+    },
+    // The completion that is marked, where there is one; CodeMirror offers the key but not the command.
+    takeCompletion(view) {
+      if (!document.querySelector(".cm-tooltip-autocomplete li[aria-selected]")) return false;
+      return CM.runScopeHandlers(view, new KeyboardEvent("keydown", { key: "Enter", code: "Enter", keyCode: 13 }), "editor");
     },
     insert(expression) {
-      const state = this.view.state;
-      const { from, to } = state.selection.main;
-      const before = state.doc.sliceString(0, from).trimEnd();
-      const blank = !state.doc.toString().trim();
-      const open = /([(,&|!+*=<>]|(^|\s)ret)$/.test(before);
-      const spaced = before.length < from;
-      const text = blank ? `ret ${expression}` : open ? (spaced ? expression : ` ${expression}`) : `${spaced ? "" : " "}& ${expression}`;
+      const { from, to } = this.view.state.selection.main;
+      const spaced = /(^|[\s(])$/.test(this.view.state.doc.sliceString(0, from));
+      const text = spaced ? expression : ` ${expression}`;
       this.view.dispatch({
-        changes: { from: blank ? 0 : from, to: blank ? state.doc.length : to, insert: text },
-        selection: { anchor: (blank ? 0 : from) + text.length },
+        changes: { from, to, insert: text },
+        selection: { anchor: from + text.length },
         userEvent: "input",
         scrollIntoView: true,
       });
@@ -240,11 +256,11 @@ export default {
       this.$emit("change", this.now());
     },
     now() {
-      return { key: this.key, text: this.view.state.doc.toString(), version: this.version };
+      return { key: this.key, serial: this.serial, text: this.view.state.doc.toString(), version: this.version };
     },
-    act(name) {
+    act(name, detail = "") {
       this.flush();
-      this.$emit("action", { name, ...this.now() });
+      this.$emit("action", { name, detail, ...this.now() });
     },
     pageKey(event) {
       if (event.defaultPrevented || event.repeat || dialogIsOpen()) return;
@@ -257,7 +273,10 @@ export default {
           : event.altKey && event.code === "KeyG" ? "suggest"
           : event.altKey && event.code === "KeyN" ? "next"
           : event.altKey && event.code === "KeyP" ? "previous"
-          : event.key === "Escape" ? "leave"
+          : event.altKey && event.code === "KeyL" ? "leave"
+          : event.altKey && event.code === "KeyV" ? "view"
+          : event.altKey && event.code === "KeyU" ? "unsure"
+          : event.altKey && /^Digit[1-4]$/.test(event.code) ? `option-${event.code.slice(5)}`
           : null
           : mod || event.altKey || writing ? null
           : { n: "next-open", "/": "search", "?": "help" }[event.key];

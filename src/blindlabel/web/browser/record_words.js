@@ -1,9 +1,10 @@
-// One record, attribute by attribute, every word a button that puts it into the question. Content is bound as text only.
+// One record, attribute by attribute: every word a button that puts it into the question or takes it out, shaded by how rare it is
+// in the owner's own rows, underlined where the question asks for it. Content is bound as text only.
 
 export default {
   template: `
     <dl class="record">
-      <template v-for="attribute in attributes" :key="attribute.name">
+      <template v-for="(attribute, row) in attributes" :key="attribute.name">
         <dt>{{ attribute.name }}</dt>
         <dd>
           <span v-if="!attribute.parts.length" class="record-empty">empty</span>
@@ -11,9 +12,10 @@ export default {
             ><button
               v-if="part.word"
               type="button"
-              class="record-word"
+              :class="classes(row, place)"
               :disabled="fixed"
-              :title="part.title"
+              :title="title(part, row, place)"
+              :aria-pressed="used(row, place)"
               @click="$emit('word', { word: part.word, attribute: attribute.name })"
             >{{ part.text }}</button
             ><span v-else>{{ part.text }}</span></template
@@ -22,6 +24,23 @@ export default {
       </template>
     </dl>
   `,
-  props: { attributes: Array, fixed: Boolean },
+  props: { attributes: Array, fixed: Boolean, rarity: Array, asked: Array },
   emits: ["word"],
+  methods: {
+    known(row, place) {
+      return this.rarity?.[row]?.[place] ?? null;
+    },
+    used(row, place) {
+      return !!this.asked?.[row]?.[place];
+    },
+    classes(row, place) {
+      const known = this.known(row, place);
+      return ["record-word", known && `rare-${known.level}`, this.used(row, place) && "asked"];
+    },
+    title(part, row, place) {
+      const known = this.known(row, place);
+      const others = known ? `: in ${known.said}` : "";
+      return `${this.used(row, place) ? "Take out" : "Ask for"} ${part.word}${others}`;
+    },
+  },
 };

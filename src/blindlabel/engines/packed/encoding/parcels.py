@@ -31,6 +31,8 @@ class Kind(IntEnum):
     POWERS_REQUEST = 5
     ASSIST_REPLY = 6
     ANSWERS = 7
+    SHARES = 8
+    PADS = 9
 
 
 _NAMES = {
@@ -41,6 +43,8 @@ _NAMES = {
     Kind.POWERS_REQUEST: "an assist request",
     Kind.ASSIST_REPLY: "an assist reply",
     Kind.ANSWERS: "encrypted answers",
+    Kind.SHARES: "encrypted randomness",
+    Kind.PADS: "pads",
 }
 
 

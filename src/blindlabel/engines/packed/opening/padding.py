@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.packed.opening import pads
+from blindlabel.engines.packed.seal.holders import SeededEncryptor
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.seal.ring import Cipher, Ring
+from blindlabel.engines.packed.seal.ring import Cipher
 
 LEVEL = 2
 """Primes that padded answers still have. With one, 1.6 % of values would be rounded wrongly."""
@@ -34,28 +35,13 @@ class Padded:
     """σ, slot by slot."""
 
 
-class Padder:
-    """Pads results for one key holder."""
-
-    def __init__(self, ring: Ring, zero: bytes) -> None:
-        self._ring = ring
-        self._form = ring.form(LEVEL)
-        self._zero = ring.to_ntt(ring.load_seeded(zero, LEVEL))
-        """(p0, p1): a seeded encryption of zero."""
-
-    def padded(self, result: Cipher) -> Padded:
-        """A result as it may leave. Everything random is drawn here and used once."""
-        ring, primes = self._ring, self._form.rows.primes
-        pad = pads.draw(primes, ring.degree, ring.modulus)
-        words = ring.residues(ring.switched(result, LEVEL)) + ring.residues(self._fresh_zero())
-        words += np.stack([pads.modulo(pads.errors(ring.degree), primes) for _ in range(2)])
-        words[0] += pad.residues
-        words %= np.array(primes, dtype=np.uint64)[None, :, None]
-        cipher = b"".join(self._form.rows.write(half) for half in words)
-        return Padded(cipher, ring.read_slots(ring.polynomial(pad.content)))
-
-    def _fresh_zero(self) -> Cipher:
-        """(p0·u, p1·u) for a fresh ternary u."""
-        ring = self._ring
-        factor = (pads.ternary(ring.degree) % ring.modulus).astype(np.uint64)
-        return ring.from_ntt(ring.multiply_plain(self._zero, ring.transformed(ring.polynomial(factor), LEVEL)))
+def padded(encryptor: SeededEncryptor, result: Cipher) -> Padded:
+    """A result as it may leave. Everything random is drawn here and used once."""
+    ring, form = encryptor.ring, encryptor.ring.form(LEVEL)
+    primes = form.rows.primes
+    pad = pads.draw(primes, ring.degree, ring.modulus)
+    words = ring.residues(ring.switched(result, LEVEL)) + encryptor.zero_residues(LEVEL)
+    words[0] += pad.residues
+    words %= np.array(primes, dtype=np.uint64)[None, :, None]
+    cipher = b"".join(form.rows.write(half) for half in words)
+    return Padded(cipher, ring.read_slots(ring.polynomial(pad.content)))

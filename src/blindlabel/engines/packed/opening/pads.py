@@ -1,4 +1,4 @@
-"""Pads over the whole ring, and the samples that go with them. Exact arithmetic on residues; knows nothing of SEAL.
+"""Pads over the whole ring. Exact arithmetic on residues; knows nothing of SEAL.
 
 A pad P is uniform over Z_q for every coefficient, q being the product of the primes. Added to the first half of a
 ciphertext it makes that half uniform, whatever it was. Whoever decrypts gets the content plus σ = round(t·P/q), and
@@ -8,12 +8,10 @@ P/q = Σ_i a_i/q_i up to a whole number: σ needs no numbers beyond 64 bits, onl
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from blindlabel.engines.packed.seal.residues import Residues, uniform
 
@@ -86,24 +84,3 @@ def scaled(values: Residues, primes: tuple[int, ...], modulus: int) -> Residues:
     whole = prod(primes)
     rounded = (values * np.uint64(whole % modulus) + np.uint64((modulus + 1) // 2)) // np.uint64(modulus)
     return np.stack([(times(values, whole // modulus % prime, prime) + rounded) % np.uint64(prime) for prime in primes])
-
-
-def ternary(count: int) -> npt.NDArray[np.int64]:
-    """Secret values, uniform in -1, 0, 1."""
-    return uniform(count, 3).astype(np.int64) - 1
-
-
-def errors(count: int) -> npt.NDArray[np.int64]:
-    """Secret errors of SEAL's own distribution: the difference of the ones in 21 bits and in 21 more (variance
-    10.5).
-    """
-    drawn = np.frombuffer(secrets.token_bytes(8 * count), dtype="<u8")
-    mask = np.uint64((1 << 21) - 1)
-    first, second = np.bitwise_count(drawn & mask), np.bitwise_count((drawn >> np.uint64(21)) & mask)
-    drawn_errors: npt.NDArray[np.int64] = first.astype(np.int64) - second.astype(np.int64)
-    return drawn_errors
-
-
-def modulo(values: npt.NDArray[np.int64], primes: tuple[int, ...]) -> Residues:
-    """Small signed values modulo each prime."""
-    return np.stack([(values % np.int64(prime)).astype(np.uint64) for prime in primes])

@@ -1,5 +1,5 @@
-"""The static noise estimate: how much noise every step adds, and what is left of it after sanitising. Numbers are
-base-2 logarithms.
+"""The static noise estimate: how much noise every step adds, and what is left of it after sanitising or padding.
+Numbers are base-2 logarithms.
 
 Noise is the error e of a ciphertext c0 + c1·s = ⌊q·m/t⌉ + e, taken as independent normal coefficients with the given
 standard deviation; the bound adds `TAIL` bits (6.7 standard deviations, beyond which one of 2^15 coefficients lies with
@@ -18,6 +18,9 @@ from blindlabel.engines.packed.seal.parameters import RingParameters
 HIDDEN = 53
 """Old noise (6.7 standard deviations) must be at most 2^-HIDDEN of the rounding unit when it leaves. Its mean is then
 below 2^-56, and the statistical distance over at most 2^14 coefficients below 2^-42."""
+
+OPENED = 30
+"""Where owners hold the keys: an answer's ciphertext may be opened wrongly with probability 2^-OPENED, at most."""
 
 TAIL = 2.75
 _SIGMA = math.log2(3.2)
@@ -61,3 +64,23 @@ def product(ring: RingParameters, modulus: int) -> float:
     sqrt(N/18).
     """
     return math.log2(modulus) + 0.5 * math.log2(ring.degree) + 0.5 * math.log2(ring.degree / 18) + 0.5
+
+
+def opened_right(ring: RingParameters, modulus: int, answers: float, *, mixed: int, padded: int) -> float:
+    """How unlikely it is that a padded answer is opened wrongly, given the noise of the answers before: they are
+    switched down to `mixed` primes, multiplied by randomness, switched down to `padded` primes, given a fresh zero and
+    padded.
+
+    The pad is uniform, so that t·(pad + noise)/q and t·pad/q are rounded to different numbers with probability
+    2·t·noise/q a coefficient. One wrong coefficient changes all slots.
+    """
+    rounding = 0.5 * math.log2(ring.degree / 18) + TAIL
+    bits = ring.prime_bits
+    there = _together(answers - sum(bits[mixed:-1]), rounding)
+    there = _together(there, fresh_symmetric() + TAIL) + product(ring, modulus) + sum_of(2)
+    there = _together(there - sum(bits[padded:mixed]), rounding, fresh(ring) + TAIL)
+    return sum(bits[:padded]) - 0.1 - math.log2(modulus) - 1 - there - math.log2(ring.degree)
+
+
+def _together(*parts: float) -> float:
+    return math.log2(sum(2**part for part in parts))

@@ -1,10 +1,11 @@
 """A folder of finished answers, so that an evaluation that was stopped goes on where it was.
 
-One file an answers parcel, named by batch, group and the digest of the batch's ciphertexts; written beside its place
-first and moved there when it is whole. The folder belongs to one evaluation, named by a digest of terms, keys and
-questions: another evaluation that is given the same folder empties it first. What is in it is ready to leave for the
-coordinator anyway: sanitised ciphertexts. It stays until the next evaluation, because only the caller knows when the
-answers are safe elsewhere.
+One file an answers parcel with its pads, named by batch, group and the digest of all that came for the batch; written
+beside its place first and moved there when it is whole. So an answer that was kept comes back with the very bytes it
+had, pads and all, and one that was not is made anew with fresh randomness: nothing is ever put together from two
+attempts. The folder belongs to one evaluation, named by a digest of terms, keys and questions: another evaluation that
+is given the same folder empties it first. Parcels are ready to leave anyway; pads are as secret as the questions. It
+stays until the next evaluation, because only the caller knows when the answers are safe elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from blindlabel.engines.interface import ParcelError, Terms
+from blindlabel.engines.interface import Evaluated, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Study
 from blindlabel.engines.packed.records import Batch
@@ -26,6 +27,9 @@ from blindlabel.language.formula_document import formula_document
 Place = tuple[int, int]
 """Where an answers parcel belongs: batch of records, group of questions."""
 
+_MOST_VALUES = 2
+_SIZE = 8
+"""Bytes of the length in front of a parcel."""
 _FILE = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})\.answers")
 
 
@@ -47,7 +51,7 @@ class FinishedAnswers:
     def finished(self, batch: Batch) -> dict[Place, Path]:
         """The answers of this batch that are there and whole."""
         digest = hashlib.sha256()
-        for item in batch.items:
+        for item in (*batch.items, *batch.shares):
             digest.update(hashlib.sha256(item).digest())
         self._digests[batch.index] = digest.hexdigest()[:16]
         found: dict[Place, Path] = {}
@@ -56,7 +60,7 @@ class FinishedAnswers:
             if named is None or named[3] != self._digests[batch.index]:
                 continue
             try:
-                place = place_of(path.read_bytes(), self._study)
+                place = place_of(read_answer(path), self._study)
             except ParcelError:  # damaged on disk: made again
                 path.unlink()
                 continue
@@ -64,15 +68,32 @@ class FinishedAnswers:
                 found[place] = path
         return found
 
-    def keep(self, content: bytes) -> None:
-        """Write down one answers parcel."""
-        batch, group = place_of(content, self._study)
+    def keep(self, made: Evaluated) -> None:
+        """Write down one answers parcel and its pads."""
+        batch, group = place_of(made, self._study)
+        content = len(made.parcel).to_bytes(_SIZE, "little") + made.parcel + made.pads
         _write(self._folder / f"{batch}-{group}-{self._digests[batch]}.answers", content)
 
 
-def place_of(content: bytes, study: Study) -> Place:
-    """Where an answers parcel belongs, from its header."""
-    parcel = parcels.read(content, (Kind.ANSWERS,), study, most_items=1, most_bytes=len(content))
+def read_answer(path: Path) -> Evaluated:
+    """An answers parcel and its pads from their file."""
+    content = path.read_bytes()
+    size = int.from_bytes(content[:_SIZE], "little") + _SIZE
+    return Evaluated(content[_SIZE:size], content[size:])
+
+
+def place_of(made: Evaluated, study: Study) -> Place:
+    """Where an answers parcel and its pads belong, from their headers."""
+    places = {_place(made.parcel, Kind.ANSWERS, study)}
+    if made.pads:
+        places.add(_place(made.pads, Kind.PADS, study))
+    if len(places) > 1:
+        raise ParcelError("These pads belong to other answers.")
+    return places.pop()
+
+
+def _place(content: bytes, kind: Kind, study: Study) -> Place:
+    parcel = parcels.read(content, (kind,), study, most_items=_MOST_VALUES, most_bytes=len(content))
     return parcel.numbers[0], parcel.numbers[1]
 
 

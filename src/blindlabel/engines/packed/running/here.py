@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from blindlabel.engines.interface import Assist, Progress
+from blindlabel.engines.interface import Assist, Evaluated, Progress
 from blindlabel.engines.packed.questions import plans_of
 from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.finished import FinishedAnswers
@@ -20,13 +20,11 @@ def evaluate(
     assist: Assist,
     progress: Progress,
     journal: FinishedAnswers | None = None,
-) -> Iterator[bytes]:
-    """The answers parcels; what is kept in the journal is not made again. Memory is bounded by one batch and one
-    tile.
-    """
+) -> Iterator[Evaluated]:
+    """The answers; what is kept in the journal is not made again. Memory is bounded by one batch and one tile."""
     plans = plans_of(public.way, questions)
 
-    def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[bytes]:
+    def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
         if not wanted:
             return
         progress("prepare", batch.index / batch.batches)

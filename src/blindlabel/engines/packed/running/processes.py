@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines import interface
-from blindlabel.engines.interface import Assist, EngineError, Progress, Terms, WorkerLost
+from blindlabel.engines.interface import Assist, EngineError, Evaluated, Progress, Terms, WorkerLost
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
@@ -107,8 +107,7 @@ class _State:
         if isinstance(task, _Tile):
             return list(self._opened(task.batch).answers(task.tile, self._assist))
         assert isinstance(task, _Unit)
-        opened = self._opened(task.batch)
-        return opened.public.way.answer_ring.sent(opened.evaluation.unit(task.group, task.unit, self._assist))
+        return self._opened(task.batch).unit(task.group, task.unit, self._assist)
 
     def _opened(self, batch: Batch | None) -> Opened:
         """The batch at hand; given another, that one from now on."""
@@ -245,7 +244,7 @@ def evaluate(
     workers: int,
     progress: Progress,
     journal: FinishedAnswers | None = None,
-) -> Iterator[bytes]:
+) -> Iterator[Evaluated]:
     """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the
     units of one.
     """
@@ -259,8 +258,9 @@ def evaluate(
     with Workers(workers) as pool, TemporaryDirectory(prefix="blindlabel-") as folder:
         pool.every(_Start(public.way.terms, public_bytes, questions))
 
-        def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[bytes]:
-            batch = replace(batch, items=store(Path(folder) / "batch", batch.items))
+        def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
+            items, shares = (Path(folder) / name for name in ("batch", "shares"))
+            batch = replace(batch, items=store(items, batch.items), shares=store(shares, batch.shares))
             work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
             enough = len(wanted) >= 2 * workers or not public.way.shares_units()
             return work.by_tiles(pool) if enough else work.by_units(pool)
@@ -279,7 +279,7 @@ class _Batch:
     assist: Assist
     progress: Progress
 
-    def by_tiles(self, pool: Workers) -> Iterator[bytes]:
+    def by_tiles(self, pool: Workers) -> Iterator[Evaluated]:
         """Whole tiles, in order; a few are made ahead."""
         waiting = iter(self.wanted)
 
@@ -296,7 +296,7 @@ class _Batch:
             self.progress("evaluate", (self.batch.index + done / len(self.wanted)) / self.batch.batches)
             yield from made
 
-    def by_units(self, pool: Workers) -> Iterator[bytes]:
+    def by_units(self, pool: Workers) -> Iterator[Evaluated]:
         """The units of one group after the other, at most two groups under way at a time."""
         joining = Opened.of(self.public, self.plans, replace(self.batch, items=()))
         wanted = [group for tile in self.wanted for group in tile.groups]
@@ -310,7 +310,6 @@ class _Batch:
         waiting = start(0)
         for place, group in enumerate(wanted):
             current, waiting = waiting, start(place + 1)
-            made = [self.public.way.answer_ring.load_cipher(future.result()) for future in current]
-            answer = joining.joined(group, made, self.assist)
+            answer = joining.joined(group, [future.result() for future in current], self.assist)
             self.progress("evaluate", joining.share(group, 1.0))
             yield answer

@@ -2,7 +2,7 @@
 some groups of questions, so a tile's result is one answers parcel a group.
 
 Whoever drives an evaluation (this process, several, a cluster) takes its tiles from here, and everything that leaves
-goes through here: `answer_parcel` sanitises what a way has computed. A tile that is begun again starts from its
+goes through here: `answer` sanitises or pads what a way has computed. A tile that is begun again starts from its
 beginning with fresh pads and masks; nothing of a broken attempt is used. Numbers of an answers parcel: batch, group,
 questions in all, records in all.
 """
@@ -10,16 +10,19 @@ questions in all, records in all.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from blindlabel.engines.interface import Assist
+from blindlabel.engines.interface import Assist, Evaluated, ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
+from blindlabel.engines.packed.opening import joint, padding
 from blindlabel.engines.packed.records import Batch, read_batches
-from blindlabel.engines.packed.running.finished import FinishedAnswers, Place
+from blindlabel.engines.packed.running.finished import FinishedAnswers, Place, read_answer
+from blindlabel.engines.packed.seal.holders import SeededEncryptor
 from blindlabel.engines.packed.seal.ring import Cipher
-from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step, groups
+from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,9 @@ class Tile:
     groups: tuple[int, ...]
 
 
-def group_count(way: AnyWay, questions: int) -> int:
-    """Groups that so many questions make."""
-    return len(groups(questions, way.group_size(questions)))
-
-
 def tiles_of(way: AnyWay, batch: int, questions: int, done: Container[Place] = ()) -> list[Tile]:
     """The tiles of a batch that are still to be done."""
-    wanted = [group for group in range(group_count(way, questions)) if (batch, group) not in done]
+    wanted = [group for group in range(way.group_count(questions)) if (batch, group) not in done]
     size = way.groups_together()
     return [Tile(batch, tuple(wanted[start : start + size])) for start in range(0, len(wanted), size)]
 
@@ -47,17 +45,17 @@ def over_batches(
     contents: Iterable[bytes],
     questions: int,
     kept: FinishedAnswers | None,
-    make: Callable[[Batch, Sequence[Tile]], Iterator[bytes]],
-) -> Iterator[bytes]:
-    """The answers parcels of one batch of records after the other. What is kept from before is not made again; what
-    `make` makes of the other tiles is kept before it is handed on.
+    make: Callable[[Batch, Sequence[Tile]], Iterator[Evaluated]],
+) -> Iterator[Evaluated]:
+    """The answers of one batch of records after the other. What is kept from before is not made again; what `make`
+    makes of the other tiles is kept before it is handed on.
     """
-    for batch in read_batches(public, contents):
+    for batch in read_batches(public, contents, questions):
         if not questions:
             continue
         finished = kept.finished(batch) if kept is not None else {}
         for path in finished.values():
-            yield path.read_bytes()
+            yield read_answer(path)
         made = make(batch, tiles_of(public.way, batch.index, questions, finished))
         del batch  # large: `make` holds it as long as it needs it
         for answer in made:
@@ -78,26 +76,61 @@ class Opened:
     @classmethod
     def of(cls, public: Public, plans: Sequence[Any], batch: Batch) -> Opened:
         """Open a batch; one without ciphertexts can only join units."""
-        evaluation = public.way.evaluation(public, plans, batch.records, batch.items)
+        with _one_sentence():
+            evaluation = public.way.evaluation(public, plans, batch.records, batch.items)
         return cls(public, replace(batch, items=()), len(plans), evaluation)
 
-    def answers(self, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[bytes]:
-        """The answers parcels of a tile, one a group."""
-        for group, values in zip(tile.groups, self.evaluation.answers(tile.groups, assist, step)):
-            yield self.parcel(group, values)
+    def answers(self, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[Evaluated]:
+        """The answers of a tile, one parcel a group."""
+        made = self.evaluation.answers(tile.groups, assist, step)
+        for group in tile.groups:
+            with _one_sentence():
+                answer = self.answer(group, next(made))
+            yield answer
 
-    def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> bytes:
-        """The answers parcel of a group whose units were made elsewhere."""
-        return self.parcel(group, self.evaluation.joined(group, units, assist))
+    def unit(self, group: int, unit: int, assist: Assist) -> bytes:
+        """One unit of a group, for whoever joins them."""
+        with _one_sentence():
+            return self.public.way.answer_ring.sent(self.evaluation.unit(group, unit, assist))
 
-    def parcel(self, group: int, values: Sequence[Cipher]) -> bytes:
-        """Values of a group's pairs, sanitised and ready to leave."""
-        ring, keys = self.public.way.answer_ring, self.public.answers
-        items = tuple(ring.sent(keys.encryptor.sanitised(value)) for value in values)
+    def joined(self, group: int, units: Sequence[bytes], assist: Assist) -> Evaluated:
+        """The answers of a group whose units were made elsewhere."""
+        with _one_sentence():
+            made = [self.public.way.answer_ring.load_cipher(unit) for unit in units]
+            return self.answer(group, self.evaluation.joined(group, made, assist))
+
+    def answer(self, group: int, values: Sequence[Cipher]) -> Evaluated:
+        """Values of a group's pairs, ready to leave: sanitised for the coordinator, or mixed with the key holder's
+        randomness and padded where that is an owner.
+        """
+        way, keys = self.public.way, self.public.answers
         numbers = (self.batch.index, group, self.questions, self.batch.total)
-        return parcels.write(Parcel(Kind.ANSWERS, self.public.study, numbers, items))
+
+        def written(kind: Kind, items: Iterable[bytes]) -> bytes:
+            return parcels.write(Parcel(kind, self.public.study, numbers, tuple(items)))
+
+        if not isinstance(keys.encryptor, SeededEncryptor):
+            ring = keys.encryptor.ring
+            return Evaluated(written(Kind.ANSWERS, (ring.sent(keys.encryptor.sanitised(value)) for value in values)))
+        count = joint.share_count(way.values)
+        shares = self.batch.shares[group * count : (group + 1) * count]
+        mixed = joint.mixed(way.answer_ring, values, shares, keys.relinearisation)
+        padded = [padding.padded(keys.encryptor, value) for value in mixed]
+        pads = (one.pad.astype("<u4").tobytes() for one in padded)
+        return Evaluated(written(Kind.ANSWERS, (one.cipher for one in padded)), written(Kind.PADS, pads))
 
     def share(self, group: int, part: float) -> float:
         """How much of the whole evaluation is done when so much of a group is."""
-        in_all = group_count(self.public.way, self.questions)
+        in_all = self.public.way.group_count(self.questions)
         return (self.batch.index + (group + part) / in_all) / self.batch.batches
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Whatever goes wrong while computing ends with the same words: what SEAL says might depend on the questions."""
+    try:
+        yield
+    except (RuntimeError, ValueError, IndexError, ArithmeticError) as problem:
+        raise ParcelError(
+            "These records cannot be evaluated: they, or the keys that came with them, are not as they should be."
+        ) from problem

@@ -19,7 +19,7 @@ with: an error that depends on the asker's weights. `Seeds` refuses the second u
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -283,11 +283,17 @@ def plain_words(body: bytes) -> Residues:
 class Seeds:
     """The seeds of everything that one key holder sent, each of which may be used once."""
 
-    def __init__(self) -> None:
-        self._seen: set[bytes] = set()
+    def __init__(self, taken: Iterable[bytes] = ()) -> None:
+        self._taken = set(taken)
 
-    def take(self, seed: bytes) -> None:
-        """Note a seed, or refuse its second use."""
-        if seed in self._seen:
-            raise ParcelError("Two parts of these parcels were made with the same seed. Have them made anew.")
-        self._seen.add(seed)
+    @property
+    def taken(self) -> frozenset[bytes]:
+        """All of them."""
+        return frozenset(self._taken)
+
+    def take_all(self, seeds: Iterable[bytes]) -> None:
+        """Note seeds, or refuse the second use of one."""
+        for seed in seeds:
+            if seed in self._taken:
+                raise ParcelError("Two parts of these parcels were made with the same seed. Have them made anew.")
+            self._taken.add(seed)

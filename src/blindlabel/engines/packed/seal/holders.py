@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.packed.seal import forms
+from blindlabel.engines.packed.seal import forms, samples
 from blindlabel.engines.packed.seal.library import loaded, sealapi, written
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Plain, Ring
@@ -22,17 +22,16 @@ class Generated:
 
     secret: bytes
     public: bytes
+    """A public key or, where `seeded`, an encryption of zero that serves as one."""
     galois: bytes
     """Empty where no element was wanted."""
     relinearisation: bytes
     """Empty where not wanted."""
 
 
-def generate(ring: Ring, elements: Iterable[int], *, relinearisation: bool) -> Generated:
+def generate(ring: Ring, elements: Iterable[int], *, relinearisation: bool, seeded: bool = False) -> Generated:
     """New keys, with Galois keys for these elements."""
     generator = sealapi.KeyGenerator(ring.context)
-    public = sealapi.PublicKey()
-    generator.create_public_key(public)
     wanted = sorted(set(elements))
     galois = relin = b""
     if wanted:
@@ -40,6 +39,10 @@ def generate(ring: Ring, elements: Iterable[int], *, relinearisation: bool) -> G
     if relinearisation:
         relin = ring.relinearisation_form.travelling(written(generator.create_relin_keys()))
     secret = ring.secret_form.travelling(written(generator.secret_key()))
+    if seeded:
+        return Generated(secret, KeyHolder(ring, secret).seeded_zero(len(ring.primes)), galois, relin)
+    public = sealapi.PublicKey()
+    generator.create_public_key(public)
     return Generated(secret, ring.public_form.travelling(written(public)), galois, relin)
 
 
@@ -79,6 +82,34 @@ class Encryptor:
         cipher = sealapi.Ciphertext()
         self._raw.encrypt_zero(cipher)
         return cipher
+
+
+class SeededEncryptor(Encryptor):
+    """The same with a seeded encryption of zero (p0, p1) as the public key, whose second half was expanded here: (p0·u
+    + e1, p1·u + e2) with fresh u, e1, e2 is a fresh zero. At a lower level its first residues serve.
+    """
+
+    def __init__(self, ring: Ring, zero: bytes) -> None:
+        self.ring = ring
+        self._key = ring.residues(ring.to_ntt(ring.load_seeded(zero)))
+
+    def encrypt(self, plain: Plain) -> Cipher:
+        """A fresh ciphertext."""
+        return self.ring.add_plain(self.zero(), plain)
+
+    def zero(self) -> Cipher:
+        """A fresh encryption of zero."""
+        return self.ring.of_residues(self.zero_residues(len(self.ring.primes)))
+
+    def zero_residues(self, level: int) -> Residues:
+        """A fresh encryption of zero at a level, as residues [half, prime, position]."""
+        ring, primes = self.ring, self.ring.primes[:level]
+        factor = ring.transformed(ring.polynomial(samples.modulo(samples.ternary(ring.degree), ring.modulus)), level)
+        key = ring.of_residues(self._key[:, :level], transformed=True)
+        words = ring.residues(ring.from_ntt(ring.multiply_plain(key, factor)))
+        errors = [samples.errors(ring.degree) for _ in words]
+        words += np.stack([[samples.modulo(error, prime) for prime in primes] for error in errors])
+        return words % np.array(primes, dtype=np.uint64)[None, :, None]
 
 
 class KeyHolder:

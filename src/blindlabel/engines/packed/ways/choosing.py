@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from blindlabel.engines.interface import Terms, TermsError
+from blindlabel.engines.packed.opening import joint, padding
 from blindlabel.engines.packed.planning import noise, parameters
 from blindlabel.engines.packed.seal.parameters import ParameterSet
 from blindlabel.engines.packed.ways.assisted import way as assisted
@@ -15,6 +16,11 @@ from blindlabel.engines.packed.ways.interface import AnyWay
 def kinds_for(terms: Terms) -> tuple[type[AnyWay], ...]:
     """The ways that can serve an agreement, the preferred one first: the assist only for counting and negation."""
     if terms.counting or terms.negation:
+        if terms.keys == "owners":
+            raise TermsError(
+                "Counting and negation need the coordinator's help, which it can give only with keys of its own. Agree"
+                ' on keys = "coordinator", or do without them.'
+            )
         return (assisted.AssistedWay,)
     if terms.records >= conjunctive.MANY_RECORDS:
         return conjunctive.ManyRecords, conjunctive.FewRecords
@@ -32,12 +38,24 @@ def way_of(terms: Terms) -> AnyWay:
                 raise TermsError(
                     "This agreement encodes nothing: list at least one function and encode whole records or attributes."
                 )
-            if max(found.left for found in way.noise().values()) <= -noise.HIDDEN:
+            if _fits(way):
                 return way
     raise TermsError(
         "This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter"
         " texts."
     )
+
+
+def _fits(way: AnyWay) -> bool:
+    """Whether answers leave as they should: with their noise hidden or, where a pad hides it, so that they open."""
+    if way.terms.keys == "coordinator":
+        return max(found.left for found in way.noise().values()) <= -noise.HIDDEN
+    answers = way.noise()["answers"]
+    if answers.ring.data_primes < joint.LEVEL:
+        return False
+    mixed, padded = joint.LEVEL, padding.LEVEL
+    modulus = way.answer_ring.modulus
+    return noise.opened_right(answers.ring, modulus, answers.bits, mixed=mixed, padded=padded) >= noise.OPENED
 
 
 def parameter_sets() -> tuple[ParameterSet, ...]:

@@ -11,7 +11,7 @@ that nothing about a question shows in how it is answered:
    that do not depend on each other and may be made in other processes; `joined` puts the units of a group together.
    What comes out is one ciphertext for each of the way's `values`. It is *not yet fit to leave*: sanitising or padding
    is done by whoever runs the evaluation, for all ways in one place;
-5. `pairs` finds the questions and records in the slots of a decrypted answer, `outcomes` says what the values mean;
+5. `pairs` finds the questions and records in the slots of a decrypted answer;
 6. `noise` estimates the noise of everything that leaves, `explain` shows a plan to a person.
 
 Batches, groups, journal, worker processes and clusters are the same for all ways (`running`). An evaluation that is
@@ -23,11 +23,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Protocol, TypeVar
-
-import numpy as np
-import numpy.typing as npt
 
 from blindlabel.engines.interface import Assist, EngineError, ParcelError, Terms
 from blindlabel.engines.packed.encoding.layout import RecordLayout
@@ -35,6 +31,7 @@ from blindlabel.engines.packed.encoding.parcels import Study
 from blindlabel.engines.packed.encoding.tables import Tables
 from blindlabel.engines.packed.planning.explaining import Explained, answer_bytes, key_bytes, record_bytes
 from blindlabel.engines.packed.planning.noise import Noise
+from blindlabel.engines.packed.seal.forms import CipherForm
 from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
 from blindlabel.engines.packed.seal.parameters import ParameterSet
 from blindlabel.engines.packed.seal.residues import Residues
@@ -46,19 +43,6 @@ Plan = TypeVar("Plan")
 
 Step = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""
-
-
-class Outcome(IntEnum):
-    """What the reader of the answers learns about a pair."""
-
-    NO = 0
-    YES = 1
-    EXCLUDED = 2
-    """Yes, but for an exclusion ("but not")."""
-
-
-Outcomes = npt.NDArray[np.uint8]
-"""Of pairs: one row a question, one column a record."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +74,8 @@ class Public:
     study: Study
     keys: tuple[RingKeys, ...]
     """One for each of the way's rings."""
+    seeds: frozenset[bytes] = frozenset()
+    """Of keys that an owner made; none of them may be used again."""
 
     @property
     def records(self) -> RingKeys:
@@ -183,6 +169,15 @@ class Way(Protocol[Plan]):
         return open_ring(self.parameters.rings[0])
 
     @property
+    def record_form(self) -> CipherForm:
+        """The form in which an encrypted record travels: seeded where its owner has the secret key."""
+        return self.ring.form(seeded=self.terms.keys == "owners")
+
+    def load_record(self, item: bytes) -> Cipher:
+        """A ciphertext of records that has travelled."""
+        return self.ring.load_seeded(item) if self.terms.keys == "owners" else self.ring.load_cipher(item)
+
+    @property
     def answer_ring(self) -> Ring:
         """The ring that units and answers are in."""
         return open_ring(self.parameters.rings[-1])
@@ -241,6 +236,10 @@ class Way(Protocol[Plan]):
         """Questions answered together, where so many are asked in all."""
         ...
 
+    def group_count(self, questions: int) -> int:
+        """Groups that so many questions make."""
+        return len(groups(questions, self.group_size(questions)))
+
     def groups_together(self) -> int:
         """Groups that are cheaper when one process makes them in a row. They make up a tile."""
         return 1
@@ -268,13 +267,6 @@ class Way(Protocol[Plan]):
     def pairs(self, slots: Residues, questions: int) -> Residues:
         """The slots of an answer as [question of the group, record of the batch], where so many are asked in all."""
         ...
-
-    def outcomes(self, values: Sequence[Residues]) -> Outcomes:
-        """What the values of pairs mean: zero is yes; a second value that is zero as well is an exclusion."""
-        found = np.where(values[0] == 0, np.uint8(Outcome.YES), np.uint8(Outcome.NO))
-        if len(values) > 1:
-            found[(values[0] == 0) & (values[1] == 0)] = Outcome.EXCLUDED
-        return found
 
 
 AnyWay = Way[Any]

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from blindlabel.engines.interface import Assist, EngineError
+from blindlabel.engines.interface import Assist, EngineError, Evaluated
 from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.dask import channel, tasks
 from blindlabel.engines.packed.running.dask.channel import AssistFailed, Request
@@ -79,7 +79,7 @@ class Driver:
 
     # -- one batch
 
-    def batch(self, batch: Batch, wanted: Iterable[Tile], window: int) -> Iterator[list[bytes]]:
+    def batch(self, batch: Batch, wanted: Iterable[Tile], window: int) -> Iterator[list[Evaluated]]:
         """The answers of a batch's tiles as they come, tile by tile; at most `window` tiles are handed out at a
         time.
         """
@@ -179,7 +179,7 @@ class Driver:
         replies.put(reply)
         replies.close()
 
-    def _result(self, future: Future, one: _Handed) -> list[bytes] | None:
+    def _result(self, future: Future, one: _Handed) -> list[Evaluated] | None:
         """The answers of a tile; None where it has to be handed out again."""
         dask = require_dask()
         try:

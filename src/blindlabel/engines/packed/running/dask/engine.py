@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import Answers, Assist, Keys, Progress, Terms
+from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progress, Terms, Values
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
@@ -63,25 +63,36 @@ class ClusterEngine:
         """The answers, decrypted in this process."""
         return self._packed.decrypt(terms, secret, parcels, questions, records)
 
+    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
+        """The values of all pairs with their pads, opened in this process."""
+        return self._packed.open(terms, secret, parcels, questions, records)
+
+    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
+        """The pads of all pairs."""
+        return self._packed.pad_values(terms, pads, questions, records)
+
     def encrypt(
         self,
         terms: Terms,
-        public: bytes,
+        key: bytes,
         records: Sequence[Record],
         *,
+        questions: int = 0,
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """The records as parcels: made in this process, or on the cluster where its machines may see records in
-        clear.
+        clear. A secret key never goes there.
         """
-        if not self.may_see_records:
-            yield from self._packed.encrypt(terms, public, records, workers=workers, progress=progress)
+        if not self.may_see_records or terms.keys == "owners":
+            yield from self._packed.encrypt(
+                terms, key, records, questions=questions, workers=workers, progress=progress
+            )
             return
-        opened = open_public(terms, public)
+        opened = open_public(terms, key)
         check_records(terms, records)
         with connected(self.address) as client:
-            study = client.scatter(Study(secrets.token_hex(8), terms, public), broadcast=True, hash=False)
+            study = client.scatter(Study(secrets.token_hex(8), terms, key), broadcast=True, hash=False)
             layout = opened.way.layout
             batches = layout.batches(len(records))
             for batch in range(batches):
@@ -108,7 +119,7 @@ class ClusterEngine:
         *,
         workers: int = 1,  # noqa: ARG002 - the cluster has as many as it has
         progress: Progress | None = None,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[Evaluated]:
         """All questions over all records, tile by tile on the cluster; answers come in the order in which they are
         finished.
         """
@@ -124,7 +135,7 @@ class ClusterEngine:
             clock = _Clock(progress)
             in_all = len(tiles_of(opened.way, 0, len(questions)))
 
-            def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[bytes]:
+            def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
                 clock.begin(batch.index, batch.batches, in_all, len(wanted))
                 window = _AHEAD * max(1, sum(client.nthreads().values()))
                 for answers in driver.batch(batch, wanted, window) if wanted else ():

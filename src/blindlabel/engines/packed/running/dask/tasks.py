@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blindlabel.engines.interface import Terms
+from blindlabel.engines.interface import Evaluated, Terms
 from blindlabel.engines.packed import records as study_records
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
@@ -61,7 +61,7 @@ class _Bench:
 _bench = _Bench()
 
 
-def evaluate_tile(study: Study, batch: Batch, tile: Tile, channel: str) -> tuple[str, list[bytes]]:
+def evaluate_tile(study: Study, batch: Batch, tile: Tile, channel: str) -> tuple[str, list[Evaluated]]:
     """The answers parcels of a tile, and the name of the attempt that made them."""
     attempt = Attempt(channel, require_dask().get_client())
 

@@ -101,7 +101,7 @@ class AssistedWay(Way[Plan]):
         self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes]
     ) -> AssistedEvaluation:
         """A batch with its ciphertexts in NTT form."""
-        chunks = [self.ring.to_ntt(self.ring.load_cipher(item)) for item in items]
+        chunks = [self.ring.to_ntt(self.load_record(item)) for item in items]
         return AssistedEvaluation(public, self.room, plans, self.questions(len(plans)), records, chunks)
 
     def serve(self, secret: Secret, request: bytes) -> bytes:

@@ -143,7 +143,7 @@ class FewRecords(ConjunctiveWay):
         self, public: Public, plans: Sequence[ClausePlan], records: int, items: Sequence[bytes]
     ) -> Evaluation:
         """A batch with its ciphertexts in NTT form."""
-        chunks = [self.ring.to_ntt(self.ring.load_cipher(item)) for item in items]
+        chunks = [self.ring.to_ntt(self.load_record(item)) for item in items]
         return _FewEvaluation(self, public, plans, records, chunks)
 
     def pairs(self, slots: Residues, questions: int) -> Residues:  # noqa: ARG002

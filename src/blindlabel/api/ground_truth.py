@@ -1,0 +1,93 @@
+"""`blindlabel.GroundTruth`: the labelled pairs of a study, and what one does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.export import formats, truth
+from blindlabel.export.truth import AgreedPairs
+from blindlabel.protocol import scores
+from blindlabel.protocol.labels import Labels, after_round, no_labels
+from blindlabel.protocol.scores import Scores
+
+Known = Iterable[tuple[object, object]]
+"""True pairs: the id of a row of the first table and that of one of the second; positions where a table has no ids."""
+
+
+class GroundTruth(truth.GroundTruth):
+    """Labelled pairs of two tables, agreed between their owners, and the pairs that they never agreed on.
+
+    `pairs` are the labelled ones (`i`, `j`: positions of rows, `label`, `round`), `discarded` the others; `matches()`
+    those labelled as match; `name_a(i)` and `name_b(j)` are the rows' ids.
+    """
+
+    @classmethod
+    def of(cls, found: truth.GroundTruth) -> GroundTruth:
+        """The same truth with the methods of this class."""
+        return cls(**{field.name: getattr(found, field.name) for field in fields(truth.GroundTruth)})
+
+    def to_rows(self) -> Iterator[dict[str, Any]]:
+        """One row a labelled pair: `id_a`, `id_b`, `label`, `round`. Discarded pairs have no label and no row."""
+        for pair in self.pairs:
+            yield {
+                "id_a": self.name_a(pair.i),
+                "id_b": self.name_b(pair.j),
+                "label": pair.label,
+                "round": pair.round,
+            }
+
+    def to_pandas(self) -> Any:
+        """The labelled pairs as a frame of pandas, with the columns of `to_rows`."""
+        schema = pa.schema([("id_a", pa.string()), ("id_b", pa.string()), ("label", pa.bool_()), ("round", pa.int32())])
+        try:
+            return pa.Table.from_pylist(list(self.to_rows()), schema=schema).to_pandas()
+        except ImportError as error:
+            raise OutsideError("pandas is not installed here; install it, or use to_rows().") from error
+
+    def score(self, known: Known, *, round: int | None = None) -> Scores:
+        """Precision, recall and F against the true pairs, at the end or as it was after a round. True pairs of rows
+        that are not in the sample do not count.
+        """
+        labels, (first, second) = self._matrix()
+        if round is not None:
+            if round < 1:
+                raise InputError("Rounds count from 1.")
+            labels = after_round(labels, round)
+        rows = {self.name_a(i): place for place, i in enumerate(first)}
+        columns = {self.name_b(j): place for place, j in enumerate(second)}
+        true = np.zeros(labels.shape, dtype=np.bool_)
+        for a, b in known:
+            if str(a) in rows and str(b) in columns:
+                true[rows[str(a)], columns[str(b)]] = True
+        return scores.scores(labels, true)
+
+    def export(self, format: str, folder: Path | str) -> list[Path]:
+        """Write the truth for another tool into a folder; `blindlabel export --help` names the formats. Returns the
+        files: the truth, and the discarded pairs beside it.
+        """
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutsideError(f"The folder {folder} cannot be made: {error.strerror}.") from error
+        return formats.write(self, format, Path(folder))
+
+    def _matrix(self) -> tuple[Labels, tuple[list[int], list[int]]]:
+        """The labels as a matrix, and the positions of its rows and columns."""
+        if isinstance(self.pairs, AgreedPairs):
+            first, second = self.pairs.positions
+            return self.pairs.matrix, (list(first), list(second))
+        cells = [*((pair.i, pair.j) for pair in self.pairs), *self.discarded]
+        first, second = (sorted({cell[side] for cell in cells}) for side in (0, 1))
+        rows, columns = ({own: place for place, own in enumerate(side)} for side in (first, second))
+        labels: npt.NDArray[np.uint8] = no_labels(len(first), len(second))
+        for pair in self.pairs:
+            labels[rows[pair.i], columns[pair.j]] = 2 * pair.round + pair.label
+        return labels, (first, second)

@@ -1,0 +1,60 @@
+"""How far several annotators of one owner are, and how far two of them agree about the same record.
+
+Two questions about one record are compared by what they say of the owner's own rows, that record included: the same
+figures as between owners, but inside one house and before anything is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol.figures import Tally
+from blindlabel.storage.team import Team
+from blindlabel.storage.workspace import Workspace
+from blindlabel.web.desk import Desk
+from blindlabel.web.judging import Judging
+
+
+def standing_of(workspace: Workspace, team: Team) -> dict[str, Any]:
+    """Who has saved how many questions of the round, and how far doubled records agree."""
+    desk, judging = Desk(workspace), Judging(workspace)
+    saved = Counter(task.author or "nobody in particular" for task in desk.tasks.values() if task.question is not None)
+    saved += Counter(task.author for task in desk.seconds.values() if task.question is not None)
+    doubled = [record for record in desk.tasks if team.is_doubled(record)]
+    total, both = Tally(), 0
+    for record in doubled:
+        first, second = desk.tasks[record].question, desk.seconds[record].question
+        if first is not None and second is not None:
+            both += 1
+            total += _compared(workspace, judging, first, second)
+    return {
+        "names": list(team.names),
+        "assigned": team.assigned,
+        "saved": dict(sorted(saved.items())),
+        "doubled": {
+            "share": team.doubled,
+            "records": len(doubled),
+            "both": both,
+            "answers": total.pairs,
+            "same_answers": total.agreed,
+            "kappa": total.kappa,
+            "ac1": total.ac1,
+        },
+    }
+
+
+def _compared(workspace: Workspace, judging: Judging, first: str, second: str) -> Tally:
+    answers = []
+    for text in (first, second):
+        formula = check_question(workspace.agreement, text).formula
+        assert formula is not None  # only what can be asked is saved
+        answers.append(judging.fitting(formula))
+    one, other = answers
+    return Tally(
+        both=int((one & other).sum()),
+        first_only=int((one & ~other).sum()),
+        second_only=int((~one & other).sum()),
+        neither=int((~one & ~other).sum()),
+    )

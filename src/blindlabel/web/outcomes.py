@@ -1,0 +1,46 @@
+"""What became of the pairs and of each own record, as far as the agreement releases it to this owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+from blindlabel.web.app import OwnerApp
+from blindlabel.web.plots import rounds_of_owner
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One own record at the end, in words."""
+
+    id: str
+    matches: str
+    unsettled: str
+
+
+def settled_sentence(app: OwnerApp) -> str:
+    """How many pairs were settled after each round: "2,494, then 2,496 of 2,500 pairs settled". A round's tally counts
+    the pairs that were still open.
+    """
+    rounds = rounds_of_owner(app.desk.state)
+    settled = accumulate(tally.agreed for tally in rounds)
+    counts = ", then ".join(f"{number:,}" for number in settled)
+    return f"{counts} of {rounds[0].pairs:,} pairs settled." if rounds else ""
+
+
+def outcomes(app: OwnerApp) -> list[Outcome]:
+    """Each own record with the positions of its matches; nothing before the end."""
+    state = app.desk.state
+    if state.truth is None or not app.truths():
+        return []
+    labels = app.workspace.labels()
+    positions = {pairing.peer: pairing.positions for pairing in state.truth.pairings}
+    found = []
+    for own in app.desk.records:
+        matches, open_pairs = [], 0
+        for peer, matrix in labels.items():
+            row = matrix[own.record]
+            matches += [f"{peer} {positions[peer][column]}" for column in (row & 1).nonzero()[0]]
+            open_pairs += int((row == 0).sum())
+        found.append(Outcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
+    return found

@@ -1,0 +1,53 @@
+"""Every script and notebook in examples/ runs, in a process of its own and in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.documented_python import ROOT
+
+EXAMPLES = ROOT / "examples"
+SAID = {
+    "case_studies.py": "agreed in round 2: a match",
+    "first_steps.py": "s1: ['d3']",
+    "rehearsal.py": "written: ground_truth.csv, ground_truth.discarded.csv",
+}
+
+
+def run(code: list[str], folder: Path) -> str:
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *code], cwd=folder, env=environment, text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_script_runs_and_says_what_it_should(script: str, tmp_path: Path) -> None:
+    assert SAID[script] in run([str(EXAMPLES / script)], tmp_path)
+
+
+def test_case_studies_come_out_as_the_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "case-studies.md").read_text("utf-8")
+    shown = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+    assert run([str(EXAMPLES / "case_studies.py")], tmp_path) == shown
+
+
+@pytest.mark.parametrize("notebook", sorted(path.name for path in EXAMPLES.glob("*.ipynb")))
+def test_notebook_runs_from_its_first_cell_to_its_last(notebook: str, tmp_path: Path) -> None:
+    cells = json.loads((EXAMPLES / notebook).read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(code) >= 5 and any("plt.show()" in cell for cell in code)
+    script = tmp_path / "notebook.py"
+    script.write_text("\n\n".join(code), encoding="utf-8")
+    printed = run([str(script)], tmp_path)
+    assert "the same when encrypted: True" in printed
+    assert printed.count("round ") >= 3

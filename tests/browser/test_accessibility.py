@@ -1,0 +1,156 @@
+"""Every screen of the owner's app, light and dark, wide and narrow: nothing that axe-core finds, nothing cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from blindlabel.protocol.interfaces import PERSON
+from blindlabel.storage.workspace import Workspace
+from blindlabel.web.owner_page import GUIDE_SEEN
+from blindlabel.web.rehearsal import Rehearsal, Wanted
+from support.axe import fits, no_violations
+from support.patience import PATIENCE
+from support.web_app import App, open_app, running, write
+
+LOOKS = [("light", 1440), ("dark", 1440), ("light", 1024), ("dark", 1024)]
+STRICT = 'ret is_in("{0}", $r.surname) & is_in("{1}", $r.given_name)'
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Rehearsal:
+    made = Rehearsal(tmp_path / "study", Wanted(records=20, rounds=2, seed=11))
+    made.begin()
+    anna = made.workspace("anna")
+    anna.remember(GUIDE_SEEN, "yes")
+    for own in anna.records()[:10]:
+        words = own.prepared.attributes
+        anna.save_questions({own.record: STRICT.format(words["surname"], words["given_name"])}, PERSON)
+    anna.save_questions({0: "ret true"}, PERSON)
+    return made
+
+
+@pytest.fixture
+def app(study: Rehearsal, tmp_path: Path) -> Iterator[App]:
+    with running(tmp_path / "study" / "anna") as started:
+        yield started
+
+
+def every_look(browser: Browser, app: App, look: Callable[[Page, str], None]) -> None:
+    for scheme, width in LOOKS:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if scheme == "dark" else "light",
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(1000 * PATIENCE)
+        look(open_app(context, app), f"{scheme} {width}")
+        context.close()
+
+
+def seen(page: Page, where: str) -> None:
+    fits(page, where)
+    no_violations(page, where)
+
+
+def dialog(page: Page, where: str, close: str = "Close") -> None:
+    expect(page.locator(".q-dialog .sheet")).to_be_visible()
+    no_violations(page, where)
+    page.get_by_role("button", name=close).click()
+    expect(page.locator(".q-dialog")).to_have_count(0)
+
+
+def first_round(page: Page, where: str) -> None:
+    expect(page.locator(".chip-bad")).to_have_count(1)
+    seen(page, f"list, {where}")
+    for name, close in (("Criteria", "Close"), ("Language", "Close"), ("Keys", "Close"), ("Guide", "Skip the guide")):
+        page.get_by_role("button", name=name, exact=True).click()
+        dialog(page, f"{name}, {where}", close)
+    for item in ("Suggest for all open records…", "Apply a pattern…", "Import questions…"):
+        page.get_by_role("button", name="Many at once").click()
+        page.get_by_text(item).click()
+        if "Suggest" in item:
+            expect(page.locator(".card").first).to_be_visible()
+        dialog(page, f"{item}, {where}")
+    page.get_by_role("button", name="Hand in the round").click()
+    expect(page.get_by_role("button", name="Go to the first")).to_be_visible()
+    dialog(page, f"hand in, {where}", "Not yet")
+    page.locator(".row-open").nth(12).click()
+    page.get_by_role("button", name="Points", exact=True).click()
+    page.keyboard.press("Alt+g")
+    expect(page.locator(".verdict-good")).to_be_visible()
+    expect(page.locator(".rare-3").first).to_be_visible()
+    seen(page, f"points, {where}")
+    write(page, 'ret is_in("a", $r)')
+    expect(page.locator(".evidence li").first).to_be_visible()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_role("alert")).to_be_visible()
+    seen(page, f"too loose, {where}")
+    write(page, 'ret is_in("x", $r) & $other')
+    expect(page.locator(".finding-error")).to_be_visible()
+    page.keyboard.press("Control+s")
+    expect(page.locator(".told")).to_be_visible()
+    seen(page, f"error, {where}")
+
+
+def complete_round(page: Page, where: str) -> None:
+    page.get_by_role("button", name="Hand in the round").click()
+    expect(page.get_by_text("Look at these once more")).to_be_visible()
+    dialog(page, f"complete, {where}", "Not yet")
+
+
+def waiting(page: Page, where: str) -> None:
+    expect(page.get_by_role("heading", name="Round 1 is handed in")).to_be_visible()
+    seen(page, f"waiting, {where}")
+
+
+def second_round(page: Page, where: str) -> None:
+    expect(page.locator(".plot")).to_be_visible()
+    seen(page, f"second round, {where}")
+    page.locator(".row-open").first.click()
+    expect(page.locator(".choice").nth(2)).to_be_visible()
+    seen(page, f"choices, {where}")
+
+
+def over(page: Page, where: str) -> None:
+    expect(page.get_by_role("heading", name="The study is over")).to_be_visible()
+    seen(page, f"end, {where}")
+
+
+def hand_in(study: Rehearsal) -> None:
+    for workspace in study.workspaces:
+        study.write_all(workspace.name)
+        workspace.hand_in()
+
+
+def test_every_screen_in_every_look(study: Rehearsal, app: App, browser: Browser) -> None:
+    anna: Workspace = study.workspace("anna")
+    every_look(browser, app, first_round)
+    study.write_all("anna")
+    every_look(browser, app, complete_round)
+    hand_in(study)
+    every_look(browser, app, waiting)
+    study.go_on()
+    assert anna.state().round == 2
+    every_look(browser, app, second_round)
+    hand_in(study)
+    study.go_on()
+    every_look(browser, app, over)
+
+
+def test_usable_at_two_hundred_percent(app: App, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 683, "height": 384}, device_scale_factor=2)
+    page = open_app(context, app)
+    expect(page.locator(".row-open").first).to_be_visible()
+    page.locator(".row-open").nth(2).click()
+    expect(page.locator(".points-table")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 683
+    for name in ("Save and next Ctrl+Enter", "Suggest Alt+G", "Back to the list Alt+L"):
+        button = page.get_by_role("button", name=name)
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 683
+    context.close()

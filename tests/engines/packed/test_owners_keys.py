@@ -1,0 +1,172 @@
+"""Keys of the records' owner: the whole way through the engine, with honest and with hostile parcels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindlabel.engines.interface import EngineError, Evaluated, Keys, ParcelError, Terms, TermsError
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.encoding import parcels
+from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
+from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.seal.forms import SEED
+from blindlabel.engines.packed.seal.residues import uniform
+from blindlabel.language import Limits, Question, Record
+from blindlabel.language.formula import Formula
+from support.packed_rounds import ENGINE, Round, in_clear, keys_of
+
+TERMS = Terms(
+    ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
+    limits=Limits(needle_length=4, total_weight=7), counting=False, negation=False, keys="owners",
+)  # fmt: skip
+RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
+
+
+def asked(*sources: str) -> list[Formula]:
+    return [formula for formula in (Question(source).formula for source in sources) if formula is not None]
+
+
+MANY = asked(*[f'ret is_in("w{i % 3}", $r) & (is_in("com", $r) | is_in("x{i}", $r))' for i in range(6)])
+FEW = asked(*['ret has_word("q", $r)'] * 6)
+
+
+@pytest.fixture(scope="module")
+def keys() -> Keys:
+    return keys_of(TERMS)
+
+
+@pytest.fixture(scope="module")
+def sent(keys: Keys) -> list[bytes]:
+    return list(ENGINE.encrypt(TERMS, keys.secret, RECORDS, questions=len(MANY)))
+
+
+def _evaluated(keys: Keys, sent: list[bytes], questions: list[Formula]) -> list[Evaluated]:
+    return list(ENGINE.evaluate(TERMS, keys.public, sent, questions, _never))
+
+
+def _never(_: bytes) -> bytes:
+    raise AssertionError("there is nobody to help")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_answers_are_the_interpreters(workers: int) -> None:
+    one = Round(TERMS)
+    assert (one.run(RECORDS, MANY, workers=workers) == in_clear(RECORDS, MANY)).all()
+    assert all(one.pads) and not one.requests
+
+
+def test_nobody_but_the_key_holder_and_the_asker_together_can_read_an_answer(keys: Keys, sent: list[bytes]) -> None:
+    made = _evaluated(keys, sent, MANY)
+    shape = (len(MANY), len(RECORDS))
+    opened = ENGINE.open(TERMS, keys.secret, (one.parcel for one in made), *shape)
+    pads = ENGINE.pad_values(TERMS, (one.pads for one in made), *shape)
+    assert ((opened == pads)[0] == in_clear(RECORDS, MANY)).all()
+    assert not (opened == 0).any() and not (pads == 0).any()  # 180 values of 24 bits: uniform, and zero by chance only
+    assert len(np.unique(opened)) == opened.size and len(np.unique(pads)) == pads.size
+
+
+def test_a_retry_has_the_very_bytes_and_what_was_lost_is_made_anew(
+    keys: Keys, sent: list[bytes], tmp_path: Path
+) -> None:
+    def again() -> list[Evaluated]:
+        return list(PackedEngine(journal=tmp_path).evaluate(TERMS, keys.public, sent, MANY, _never))
+
+    (first,) = again()
+    assert again() == [first]
+    (kept,) = tmp_path.glob("*.answers")
+    kept.write_bytes(kept.read_bytes()[:-1])  # the pads are damaged: neither half of it is used again
+    (second,) = again()
+    assert second.parcel != first.parcel and second.pads != first.pads
+    opened = ENGINE.open(TERMS, keys.secret, [second.parcel], len(MANY), len(RECORDS))
+    assert (
+        (opened == ENGINE.pad_values(TERMS, [second.pads], len(MANY), len(RECORDS)))[0] == in_clear(RECORDS, MANY)
+    ).all()
+
+
+def test_a_round_encrypted_again_has_other_bytes_throughout(keys: Keys, sent: list[bytes]) -> None:
+    again = list(ENGINE.encrypt(TERMS, keys.secret, RECORDS, questions=len(MANY)))
+    assert [len(one) for one in again] == [len(one) for one in sent]
+    seeds = [item[:SEED] for content in (*sent, *again) for item in _opened(content).items]
+    assert len(set(seeds)) == len(seeds)
+
+
+def _opened(content: bytes) -> Parcel:
+    return parcels.read(content, (Kind.RECORDS, Kind.SHARES), None, most_items=1000, most_bytes=1 << 30)
+
+
+def _changed(sent: list[bytes], change: Callable[[bytes], bytes]) -> list[bytes]:
+    """What came, with the first ciphertext of every parcel changed."""
+    made = []
+    for content in sent:
+        parcel = _opened(content)
+        made.append(parcels.write(replace(parcel, items=(change(parcel.items[0]), *parcel.items[1:]))))
+    return made
+
+
+def _hostile(keys: Keys, sent: list[bytes]) -> Iterator[tuple[str, Keys, list[bytes]]]:
+    way = open_public(TERMS, keys.public).way
+    yield "a chosen second half", keys, _changed(sent, lambda item: item[SEED:] * 2)
+    yield "a constant second half", keys, _changed(sent, lambda item: item[SEED:] + bytes(len(item) - SEED))
+    yield "no second half", keys, _changed(sent, lambda item: item[SEED:])
+    yield "one seed for all", keys, _changed(sent, lambda item: bytes(SEED) + item[SEED:])
+    yield "residues beyond the prime", keys, _changed(sent, lambda item: item[:SEED] + b"\xff" * (len(item) - SEED))
+    yield "cut off", keys, sent[:-1]
+    yield "too much", keys, [*sent, sent[-1]]
+    public = parcels.read(keys.public, (Kind.PUBLIC_KEY,), None, most_items=9, most_bytes=1 << 30)
+    full = way.ring.sent(way.ring.load_seeded(public.items[0]))
+    for name, items in {
+        "a public half that was chosen": (full, *public.items[1:]),
+        "switching keys cut off": (*public.items[:2], public.items[2][:-1]),
+        "switching keys from one seed": (*public.items[:2], public.items[0][:SEED] + public.items[2][SEED:]),
+    }.items():
+        study = replace(public.study, key_id=parcels.key_id_of(items))
+        made = parcels.write(replace(public, study=study, items=items))
+        yield (
+            name,
+            replace(keys, public=made),
+            [parcels.write(replace(parcel, study=study)) for parcel in map(_opened, sent)],
+        )
+
+
+def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(keys: Keys, sent: list[bytes]) -> None:
+    for name, hostile, content in _hostile(keys, sent):
+        said = []
+        for questions in (MANY, FEW):
+            with pytest.raises(ParcelError) as problem:
+                _evaluated(hostile, content, questions)
+            said.append(str(problem.value))
+        assert said[0] == said[1], name
+
+
+def test_records_and_keys_full_of_noise_are_answered_like_any_other(keys: Keys, sent: list[bytes]) -> None:
+    """Rubbish behind the seeds raises nothing: neither zeros nor noise lead to an error that depends on the weights."""
+    form = open_public(TERMS, keys.public).way.record_form
+
+    def zeros(item: bytes) -> bytes:
+        return item[:SEED] + bytes(len(item) - SEED)
+
+    def rubbish(item: bytes) -> bytes:
+        if len(item) != form.length:
+            return zeros(item)
+        rows = np.stack([uniform(form.rows.degree, prime) for prime in form.rows.primes])
+        return item[:SEED] + form.rows.write(rows)
+
+    for change in (zeros, rubbish):
+        for questions in (MANY, FEW):
+            made = _evaluated(keys, _changed(sent, change), questions)
+            assert [len(one.parcel) for one in made] == [len(one.parcel) for one in _evaluated(keys, sent, MANY)]
+
+
+def test_the_coordinators_help_needs_the_coordinators_keys() -> None:
+    with pytest.raises(TermsError, match="keys of its own"):
+        ENGINE.make_keys(replace(TERMS, counting=True))
+
+
+def test_randomness_for_other_questions_is_refused(keys: Keys, sent: list[bytes]) -> None:
+    with pytest.raises(EngineError, match="for other questions"):
+        _evaluated(keys, sent, MANY[:2])

@@ -1,0 +1,22 @@
+"""Looking for what makes a page hard to use for some people."""
+
+from __future__ import annotations
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+
+def no_violations(page: Page, where: str) -> None:
+    """Nothing that axe-core finds. Behind a dialog everything is inert, and has been looked at by itself."""
+    page.wait_for_function("document.getAnimations().every((one) => one.playState !== 'running')")  # nothing fades
+    found = Axe().run(page, ".q-dialog" if page.locator(".q-dialog").count() else None)
+    assert found.violations_count == 0, f"{where}: {found.generate_report()}"
+
+
+def fits(page: Page, where: str) -> None:
+    """Nothing is cut off at the right."""
+    width = page.viewport_size["width"] if page.viewport_size else 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, where
+    for table in page.locator(".records-scroll:visible, .points:visible").all():
+        inside, room = table.evaluate("element => [element.scrollWidth, element.clientWidth]")
+        assert inside <= room, f"{where}: a table of {inside} pixels in {room}"

@@ -1,0 +1,113 @@
+"""The verdict about a question, its evidence, and editing a question as points; no browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from blindlabel.language import Record, interpret
+from blindlabel.language.formula import Atom, atoms_of
+from blindlabel.language.points import Condition, PointsQuestion, points_written, text_of
+from blindlabel.language.record import View
+from blindlabel.parties.asking import check_question
+from blindlabel.storage.workspace import Workspace
+from blindlabel.web import points_editing as editing
+from blindlabel.web.hits import marked
+from blindlabel.web.judging import Judging
+from blindlabel.web.rehearsal import Rehearsal, Wanted
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    study = Rehearsal(tmp_path_factory.mktemp("verdicts"), Wanted(records=20))
+    study.begin()
+    return study.workspace("anna")
+
+
+@pytest.fixture(scope="module")
+def judging(workspace: Workspace) -> Judging:
+    made = Judging(workspace)
+    made.warm_up()
+    return made
+
+
+def judged(judging: Judging, workspace: Workspace, text: str, record: int = 0) -> tuple[str, str, int]:
+    formula = check_question(workspace.agreement, text).formula
+    assert formula is not None, text
+    verdict = judging.verdict(workspace.records()[record], text, formula)
+    assert verdict.headline and verdict.detail and verdict.brief
+    return verdict.kind, verdict.level, verdict.others
+
+
+def test_every_kind_of_question_gets_its_verdict(workspace: Workspace, judging: Judging) -> None:
+    own = workspace.records()[0]
+    phone = own.prepared.attributes["phone_number"].split()[-1]
+    assert judged(judging, workspace, f'ret is_in("{phone}", $r)') == ("only", "good", 0)
+    assert judged(judging, workspace, "ret true")[:2] == ("always", "bad")
+    assert judged(judging, workspace, "ret false")[:2] == ("never", "bad")
+    assert judged(judging, workspace, 'ret is_in("qqqq", $r)') == ("not-itself", "bad", 0)
+    kind, level, others = judged(judging, workspace, 'ret !is_in("qqqq", $r)')
+    assert (kind, level, others) == ("loose", "bad", 19)
+
+
+def test_others_are_exactly_the_other_rows_that_the_interpreter_fits(workspace: Workspace, judging: Judging) -> None:
+    records = workspace.records()
+    for word in ("a", "street", "0", "m"):
+        text = f'ret is_in("{word}", $r)'
+        question = check_question(workspace.agreement, text).tree
+        fits = [interpret(question, own.prepared) for own in records]
+        for own in records[:5]:
+            assert judged(judging, workspace, text, own.record)[2] == sum(fits) - fits[own.record]
+
+
+def test_evidence_marks_what_a_question_found(workspace: Workspace) -> None:
+    record = Record.of({"name": "Ann Hannah", "town": "Annaberg"})
+    formula = check_question(workspace.agreement, 'ret has_word("ann", lower($r)) | is_in("berg", $r)').formula
+    assert formula is not None
+    parts = {one["name"]: one["parts"] for one in marked(record, atoms_of(formula))}
+    assert parts["name"] == [{"text": "Ann", "hit": True}, {"text": " Hannah", "hit": False}]
+    assert parts["town"] == [{"text": "Anna", "hit": False}, {"text": "berg", "hit": True}]
+
+
+def word(text: str, points: int = 1) -> Condition:
+    return Condition((Atom("is_in", (text,), View()),), points)
+
+
+def test_editing_points_keeps_the_question_answerable() -> None:
+    points = PointsQuestion((word("a", 4), word("b", 2), word("c")), 5)
+    view = lambda field: View(field or None)  # noqa: E731
+    assert editing.edited(points, {"kind": "bar", "value": 99}, view).bar == 7
+    assert editing.edited(points, {"kind": "bar", "value": 0}, view).bar == 1
+    assert editing.edited(points, {"kind": "remove", "place": 0}, view).bar == 3, (
+        "the bar follows the points that are left"
+    )
+    assert editing.edited(points, {"kind": "points", "place": 2, "value": 3}, view).conditions[2].points == 3
+    edit = {"kind": "change", "place": 1, "function": "has_word", "words": "bb", "field": "name"}
+    changed = editing.edited(points, edit, view).conditions[1].any_of[0]
+    assert (changed.function, changed.arguments, changed.view.attribute) == ("has_word", ("bb",), "name")
+    excluded = editing.edited(points, {"kind": "exclude", "function": "is_in", "words": "x"}, view)
+    assert [one.arguments for one in excluded.exclusions] == [("x",)]
+    assert editing.edited(excluded, {"kind": "include-not", "place": 0}, view) == points
+    assert editing.edited(points, {"kind": "remove", "place": 9}, view) == points
+
+
+def test_text_and_points_are_one_question(workspace: Workspace) -> None:
+    text = 'ret 4*is_in("vm400s", $r) + 2*is_in("sanus", $r) + is_in("mount", $r) >= 5 & !is_in("tv", $r)\n'
+    checked = check_question(workspace.agreement, text)
+    assert checked.formula is not None
+    points = points_written(checked.tree, checked.formula, workspace.agreement.terms().limits)
+    assert points is not None and text_of(points, lowered=True) == text
+    assert editing.summary(points) == "vm400s 4, sanus 2, mount 1: 5 points are enough; not: tv"
+
+
+def test_bar_of_clicked_words_is_above_every_other_row_and_at_least_half() -> None:
+    points = PointsQuestion((word("a", 3), word("b", 3), word("c", 1)), 1)
+    assert editing.sensible_bar(points, 0) == 4
+    assert editing.sensible_bar(points, 5) == 6
+    assert editing.sensible_bar(points, 7) == 7, "never more than all points"
+
+
+def test_difference_between_two_questions_is_said_in_words() -> None:
+    before = PointsQuestion((word("a", 4), word("b")), 5)
+    after = PointsQuestion((word("a", 3), word("c", 2)), 4)
+    assert editing.difference(before, after) == "without b; with c (2); a 4 → 3; enough: 5 → 4"
+    assert editing.difference(before, before) == "the same"
