@@ -40,9 +40,7 @@ STILL_CYCLIC = {"blindlabel_lab.simulation"}
 STILL_LONG_MODULES = {
     "blindlabel.protocol.coordinator",
     "blindlabel.protocol.owner",
-    "blindlabel.storage.coordinator_store",
     "blindlabel.storage.workspace",
-    "blindlabel.transport.server",
 }
 STILL_LONG_FUNCTIONS: set[str] = set()
 
@@ -52,7 +50,7 @@ LINES_OF_A_FUNCTION = 60
 HOMES = {
     "nicegui": "blindlabel.web",
     "jinja2": "blindlabel.web",
-    "distributed": "blindlabel.engines.cluster",
+    "distributed": "blindlabel.engines.packed.running.dask",
 }
 """Optional libraries that one package may import at once, because that package itself is imported only when used."""
 

@@ -158,7 +158,7 @@ def _blocking(agreement: Agreement, state: State, signed: Signed) -> _Handled:
     if agreement.sampling.method != "enriched":
         raise NotFitting("The agreement asks for no blocking hashes.")
     if blocking.blob.length != facts.join.records * sampling.KEYS_PER_ROW * sampling.HASH_BYTES:
-        raise NotFitting("The blocking hashes have not the size that the table asks for.")
+        raise NotFitting("The size of the blocking hashes is wrong for the table.")
     return with_owner(state, message.sender, blocking={**facts.blocking, blocking.peer: blocking.blob}), ()
 
 
@@ -186,7 +186,7 @@ def _answers(_agreement: Agreement, state: State, signed: Signed) -> _Handled:
     peer_facts(state, message.sender, answers.peer)
     current = state.rounds[-1]
     if answers.questions != len(current.asked[message.sender]) or answers.records != len(state.samples[answers.peer]):
-        raise NotFitting("The answers have not the size that the round asks for.")
+        raise NotFitting("The size of the answers is wrong for the round.")
     place = f"{message.sender}>{answers.peer}"
     changed = current.model_copy(update={"answers": {**current.answers, place: answers}})
     return state.model_copy(update={"rounds": (*state.rounds[:-1], changed)}), ()

@@ -75,7 +75,7 @@ def settle(
     """
     rows, columns = labels.shape
     if first_answers.shape != (len(first_asked), columns) or second_answers.shape != (len(second_asked), rows):
-        raise NotFitting("The answers of a round have not the size that its questions and records ask for.")
+        raise NotFitting("The size of the answers is wrong for the questions and records of the round.")
     places = np.full(rows, -1, dtype=np.int64)
     places[np.asarray(first_asked, dtype=np.intp)] = np.arange(len(first_asked))
     second = np.asarray(second_asked, dtype=np.intp)
@@ -127,7 +127,7 @@ def to_bytes(labels: Labels) -> bytes:
 def from_bytes(data: bytes, first: int, second: int) -> Labels:
     """The labels again; the size must be right and every round possible."""
     if len(data) != first * second:
-        raise NotFitting("The labels have not the size that the samples ask for.")
+        raise NotFitting("The size of the labels is wrong for the samples.")
     labels = np.frombuffer(data, dtype=np.uint8).reshape(first, second)
     if np.any(labels == 1) or np.any(labels > 2 * MOST_ROUNDS + 1):
         raise NotFitting("The labels hold a value that no round can give.")

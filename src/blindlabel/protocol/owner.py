@@ -227,7 +227,7 @@ def _truth(agreement: Agreement, state: State, message: Message) -> State:
     own = len(state.sample.positions) if state.sample else 0
     for pairing in truth.pairings:
         if pairing.labels.length != own * len(pairing.positions):
-            raise NotFitting("The coordinator's labels have not the size that the samples ask for.")
+            raise NotFitting("The size of the coordinator's labels is wrong for the samples.")
     if [pairing.peer for pairing in truth.pairings] != agreement.peers(state.name):
         raise NotFitting("The coordinator's labels are about other owners than the agreement names.")
     return _first(state, "truth", truth)
