@@ -87,7 +87,7 @@ def test_draft_is_kept_and_an_erroneous_question_stays_a_draft(tmp_path: Path) -
 def test_round_is_handed_in_only_when_complete_and_then_fixed(tmp_path: Path) -> None:
     workspace = in_round(tmp_path / "w", [0, 2])
     save_question(workspace, 0, GOOD)
-    with pytest.raises(InputError, match="1 records of round 1 have no saved question yet, record 2"):
+    with pytest.raises(InputError, match="1 records of round 1 have no saved question yet, record 3"):
         workspace.hand_in()
     save_question(workspace, 2, GOOD)
     workspace.hand_in()

@@ -370,8 +370,8 @@ class Workspace:
             missing = [record for record in state.rounds[-1].ask if record not in there]
             if missing:
                 raise InputError(
-                    f"{len(missing)} records of round {state.round} have no saved question yet, record {missing[0]} the"
-                    " first."
+                    f"{len(missing)} records of round {state.round} have no saved question yet, record"
+                    f" {missing[0] + 1} the first."
                 )
             connection.execute(tables.state.update().values(state=after.model_dump_json(), version=version + 1))
 

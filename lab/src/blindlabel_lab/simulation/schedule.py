@@ -116,7 +116,7 @@ class Plan:
         self.longest_storm, self.backups = (12, 0.03) if self.files else (60, 0.1)
 
     def says(self, mine: Row, other: Row, round: int) -> bool:
-        """What the clear protocol answers: the question about the own row, interpreted on the other row."""
+        """What the clear protocol answers: the question about its own row, interpreted on the other row."""
         return _says(
             question(self.tables[mine[0]].rows[mine[1]][0], round, mine[0]), self.tables[other[0]].rows[other[1]][0]
         )
