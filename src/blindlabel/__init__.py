@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from blindlabel.api.asking import ask, suggest
     from blindlabel.api.ground_truth import GroundTruth
+    from blindlabel.api.parties import Coordinator, Owner
     from blindlabel.api.rehearsing import rehearse
     from blindlabel.api.tables import read_table
     from blindlabel.errors import InputError, OutsideError
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Coordinator",
     "GroundTruth",
     "InputError",
     "OutsideError",
+    "Owner",
     "Question",
     "Record",
     "Scores",
@@ -48,9 +51,11 @@ __all__ = [
 ]
 
 _WHERE = {
+    "Coordinator": "blindlabel.api.parties",
     "GroundTruth": "blindlabel.api.ground_truth",
     "InputError": "blindlabel.errors",
     "OutsideError": "blindlabel.errors",
+    "Owner": "blindlabel.api.parties",
     "Question": "blindlabel.language",
     "Record": "blindlabel.language",
     "Scores": "blindlabel.protocol.scores",

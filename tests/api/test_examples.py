@@ -17,6 +17,7 @@ EXAMPLES = ROOT / "examples"
 SAID = {
     "case_studies.py": "agreed in round 2: a match",
     "first_steps.py": "s1: ['d3']",
+    "study_by_folder.py": "clinic's row 1 and hospital's h3 are the same person",
     "rehearsal.py": "written: ground_truth.csv, ground_truth.discarded.csv",
 }
 

@@ -63,7 +63,7 @@ def test_columns_are_chosen_renamed_and_may_be_numbers() -> None:
         ([{"name": "a"}, ["b"]], {}, "list of dictionaries"),
         (17, {}, "list of dictionaries"),
         ([{"id": "1", "name": "a"}, {"id": "1", "name": "b"}], {}, "must be unique"),
-        ([{"name": object()}], {}, "position 0: a value of type object"),
+        ([{"name": object()}], {}, "row 1: a value of type object"),
         ([{"name": "a"}], {"attributes": ["nam"]}, "Did you mean 'name'"),
         ([{"name": "a"}], {"attributes": ["name", "name"]}, "named twice"),
         (pl.DataFrame({"name": [], "n": []}), {}, "no rows"),
@@ -122,7 +122,7 @@ def test_only_chosen_rows_take_part_and_keep_their_ids() -> None:
         ("v", "w", False),
         ("w", "w", True),
     ]
-    with pytest.raises(bl.InputError, match="no row at position 9"):
+    with pytest.raises(bl.InputError, match="no row 10"):
         bl.rehearse(a, b, rows=([9], [0]))
     with pytest.raises(bl.InputError, match="rounds"):
         bl.rehearse(a, b, rounds=0)

@@ -172,7 +172,7 @@ def handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context
     expect(named).to_contain_text(anna.records()[55].id)
     page.get_by_role("button", name="Hand in", exact=True).click()
     expect(page.get_by_role("heading", name="Round 1 is handed in")).to_be_visible()
-    expect(page.get_by_text("Your machine asks your questions")).to_be_visible()
+    expect(page.get_by_text("Your machine has to ask your questions of berta")).to_be_visible()
     with anna.alone("owner run"):
         expect(page.get_by_text("`blindlabel owner run` is at work on this machine.")).to_be_visible()
         anna.say("round 1: ask berta", 0.0, "round 1: ask berta")
@@ -201,7 +201,7 @@ def second_round_begins_with_the_question_before_and_offers_others(played: Playe
     anna = played.study.workspace("anna")
     asked = len(anna.tasks())
     page.keyboard.press("n")
-    expect(page.get_by_text("Back in round 2: it disagreed with")).to_be_visible()
+    expect(page.get_by_text("Back in round 2: the two sides disagreed.")).to_be_visible()
     show_text(page)
     expect_question(page, "ret false")
     choices = page.locator(".choice")

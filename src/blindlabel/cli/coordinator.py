@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from blindlabel.cli.opening import coordinator_at, studies_at
+from blindlabel.cli.opening import coordinator_at, passphrase, studies_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
@@ -123,18 +120,10 @@ def invite(
     """Begin the study and write one invitation file for each owner. Hand each to its owner in private: it holds a
     one-time code.
     """
-    from blindlabel.storage.invitation_files import write_invitation
+    from blindlabel.api.parties import Coordinator
 
-    agreement, text = _read_agreement(file)
-    folder = to or file.parent
-    paths = {owner: folder / f"{owner}.invitation" for owner in agreement.owners}
-    for path in paths.values():
-        if path.exists():
-            raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
-    invitations = coordinator_at(at, database, make=True).create(text, address, source=str(file))
-    folder.mkdir(parents=True, exist_ok=True)
-    for invitation in invitations:
-        write_invitation(invitation, paths[invitation.owner])
+    agreement, _ = _read_agreement(file)
+    paths = Coordinator(at, database=database, passphrase=passphrase()).invite(file, address, to=to)
     if json:
         result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
     else:

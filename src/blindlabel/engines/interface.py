@@ -121,6 +121,17 @@ class Encoded:
         tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...],
         Setting("The functions that can be asked; each makes the encrypted records larger."),
     ] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
+    questions: Annotated[
+        Literal["points", "any"],
+        Setting(
+            '"points": conditions with points, a bar and exclusions, without the assist; "any": all the language has.'
+        ),
+    ] = "any"
+    profile: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=255)], ...],
+        Setting("points: the places of one question by weight; conditions with the same points take places alike."),
+    ] = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
+    exclusions: Annotated[int, Setting('points: conditions that one question may exclude ("but not").', 0, 8)] = 2
     counting: Annotated[
         bool, Setting("Whether questions may count (3*is_in(...) + is_in(...) >= 3); needs the assist.")
     ] = True
@@ -163,6 +174,9 @@ class Terms(Encoded):
     """Records per owner in the sample, at most."""
     keys: Literal["coordinator", "owners"] = "coordinator"
     """Who holds the key to an owner's encrypted records: the coordinator, or that owner alone."""
+    key_bits: int = 0
+    """Bits about one key that cheating askers may learn while it is used; its ring is chosen so that it can lose them.
+    """
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def _rows(source: Rows, columns: Sequence[str], needed: set[str], called: str) -
         try:
             yield [text_of(row.get(column)) if column in needed else "" for column in columns]
         except (TypeError, ValueError) as error:
-            raise InputError(f"{called}, row at position {position}: {unusable(error)}.") from error
+            raise InputError(f"{called}, row {position + 1}: {unusable(error)}.") from error
 
 
 def _texts(values: Iterable[object], column: str, called: str) -> list[str]:

@@ -1,0 +1,186 @@
+"""`blindlabel.Coordinator` and `blindlabel.Owner`: what the commands do, from Python.
+
+Each opens a folder that the commands can go on with, and the other way round. What a party does is
+`blindlabel.parties`; here are only the folder, the line to the other side, and names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from blindlabel.api.ground_truth import GroundTruth
+from blindlabel.errors import InputError
+from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
+from blindlabel.language import Question
+from blindlabel.parties import coordinator as coordinators
+from blindlabel.parties import joining, running
+from blindlabel.parties import owner as owners
+from blindlabel.parties.asking import save_question
+from blindlabel.parties.computing import Computing
+from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks
+from blindlabel.parties.study import standing
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.interfaces import OwnRecord
+from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.storage.invitation_files import read_invitation, write_invitation
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.connecting import checked_via, connect
+from blindlabel.transport.folder import FolderServer
+
+
+class Coordinator:
+    """The studies of one coordinator, in a folder (made where there is none)."""
+
+    def __init__(self, folder: Path | str, *, database: str | None = None, passphrase: str | None = None) -> None:
+        self.folder = Path(folder)
+        self._party = coordinators.Coordinator(CoordinatorStore(self.folder, database, passphrase))
+
+    @staticmethod
+    def write_agreement(
+        file: Path | str, name: str, owners: Sequence[str], attributes: Sequence[str], **settings: Any
+    ) -> Path:
+        """Write a new agreement with comments, to be read by everybody and then sent round with `invite`. `settings`
+        are those of docs/settings.md, sections as dictionaries: `rounds=2, encoding={"engine": "packed"}`.
+        """
+        path = Path(file)
+        if path.exists():
+            raise InputError(f"{path} is there already.")
+        path.write_text(to_text(agreements.new(name, owners, attributes, **settings)), encoding="utf-8")
+        return path
+
+    def invite(self, agreement: Path | str, address: str = "", *, to: Path | str | None = None) -> dict[str, Path]:
+        """Begin the study of an agreement's file and write an invitation for each owner, to be handed over in private.
+        `address` is where owners reach the coordinator: https://… or folder:/path.
+        """
+        file = Path(agreement)
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeError) as error:
+            raise InputError(f"{file} cannot be read: {error}.") from error
+        folder = file.parent if to is None else Path(to)
+        named = agreements.from_text(text, source=str(file)).owners
+        paths = {owner: folder / f"{owner}.invitation" for owner in named}
+        for path in paths.values():
+            if path.exists():
+                raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
+        folder.mkdir(parents=True, exist_ok=True)
+        for invitation in self._party.create(text, address, source=str(file)):
+            write_invitation(invitation, paths[invitation.owner])
+        return paths
+
+    def studies(self) -> list[str]:
+        """The names of all studies."""
+        return [self._party.agreement(row.study).name for row in self._party.store.studies()]
+
+    def status(self, study: str) -> Mapping[str, Any]:
+        """How a study (its name, or the beginning of its hash) stands, as `coordinator status --json` prints it."""
+        return standing(self._party, self._party.find(study))
+
+    def serve(self, messages: Path | str) -> bool:
+        """Do everything that can be done now with the messages in a folder; True where anything happened. (Serving over
+        HTTP is `blindlabel coordinator serve`.)
+        """
+        server, happened = FolderServer(self._party, Path(messages)), False
+        while server.turn():
+            happened = True
+        return happened
+
+    def close(self, study: str) -> None:
+        """End a study as it stands."""
+        self._party.close(self._party.find(study))
+
+    def truths(self, study: str) -> dict[tuple[str, str], GroundTruth]:
+        """The labels as they stand, for every two owners; rows are named by their positions."""
+        found = truths_of_coordinator(self._party, self._party.find(study))
+        return {pairing: GroundTruth.of(truth) for pairing, truth in found.items()}
+
+
+class Owner:
+    """One owner's side of a study, in the folder of its workspace."""
+
+    def __init__(self, folder: Path | str, *, passphrase: str | None = None) -> None:
+        self._workspace = Workspace.open(Path(folder), passphrase)
+
+    @classmethod
+    def join(
+        cls,
+        folder: Path | str,
+        invitation: Path | str,
+        table: Path | str,
+        *,
+        id_column: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        encoding: str | None = None,
+        via: str = "",
+        passphrase: str | None = None,
+    ) -> Owner:
+        """Join a study with a table (a file, which stays where it is) and make the workspace. `columns` maps attributes
+        of the agreement to columns of the table, where they differ.
+        """
+        invited = read_invitation(Path(invitation))
+        checked_via(via or invited.address)
+        options = joining.TableOptions(Path(table), id_column, columns, encoding)
+        joining.join(Workspace.create(Path(folder), passphrase), invited, options, via=via)
+        return cls(folder, passphrase=passphrase)
+
+    @property
+    def name(self) -> str:
+        """What this owner is called in the study."""
+        return self._workspace.name
+
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """The words to compare with every other owner, by telephone or in person; empty before all have joined."""
+        with self._party() as party:
+            keys = self._workspace.state().keys
+            return {} if keys is None else {peer.name: party.words(peer.name) for peer in keys.peers}
+
+    def confirm(self, peer: str, heard: Sequence[str]) -> None:
+        """Say which words the other owner read out. Nothing is encrypted before they are the same as here."""
+        with self._party() as party:
+            if tuple(heard) != party.words(peer):
+                raise InputError(f"These are not the words that stand here. Somebody may sit between you and {peer}.")
+            party.confirm(peer)
+
+    def tasks(self) -> dict[int, OwnRecord]:
+        """The records to ask in this round, by their number; empty where nothing is to be asked now."""
+        records = self._workspace.records()
+        return {task.record: records[task.record] for task in open_tasks(self._workspace)}
+
+    def save(self, record: int, question: Question | str) -> Question:
+        """Keep a question for a record of this round; it counts where it has no problem that is an error."""
+        return save_question(self._workspace, record, str(question))
+
+    def hand_in(self) -> None:
+        """Every record has its question: the round can be asked."""
+        self._workspace.hand_in()
+
+    def run(self, questions: Path | str | None = None, *, suggested: bool = False, workers: int = 1) -> bool:
+        """Do everything that needs no person now: send, fetch, encrypt, evaluate. `questions` is a folder of question
+        files; `suggested` writes those that nobody has saved. True when the study is over.
+        """
+        if questions is not None and suggested:
+            raise InputError("Questions come from a folder or are suggested, not both.")
+        source: QuestionSource | None = FolderQuestions(Path(questions)) if questions is not None else None
+        if suggested:
+            source = SuggestedQuestions()
+        with self._workspace.alone("run"), self._party(workers) as party:
+            return running.run(party, source, once=True, tell=lambda _: None)
+
+    def waits_for(self) -> list[str]:
+        """What the study waits for on this side, in sentences."""
+        with self._party() as party:
+            return list(party.awaits())
+
+    def truths(self) -> dict[str, GroundTruth]:
+        """After the end: the labels with every other owner, this owner's rows by their ids."""
+        return {peer: GroundTruth.of(truth) for peer, truth in truths_of_owner(self._workspace).items()}
+
+    @contextmanager
+    def _party(self, workers: int = 1) -> Iterator[owners.Owner]:
+        line = connect(self._workspace)
+        with closing(line):
+            yield owners.Owner(self._workspace, line, computing=Computing(workers))

@@ -1,0 +1,86 @@
+"""Where the places of a group of questions stand: columns of a record's slots. Pure arithmetic, all public.
+
+With many questions a column is a question, and every place has a ciphertext of its own. With few, several places share
+one: `copies` of them, the even ones in the first row of slots and the odd ones in the second, side by side. Rotations
+by one place and a swap then bring each of them to the columns of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
+from blindlabel.engines.packed.ways.points import periodic
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a group of questions with so many places each."""
+
+    layout: RecordLayout
+    places: int
+    copies: int
+
+    @classmethod
+    def of(cls, layout: RecordLayout, questions: int, places: int) -> Columns:
+        """As many copies as few questions leave room for, and no more than there are places."""
+        taken = _power(min(questions, layout.stride))
+        return cls(layout, places, min(layout.stride // taken, _power(places)))
+
+    @property
+    def questions(self) -> int:
+        """Questions of a group, at most."""
+        return self.layout.stride // self.copies
+
+    @property
+    def outputs(self) -> int:
+        """Ciphertexts that the places of a group take."""
+        return -(-self.places // self.copies)
+
+    def column(self, copy: int, question: int) -> int:
+        """The column of a question's place."""
+        if self.copies == 1:
+            return question
+        beside = self.copies // 2
+        return copy % 2 * (self.layout.stride // 2) + question * beside + copy // 2
+
+    def aligned(self, ring: Ring, outputs: list[Cipher], keys: Any) -> list[Cipher]:
+        """Every place as a ciphertext of its own, in the columns of the first copy. Other columns hold anything."""
+        return [place for output in outputs for place in self._moved(ring, output, keys)][: self.places]
+
+    def _moved(self, ring: Ring, cipher: Cipher, keys: Any) -> Iterator[Cipher]:
+        for copy in range(0, self.copies, 2):
+            if copy:
+                cipher = ring.automorphism(cipher, ring.rotation(1), keys)
+            yield cipher
+            if self.copies > 1:
+                yield ring.automorphism(cipher, ring.swap, keys)
+
+    def spread(self, values: Residues) -> Residues:
+        """values[…, question] as values[…, column], zero in other columns."""
+        result = np.zeros((*values.shape[:-1], self.layout.stride), dtype=np.uint64)
+        result[..., [self.column(0, question) for question in range(values.shape[-1])]] = values
+        return result
+
+    def pair_slots(self, questions: int, records: int) -> npt.NDArray[np.bool_]:
+        """Which slots are pairs of these questions and records."""
+        wanted = np.zeros((self.layout.block, self.layout.stride), dtype=np.uint64)
+        wanted[:records] = self.spread(np.ones(questions, dtype=np.uint64))
+        return np.asarray(periodic.in_slots(self.layout, wanted) == 1)
+
+    def pairs(self, slots: Residues) -> Residues:
+        """The slots of an answer as [question, record]."""
+        columns = [self.column(0, question) for question in range(self.questions)]
+        return periodic.from_slots(self.layout, slots)[:, columns].T
+
+
+def _power(number: int) -> int:
+    """The next power of two."""
+    return 1 << max(0, number - 1).bit_length()

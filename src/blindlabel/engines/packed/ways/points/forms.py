@@ -1,0 +1,135 @@
+"""The linear step: every place of every question as an inner product of clear weights with the records' features.
+
+A matrix [columns × features] is multiplied by diagonals. Moving a record's features by one place is a rotation, which
+carries the last one into the next record, so there are 2·period − 1 steps a side (weights are zero where they would
+leave the record), and a swap of the rows of slots for the other side. A step is a baby step of the record ciphertexts,
+taken once a batch for all questions, and a giant step of the sums, by Horner's rule:
+
+    out = Σ_giant rotate^(giant·babies)(Σ_baby,chunk weights · rotate^baby(chunk))
+
+So there are three Galois keys whatever the sizes: one place, `babies` places, the swap. Records are encrypted moved by
+period − 1 places, so that no step goes backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.seal.holders import Encryptor
+from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
+from blindlabel.engines.packed.ways.points import periodic
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How the 2·period − 1 steps of one side are divided."""
+
+    babies: int
+    giants: int
+
+    @classmethod
+    def of(cls, layout: RecordLayout, outputs: int, most_babies: int) -> Steps:
+        """The division with the fewest rotations for so many outputs of a batch; a giant step also costs the making of
+        its sum, which is about as much.
+        """
+        wanted = layout.stride - 1
+        choices = [cls(babies, -(-wanted // babies)) for babies in range(1, min(wanted, most_babies) + 1)]
+        return min(choices, key=lambda one: layout.chunks * (one.babies - 1) + 2 * outputs * (2 * one.giants - 1))
+
+
+def rotations(ring: Ring, layout: RecordLayout, steps: Steps) -> list[int]:
+    """The Galois elements that the step needs."""
+    moves = {1, steps.babies} if layout.stride > 2 else set()
+    return [ring.swap, *(ring.rotation(move) for move in sorted(moves))]
+
+
+def record_slots(layout: RecordLayout, features: Residues) -> list[Residues]:
+    """The slots of a batch's plaintexts."""
+    padded = np.zeros((layout.block, layout.chunks * layout.stride), dtype=np.uint64)
+    padded[: features.shape[0], : features.shape[1]] = features
+    found = []
+    for chunk in range(layout.chunks):
+        slots = periodic.in_slots(layout, padded[:, chunk * layout.stride : (chunk + 1) * layout.stride])
+        found.append(np.roll(slots.reshape(2, -1), layout.stride // 2 - 1, axis=1).reshape(-1))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Rotated:
+    """A batch's ciphertexts after every baby step, as words: [baby · chunks + chunk, part, prime, position]."""
+
+    words: Residues
+
+
+def rotated(ring: Ring, layout: RecordLayout, steps: Steps, ciphers: Iterable[Cipher], keys: Any) -> Rotated:
+    """The ciphertexts of a batch, rotated and transformed."""
+    words = np.empty((steps.babies * layout.chunks, 2, ring.parameters.data_primes, ring.degree), dtype=np.uint64)
+    for chunk, cipher in enumerate(ciphers):
+        moved = cipher
+        for baby in range(steps.babies):
+            if baby:
+                moved = ring.automorphism(moved, ring.rotation(1), keys)
+            words[baby * layout.chunks + chunk] = ring.residues(ring.to_ntt(moved))
+    return Rotated(words)
+
+
+def products(
+    encryptor: Encryptor, layout: RecordLayout, steps: Steps, batch: Rotated, weights: Residues, keys: Any
+) -> list[Cipher]:
+    """weights[output, column, feature] times the features of all records, one ciphertext an output: column c of record
+    j in slot (j, c) of `periodic.in_slots`.
+    """
+    ring, outputs = encryptor.ring, weights.shape[0]
+    padded = np.zeros((outputs, layout.stride, layout.chunks * layout.stride), dtype=np.uint64)
+    padded[:, :, : weights.shape[2]] = weights
+    rows = outputs * 2 * steps.giants
+    patterns = _diagonals(layout, steps, padded).reshape(rows, steps.babies * layout.chunks, layout.stride)
+    words = periodic.sums(ring, layout, patterns, batch.words)
+    words = words.reshape(outputs, 2, steps.giants, *words.shape[1:])
+    results, zero = [], encryptor.zero()
+    for same, other in words:
+        total = _horner(ring, steps, batch, same, (zero, keys))
+        swapped = ring.automorphism(_horner(ring, steps, batch, other, (zero, keys)), ring.swap, keys)
+        results.append(ring.add(total, swapped))
+    return results
+
+
+def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residues:
+    """From [output, column, feature] to [output, side, giant, baby, chunk, column]: which weight every slot gets at
+    every step, first for columns in the feature's own row of slots, then for those in the other row.
+    """
+    period, outputs = layout.stride // 2, weights.shape[0]
+    by_row = weights.reshape(outputs, 2, period, layout.chunks, 2, period)
+    shape = (outputs, 2, steps.giants, steps.babies, layout.chunks, 2, period)
+    result = np.zeros(shape, dtype=np.uint64)
+    slot = np.arange(period)
+    for giant in range(steps.giants):
+        column = (slot - giant * steps.babies) % period
+        for baby in range(steps.babies):
+            feature = column + baby + giant * steps.babies - (period - 1)
+            valid = np.flatnonzero((feature >= 0) & (feature < period))
+            for side in (0, 1):
+                for row in (0, 1):
+                    taken = by_row[:, row ^ side, column[valid], :, row, feature[valid]]
+                    result[:, side, giant, baby, :, row, valid] = taken
+    return result
+
+
+def _horner(ring: Ring, steps: Steps, batch: Rotated, rows: Residues, given: tuple[Cipher, Any]) -> Cipher:
+    """Σ_giant rotate^giant(row), from the last row down. Begins with an encrypted zero, so that questions without
+    weights cost what others do.
+    """
+    total, keys = given
+    for index, words in enumerate(rows[::-1]):
+        if index:
+            total = ring.automorphism(total, ring.rotation(steps.babies), keys)
+        idle = not words.any()  # SEAL refuses ciphertexts of zeros only; the time is spent all the same
+        added = ring.add(total, ring.from_ntt(ring.of_residues(batch.words[0] if idle else words, transformed=True)))
+        total = total if idle else added
+    return total

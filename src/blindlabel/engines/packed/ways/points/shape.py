@@ -1,0 +1,145 @@
+"""What follows from the profile alone: places, classes, and the tree that multiplies them.
+
+Zero means true: a place holds x = 0 where its condition holds, else a value that is as good as uniform; an unused place
+holds 1, "never". Places of one weight stand in classes. Of a class only *how many* places do not hold matters, so it is
+known by its elementary symmetric polynomials e_0 = 1, e_1, …, e_m, and e_k is not zero exactly where at least k of its
+places do not hold (but for an accident of probability about 1/t). A question says which vectors (k of each class) make
+it false; that is where its points and its bar live, and nothing else of the evaluation depends on them:
+
+    y = Σ_right ρ_right · B_right · (Σ_left S[left, right] · A_left)
+
+with A and B the products of the classes of either half, S the question's 0 and 1, ρ uniform and fresh for every pair.
+So points are free: the profile's weights only say which conditions are alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from blindlabel.engines.interface import TermsError
+
+MOST_PLACES = 14
+"""More would bring the chance of a wrong yes beyond 1e-6 a label (docs/packed-engine.md)."""
+MOST_ALIKE = 4
+"""Places of a class, at most; more of the same weight make several classes."""
+MOST_COEFFICIENTS = 64
+"""Coefficients of one half, at most: what a pair costs grows with them."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Classes of places, in the profile's order, and which of them make up the left half of the tree."""
+
+    sizes: tuple[int, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+    @property
+    def places(self) -> int:
+        """Conditions that a question has room for."""
+        return sum(self.sizes)
+
+    def class_of(self) -> tuple[int, ...]:
+        """The class of every place."""
+        return tuple(number for number, size in enumerate(self.sizes) for _ in range(size))
+
+    def places_of(self, number: int) -> range:
+        """The places of a class."""
+        start = sum(self.sizes[:number])
+        return range(start, start + self.sizes[number])
+
+    def coefficients(self, half: Sequence[int]) -> int:
+        """Coefficients of a half, the constant 1 included."""
+        return math.prod(self.sizes[number] + 1 for number in half)
+
+    @property
+    def depth(self) -> tuple[int, int]:
+        """Products in a row that the left and the right half take."""
+        return _depth(self.sizes, self.left), _depth(self.sizes, self.right)
+
+    @property
+    def products(self) -> int:
+        """Products of ciphertexts for a group of pairs."""
+        return _products(self.sizes, self.left) + _products(self.sizes, self.right) + self.coefficients(self.right) - 1
+
+
+@lru_cache(maxsize=64)
+def shape_of(profile: tuple[int, ...]) -> Shape:
+    """The shape of a profile: the division into halves that costs least."""
+    if not 1 <= len(profile) <= MOST_PLACES:
+        raise TermsError(f"The profile has {len(profile)} places; the packed engine takes 1 to {MOST_PLACES}.")
+    sizes: list[int] = []
+    for weight in sorted(set(profile), reverse=True):
+        count = profile.count(weight)
+        classes = -(-count // MOST_ALIKE)
+        sizes += [count // classes + (number < count % classes) for number in range(classes)]
+    found = min(_divisions(tuple(sizes)), key=_cost)
+    if found.coefficients(found.left) > MOST_COEFFICIENTS:
+        raise TermsError(
+            f"The profile's {len(profile)} places have too many different weights for one tree. Give more of them the"
+            " same weight, or agree on fewer places."
+        )
+    return found
+
+
+def _divisions(sizes: tuple[int, ...]) -> list[Shape]:
+    numbers = range(len(sizes))
+    halves = itertools.chain.from_iterable(itertools.combinations(numbers, count) for count in range(len(sizes) + 1))
+    return [Shape(sizes, half, tuple(number for number in numbers if number not in half)) for half in halves]
+
+
+def _cost(shape: Shape) -> tuple[float, ...]:
+    """Products of ciphertexts, and some more for coefficients, each of which is turned into words and back; a level of
+    depth is worth about a fifth.
+    """
+    left, right = shape.coefficients(shape.left), shape.coefficients(shape.right)
+    too_many = max(left, right) > MOST_COEFFICIENTS
+    work = shape.products + 0.3 * (left + right)
+    return too_many, work * 1.2 ** max(shape.depth), left < right
+
+
+def merged(items: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The order in which lists of coefficients are multiplied together: the two shallowest first. Items are (depth,
+    number); the result names pairs of numbers, a new one being the next number.
+    """
+    waiting = sorted(items)
+    steps = []
+    following = max((number for _, number in items), default=-1) + 1
+    while len(waiting) > 1:
+        (first, one), (second, other), *rest = waiting
+        steps.append((one, other))
+        waiting = sorted([*rest, (max(first, second) + 1, following)])
+        following += 1
+    return steps
+
+
+def _depth(sizes: tuple[int, ...], half: Sequence[int]) -> int:
+    waiting = sorted((sizes[number] - 1).bit_length() for number in half)
+    while len(waiting) > 1:
+        waiting = sorted([*waiting[2:], waiting[1] + 1])
+    return waiting[0] if waiting else 0
+
+
+def _products(sizes: tuple[int, ...], half: Sequence[int]) -> int:
+    """Products that make the coefficients of a half from its places."""
+    lists = [((sizes[number] - 1).bit_length(), number) for number in half]
+    lengths = dict(zip(half, (sizes[number] for number in half)))
+    total = sum(_alike_products(sizes[number]) for number in half)
+    following = max(half, default=-1) + 1
+    for one, other in merged(lists):
+        total += lengths[one] * lengths[other]
+        lengths[following] = (lengths[one] + 1) * (lengths[other] + 1) - 1
+        following += 1
+    return total
+
+
+def _alike_products(size: int) -> int:
+    """Products that make the symmetric polynomials of so many places."""
+    if size <= 1:
+        return 0
+    half = (size + 1) // 2
+    return _alike_products(half) + _alike_products(size - half) + half * (size - half)

@@ -1,0 +1,154 @@
+"""The points way, behind the Protocol of all ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from blindlabel.engines.interface import Terms, TermsError
+from blindlabel.engines.packed.encoding.layout import RecordLayout, block_of
+from blindlabel.engines.packed.encoding.tables import tables_of
+from blindlabel.engines.packed.planning import explaining, noise
+from blindlabel.engines.packed.planning.explaining import Explained
+from blindlabel.engines.packed.planning.noise import Noise
+from blindlabel.engines.packed.seal.parameters import ParameterSet, RingParameters
+from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.seal.ring import Plain, open_ring
+from blindlabel.engines.packed.ways.interface import KeyNeeds, Public, Way, groups
+from blindlabel.engines.packed.ways.points import forms
+from blindlabel.engines.packed.ways.points.columns import Columns
+from blindlabel.engines.packed.ways.points.evaluating import PointsEvaluation, Room
+from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
+from blindlabel.engines.packed.ways.points.shape import shape_of
+from blindlabel.language.formula import Formula
+
+_LEAST_BLOCK = 32
+"""Records of a batch: fewer would make records hardly smaller, and the steps of the linear forms many."""
+_WRONG = 1e-6
+"""How likely a label may be wrong, at most."""
+_MOST_ROTATED = 1 << 30
+"""Bytes of rotated record ciphertexts that are held at once."""
+_MOST_SUMS = 1 << 28
+"""Bytes of sums that are held at once, unless one group has more."""
+
+PARAMETER_SETS = (
+    ParameterSet("points-16384-336", (RingParameters(16384, (36, 60, 60, 60, 60, 60), plain_bits=24),)),
+    ParameterSet("points-16384-367", (RingParameters(16384, (36, 54, 54, 55, 56, 56, 56), plain_bits=24),)),
+    ParameterSet("points-16384-379", (RingParameters(16384, (42, 48, 48, 48, 48, 48, 48, 49), plain_bits=24),)),
+    ParameterSet("points-16384-414", (RingParameters(16384, (36, 54, 54, 54, 54, 54, 54, 54), plain_bits=24),)),
+    ParameterSet("points-32768-386", (RingParameters(32768, (42, 49, 49, 49, 49, 49, 49, 50), plain_bits=24),)),
+)
+"""Cheapest first; the number is the bits of all primes. The last is for keys that must be able to lose many bits."""
+
+
+class PointsWay(Way[PointsPlan]):
+    """Conditions on places, a bar and exclusions, without a call to anybody."""
+
+    @classmethod
+    def candidates(cls, terms: Terms) -> Sequence[ParameterSet]:  # noqa: ARG003
+        """All of them: the noise decides."""
+        return PARAMETER_SETS
+
+    def __init__(self, terms: Terms, parameters: ParameterSet) -> None:
+        self.terms, self.parameters = terms, parameters
+        self.shape = shape_of(terms.profile)
+        self.values = 2 if terms.exclusions else 1
+        ring = parameters.rings[0]
+        self.tables = tables_of(terms, open_ring(ring).modulus)
+        block = max(_LEAST_BLOCK, block_of(terms.records, self.tables.features, ring.degree // 4))
+        self.layout = RecordLayout.of(self.tables, ring, block)
+        if (self.places + 2) / self.tables.modulus > _WRONG:
+            raise TermsError(
+                f"The profile's {self.shape.places} places and {terms.exclusions} exclusions would let more than one"
+                " label in a million be wrong. Agree on fewer."
+            )
+        sums = self.layout.batches(terms.records) * self.layout.chunks * 8 * 2 * ring.data_primes * ring.degree
+        self.steps = forms.Steps.of(
+            self.layout, self.columns(terms.records).outputs * self._group_count(), max(1, _MOST_ROTATED // sums)
+        )
+
+    @property
+    def places(self) -> int:
+        """Linear forms of a question: its places and its exclusions."""
+        return self.shape.places + self.terms.exclusions
+
+    @property
+    def room(self) -> Room:
+        """What every question is given."""
+        return Room(self.ring, self.tables, self.layout, self.shape, self.terms.exclusions, self.steps)
+
+    def columns(self, questions: int) -> Columns:
+        """Where so many questions stand."""
+        return Columns.of(self.layout, questions, self.places)
+
+    def _group_count(self) -> int:
+        """Groups of a round of as many questions as records."""
+        return len(groups(self.terms.records, self.columns(self.terms.records).questions))
+
+    def key_needs(self) -> tuple[KeyNeeds, ...]:
+        """Rotations by one and by a giant step, the swap, and products."""
+        return (KeyNeeds(self.ring, tuple(forms.rotations(self.ring, self.layout, self.steps)), relinearisation=True),)
+
+    def noise(self) -> dict[str, Noise]:
+        """Of the answers: linear forms, the products of both halves, what is asked, masks, and a last product."""
+        ring, t = self.parameters.rings[0], self.tables.modulus
+        linear = noise.fresh(ring) + noise.plain_product(ring, t, self.layout.stride)
+        linear += noise.sum_of(2 * self.layout.chunks * self.steps.babies * self.steps.giants)
+        level = noise.product(ring, t) + noise.sum_of(2)
+        depth_left, depth_right = self.shape.depth
+        left = linear + depth_left * level + noise.plain_product(ring, t, self.layout.stride)
+        left += noise.sum_of(self.shape.coefficients(self.shape.left))
+        right = linear + depth_right * level + noise.plain_product(ring, t)
+        count = self.shape.coefficients(self.shape.right)
+        bits = max(left, right) + noise.product(ring, t) + noise.sum_of(count) + noise.TAIL
+        return {"answers": Noise(bits, ring)}
+
+    def plan(self, question: Formula) -> PointsPlan:
+        """Conditions on places, where the question is false, and exclusions."""
+        return compile_question(self.terms, self.tables, question)
+
+    def plaintexts(self, features: Residues) -> Iterator[Plain]:
+        """Features as slots, record by record."""
+        return (self.ring.slots(values) for values in forms.record_slots(self.layout, features))
+
+    def group_size(self, questions: int) -> int:
+        """As many as have columns."""
+        return self.columns(questions).questions
+
+    def groups_together(self) -> int:
+        """As many as have room, since their matrices are multiplied together."""
+        each = self.columns(self.terms.records).outputs * 2 * self.steps.giants
+        return max(1, _MOST_SUMS // (each * 8 * 2 * self.parameters.rings[0].data_primes * self.ring.degree))
+
+    def shares_units(self) -> bool:
+        """A tile is one product of matrices."""
+        return False
+
+    def evaluation(
+        self, public: Public, plans: Sequence[PointsPlan], records: int, items: Sequence[bytes]
+    ) -> PointsEvaluation:
+        """A batch with its ciphertexts rotated."""
+        if not items:
+            return PointsEvaluation(self.room, public, plans, records, None)
+        ciphers = (self.load_record(item) for item in items)
+        batch = forms.rotated(self.ring, self.layout, self.steps, ciphers, public.records.galois)
+        return PointsEvaluation(self.room, public, plans, records, batch)
+
+    def pairs(self, slots: Residues, questions: int) -> Residues:
+        """The columns of the first copy."""
+        return self.columns(questions).pairs(slots)
+
+    def explain(self, plan: PointsPlan) -> Explained:
+        """Conditions, exclusions, and what a round of as many questions as records costs."""
+        leaves = dict.fromkeys(leaf for leaf in (*plan.places, *plan.exclusions) if leaf is not None)
+        probes = sorted({probe for leaf in leaves for probe in leaf}, key=lambda one: (one.table.offset, one.element))
+        return Explained(
+            parameters=self.parameters.name,
+            predicates=[explaining.shown(one) for one in probes],
+            noise_left={stage: round(found.left, 1) for stage, found in self.noise().items()},
+            seconds=round(self._seconds(), 1),
+            bytes=self.sizes(),
+        )
+
+    def _seconds(self) -> float:
+        """Of a round, from the number of operations."""
+        return 0.0

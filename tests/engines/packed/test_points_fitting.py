@@ -1,0 +1,226 @@
+"""Questions on the places of a profile mean what the interpreter says, shown in clear: the same algebra on real feature
+vectors, with no encryption between.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blindlabel.engines.interface import QuestionError, Terms, TermsError
+from blindlabel.engines.packed.encoding.tables import Tables, tables_of
+from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
+from blindlabel.engines.packed.ways.points.shape import shape_of
+from blindlabel.language import Limits, Record, read_question
+from blindlabel.language.formula import Formula, evaluate
+from blindlabel.language.rewriting import formula_of
+from support.points_in_clear import answer, masked
+from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record
+
+MODULUS = 16580609
+LIMITS = Limits(needle_length=4)
+TERMS = Terms(ATTRIBUTES, record_length=100, attribute_length=24, functions=("is_in", "has_word"), limits=LIMITS)
+
+
+def tables(terms: Terms = TERMS) -> Tables:
+    return tables_of(terms, MODULUS)
+
+
+def formula(source: str) -> Formula:
+    found = read_question(source).formula
+    assert found is not None
+    return found
+
+
+def plan_of(source: str, terms: Terms = TERMS) -> PointsPlan:
+    return compile_question(terms, tables(terms), formula(source))
+
+
+def check(terms: Terms, asked: Formula, plan: PointsPlan, records: list[Record], random: Random) -> None:
+    shape = shape_of(terms.profile)
+    for record in records:
+        assert answer(tables(terms), shape, plan, record, random) == evaluate(asked, record)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32))
+def test_any_question_that_fits_means_what_it_means(seed: int) -> None:
+    random = Random(seed)
+    records = [random_record(random, longest=24) for _ in range(3)]
+    maker = QuestionMaker(random, records, functions=TERMS.functions)
+    try:
+        asked = formula_of(maker.question(), LIMITS)
+        plan = compile_question(TERMS, tables(), asked)
+    except (NoRecordLeft, QuestionError):
+        return
+    check(TERMS, asked, plan, records, random)
+
+
+def points_question(random: Random, records: list[Record], conditions: int, excluded: int) -> tuple[str, int]:
+    """A question with so many conditions worth 1 to 4 points, about words and stretches of the records."""
+    texts = [record.whole for record in records if record.whole.strip()] or ["canon"]
+    needles: dict[str, int] = {}
+    while len(needles) < conditions + excluded:
+        text = random.choice(texts)
+        start = random.randrange(len(text))
+        needles[text[start : start + random.randint(1, 4)] or "a"] = random.randint(1, 4)
+        if random.random() < 0.3:
+            needles["".join(random.choices("abcxyz019", k=3))] = random.randint(1, 4)
+    chosen = list(needles.items())[: conditions + excluded]
+    quoted = [(_quoted(needle), points) for needle, points in chosen]
+    total = sum(points for _, points in quoted[:conditions])
+    bar = random.choice([1, total, random.randint(1, total)])
+    source = " + ".join(f"{points}*is_in({needle}, $r)" for needle, points in quoted[:conditions])
+    denied = "".join(f" & !is_in({needle}, $r)" for needle, _ in quoted[conditions:])
+    return f"ret {source} >= {bar}{denied}", total
+
+
+def _quoted(text: str) -> str:
+    names = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+    return '"' + "".join(names.get(character, character) for character in text) + '"'
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 2))
+def test_points_of_up_to_eight_conditions_fit_the_default_profile(seed: int, conditions: int, excluded: int) -> None:
+    random = Random(seed)
+    records = [random_record(random, longest=24) for _ in range(4)]
+    source, _ = points_question(random, records, conditions, excluded)
+    asked = read_question(source, limits=LIMITS)
+    if asked.formula is None:  # a character that cannot be written in a question
+        return
+    try:
+        plan = compile_question(TERMS, tables(), asked.formula)
+    except QuestionError:
+        weights = {points for points in source.split() if points[0].isdigit()}
+        assert len(weights) > 4 or conditions > 6, source
+        return
+    check(TERMS, asked.formula, plan, records, random)
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        (
+            'ret is_in("a", $r) & is_in("b", $r) & (is_in("c", $r) | is_in("d", $r)) & !is_in("e", $r)',
+            'ret is_in("a", $r) & is_in("b", $r) & is_in("c", $r) + is_in("d", $r) >= 1 & !is_in("e", $r)',
+            'ret !(!is_in("a", $r) | !is_in("b", $r) | is_in("e", $r)) & !(!is_in("c", $r) & !is_in("d", $r))',
+            'ret 2*(is_in("a", $r) & is_in("b", $r)) + is_in("c", $r) + is_in("d", $r) >= 3 & !is_in("e", $r)',
+        ),
+        (
+            'ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2',
+            'ret !(is_in("a", $r) + is_in("b", $r) + is_in("c", $r) < 2)',
+            'ret (is_in("a", $r) & is_in("b", $r)) | (is_in("c", $r) & (is_in("a", $r) | is_in("b", $r)))',
+        ),
+    ],
+)
+def test_spellings_of_one_meaning_are_answered_alike(spellings: tuple[str, ...]) -> None:
+    records = [Record.of({"name": text}) for text in ("", "a", "ab", "abc", "abd", "abcde", "bc", "cd", "abe", "ac")]
+    for source in spellings:
+        check(TERMS, formula(source), plan_of(source), records, Random(0))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'ret (is_in("a", $r) | is_in("b", $r)) & (is_in("c", $r) | is_in("d", $r)) & (is_in("e", $r) | is_in("f", $r))',
+        'ret 3*(is_in("a", $r) | is_in("b", $r)) + 2*is_in("c", $r) + is_in("d", $r) >= 4',
+        'ret 2*(is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2) + is_in("d", $r) + is_in("e", $r) >= 3',
+        'ret is_in("a", $r) + is_in("b", $r) >= 1 & 2*is_in("c", $r) + is_in("d", $r) + is_in("e", $r) >= 2',
+        'ret is_in("a", $r) + is_in("b", $r) >= 2 | is_in("c", $r) + is_in("d", $r) + is_in("e", $r) >= 2',
+        'ret 7*is_in("a", $r) + 5*is_in("b", $r) + 2*is_in("c", $r) + is_in("d", $r) >= 8',
+        "ret true",
+        "ret false",
+        'ret !is_in("a", $r)',
+        'ret is_in("a", $r) & !(is_in("b", $r) & is_in("c", $r)) & !is_in("d", $r)',
+        'ret is_in("a", $r) + !is_in("b", $r) >= 2',
+        'ret is_in("a", $r) + is_in("b", $r) <= 0',
+    ],
+)
+def test_questions_beyond_plain_points_are_put_on_places(source: str) -> None:
+    random = Random(7)
+    records = [Record.of({"name": "".join(sorted(random.sample("abcdef", k=k)))}) for k in range(7) for _ in range(4)]
+    check(TERMS, formula(source), plan_of(source), records, random)
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ('ret is_in("a", $r) | !is_in("b", $r)', "denies something inside"),
+        ('ret is_in("a", $r) & !(is_in("b", $r) | is_in("c", $r) | is_in("d", $r))', "room for 2"),
+        ("ret " + " + ".join(f'{k}*is_in("{k}x", $r)' for k in range(1, 10)) + " >= 21", "same points"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(source: str, says: str) -> None:
+    with pytest.raises(QuestionError, match=says):
+        plan_of(source)
+
+
+def test_a_count_of_exactly_one_is_an_or_without_the_and() -> None:
+    source = 'ret is_in("a", $r) + is_in("b", $r) == 1'
+    records = [Record.of({"name": text}) for text in ("", "a", "b", "ab")]
+    check(TERMS, formula(source), plan_of(source), records, Random(1))
+
+
+def test_profiles_that_cannot_be_served_are_refused() -> None:
+    for profile in ((), (1,) * 15, tuple(range(1, 14))):
+        with pytest.raises(TermsError):
+            shape_of(profile)
+
+
+@pytest.mark.parametrize("bar", range(1, 26))
+def test_every_bar_of_every_profile_counts_right(bar: int) -> None:
+    """All bars below "all of them", which is one condition, on the default profile."""
+    shape = shape_of(TERMS.profile)
+    units = [4, 3, 2, 1]
+    source = " + ".join(
+        f'{unit}*is_in("{unit}{number}", $r)' for unit, size in zip(units, shape.sizes) for number in range(size)
+    )
+    plan = plan_of(f"ret {source} >= {bar}")
+    random = Random(bar)
+    for _ in range(60):
+        held = [random.random() < random.choice([0.2, 0.5, 0.9]) for _ in plan.places]
+        points = 0
+        places = []
+        for leaf, holds in zip(plan.places, held):
+            assert leaf is not None
+            (probe,) = leaf
+            points += int(probe.element[0]) if holds else 0
+            places.append(0 if holds else random.randrange(1, MODULUS))
+        masks = [random.randrange(MODULUS) for _ in range(shape.coefficients(shape.right))]
+        assert (masked(shape, plan, places, MODULUS, masks) == 0) == (points >= bar)
+
+
+def test_answers_are_zero_or_exactly_uniform_at_a_small_modulus() -> None:
+    """Every mask there is, t = 257: (y, v') depends on the outcome alone. No: all pairs of values equally often. Yes:
+    y = 0 and v' any value but 0. Yes but for an exclusion: both 0.
+    """
+    t = 257
+    terms = Terms(("name",), record_length=20, profile=(1, 1), exclusions=1)
+    plan = plan_of('ret (is_in("a", $r) & is_in("b", $r) | is_in("c", $r)) & !is_in("z", $r)', terms)
+    shape = shape_of(terms.profile)
+    assert shape.coefficients(shape.right) == 1
+    masks = np.arange(t, dtype=np.int64)
+    nonzero = np.arange(1, t, dtype=np.int64)
+    for first in (0, 1, 5, 256):
+        for second in (0, 1, 77):
+            for excluded in (0, 3):
+                y = masks * masked(shape, plan, [first, second], t, [1]) % t
+                again = y
+                v = (again[:, None] + excluded * nonzero[None, :]) % t  # over ρ' and ρ''
+                joint = np.zeros((t, t), dtype=np.int64)
+                for value, count in zip(*np.unique(y, return_counts=True)):
+                    joint[value] += count * np.bincount(v.reshape(-1), minlength=t)
+                reached = first == 0 or second == 0
+                expected = np.zeros((t, t), dtype=np.int64)
+                if not reached:
+                    expected[:] = t - 1
+                elif excluded:
+                    expected[0, 1:] = t * t
+                else:
+                    expected[0, 0] = t * t * (t - 1)
+                assert (joint == expected).all()

@@ -1,0 +1,143 @@
+"""Points without help, encrypted: every answer as the interpreter's, nobody called, sizes and keys as promised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from blindlabel.engines.interface import QuestionError, Terms, TermsError
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.keys import open_public, open_secret
+from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.points import forms, periodic
+from blindlabel.engines.packed.ways.points.way import PointsWay
+from blindlabel.language import Limits, Record, read_question
+from blindlabel.language.formula import Formula
+from support.packed_rounds import ENGINE, Round, in_clear, keys_of
+from support.random_questions import random_record
+
+TERMS = Terms(
+    ("name", "maker"),
+    questions="points",
+    record_length=60,
+    attribute_length=28,
+    functions=("is_in", "has_word", "is_empty"),
+    limits=Limits(needle_length=3),
+    records=12,
+)
+ASKED = (
+    'ret 4*is_in("an", lower($r)) + 2*is_in("er", $r.name) + has_word("a", $r) + is_in("x", $r) >= 3',
+    'ret 3*is_in("a", $r) + 3*is_in("b", $r) + 2*is_in("c", $r) + is_in("d", $r) >= 9',
+    'ret is_in("a", $r) + is_in("e", $r) + is_in("r", $r) >= 1',
+    'ret is_in("a", $r) & is_in("n", $r) & (is_in("b", lower($r)) | is_in("c", $r)) & !is_in("z", $r)',
+    'ret is_in("a", $r) & !(is_in("b", $r) | is_in("C", $r))',
+    'ret (is_in("a", $r) | is_in("e", $r)) & (is_in("n", $r) | is_in("l", $r))',
+    "ret true",
+    "ret false",
+    'ret !is_empty($r.name) & !is_in("a", $r)',
+)
+TEXTS = ("Anna Berg", "bert ahorn", "carla BIRKE", "", "a", "xx a z", "an er", "abcd", "zan c")
+RECORDS = [Record.of({"name": text, "maker": text[::-1]}) for text in TEXTS]
+
+
+def formulas(*sources: str) -> list[Formula]:
+    return [found for found in (read_question(source).formula for source in sources) if found is not None]
+
+
+def test_answers_are_the_interpreters_and_nobody_is_called() -> None:
+    random = Random(5)
+    records = [*RECORDS, *(random_record(random, ("name", "maker"), 28) for _ in range(3))]
+    questions = formulas(*ASKED)
+    played = Round(TERMS)
+    assert (played.run(records, questions) == in_clear(records, questions)).all()
+    assert not played.requests
+    assert ENGINE.assist_calls(TERMS, len(questions), len(records)) == 0
+
+
+@pytest.mark.parametrize("profile", [(1,), (2, 1, 1), (3, 3, 2, 2, 2, 1, 1, 1)])
+def test_other_profiles_answer_what_fits_them(profile: tuple[int, ...]) -> None:
+    terms = replace(TERMS, profile=profile, exclusions=len(profile) % 3)
+    questions = [found for found in formulas(*ASKED) if ENGINE.refuse(terms, found) is None]
+    assert len(questions) >= 3
+    assert (Round(terms).run(RECORDS, questions) == in_clear(RECORDS, questions)).all()
+
+
+def test_many_records_and_questions_take_several_batches_and_groups() -> None:
+    """Batches of four thousand records, each with the columns of two questions."""
+    terms = replace(TERMS, records=4096, record_length=8, encode_attributes=False, profile=(2, 1, 1))
+    terms = replace(terms, functions=("is_in",), limits=Limits(needle_length=2))
+    way = way_of(terms)
+    assert isinstance(way, PointsWay) and way.layout.stride == 4
+    records = [Record.of({"name": "".join(Random(i).choices("abc ", k=5)), "maker": ""}) for i in range(40)]
+    questions = formulas(
+        'ret 2*is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 3',
+        'ret is_in("ab", $r) & !is_in("c", $r)',
+        'ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2',
+        'ret is_in("b", $r) | is_in("cc", $r)',
+        "ret true",
+    )
+    assert way.columns(len(questions)).copies == 1
+    assert len(questions) > way.group_size(len(questions))
+    assert (Round(terms).run(records, questions) == in_clear(records, questions)).all()
+
+
+def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
+    terms = replace(TERMS, profile=(1, 1))
+    questions = formulas('ret is_in("a", $r) | is_in("e", $r)')
+    parcels = list(ENGINE.encrypt(terms, keys_of(terms).public, RECORDS))
+    engine = PackedEngine(tmp_path)
+    first = list(engine.evaluate(terms, keys_of(terms).public, parcels, questions, _never))
+    assert list(engine.evaluate(terms, keys_of(terms).public, parcels, questions, _never)) == first
+
+
+def _never(request: bytes) -> bytes:
+    raise AssertionError("nobody is called")
+
+
+def test_noise_is_within_its_estimate() -> None:
+    """Answers before sanitising: the true noise is below the estimate, and not by far."""
+    public, secret = open_public(TERMS, keys_of(TERMS).public), open_secret(TERMS, keys_of(TERMS).secret)
+    way = public.way
+    assert isinstance(way, PointsWay)
+    ring = way.ring
+    features = features_of(way.tables, RECORDS)
+    items = [ring.sent(public.records.encryptor.encrypt(plain)) for plain in way.plaintexts(features)]
+    plans = [way.plan(found) for found in formulas(*ASKED)]
+    evaluation = way.evaluation(public, plans, len(RECORDS), items)
+    (values,) = evaluation.answers([0], _never, lambda *_: None)
+    bits = sum(np.log2(float(prime)) for prime in ring.primes)
+    for value in values:
+        true = bits - 1 - np.log2(ring.modulus) - secret.answers.noise_budget(value)
+        assert way.noise()["answers"].bits - 20 < true <= way.noise()["answers"].bits
+
+
+def test_every_step_of_the_linear_forms_lands_on_its_column() -> None:
+    """All columns of all features of a batch, against clear matrix products."""
+    way = way_of(TERMS)
+    assert isinstance(way, PointsWay)
+    public, secret = open_public(TERMS, keys_of(TERMS).public), open_secret(TERMS, keys_of(TERMS).secret)
+    chance = np.random.default_rng(3)
+    features = chance.integers(0, way.ring.modulus, (9, way.tables.features), dtype=np.uint64)
+    weights = chance.integers(0, way.ring.modulus, (1, way.layout.stride, way.tables.features), dtype=np.uint64)
+    items = [way.ring.sent(public.records.encryptor.encrypt(plain)) for plain in way.plaintexts(features)]
+    ciphers = map(way.load_record, items)
+    batch = forms.rotated(way.ring, way.layout, way.steps, ciphers, public.records.galois)
+    (made,) = forms.products(public.records.encryptor, way.layout, way.steps, batch, weights, public.records.galois)
+    found = way.ring.read_slots(secret.records.decrypt(made))
+    by_record = periodic.from_slots(way.layout, found)[:9]
+    expected = features.astype(object) @ weights[0].T.astype(object) % way.ring.modulus
+    assert (by_record == expected.astype(np.uint64)).all()
+
+
+def test_what_cannot_be_served_is_refused_with_a_sentence() -> None:
+    with pytest.raises(TermsError, match="one label in a million"):
+        way_of(replace(TERMS, profile=(2,) * 6 + (1,) * 6, exclusions=8))
+    question = formulas('ret is_in("a", $r) + !is_in("b", $r) >= 1')[0]
+    assert 'questions = "any"' in str(ENGINE.refuse(TERMS, question))
+    with pytest.raises(QuestionError):
+        way_of(TERMS).plan(question)
