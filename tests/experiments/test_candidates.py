@@ -64,17 +64,14 @@ def test_labels_are_those_of_the_protocol(folder: Path) -> None:
     labels = no_labels(rows, columns)
     for number in (1, 2, 3):
         asked = [[int(i) for i in np.flatnonzero(open_counts(labels, axis=side))] for side in (0, 1)]
-        answers = [
+        says = [
             np.array(
-                [
-                    [study.answer(side, own, other, number) for other in range((columns, rows)[side])]
-                    for own in asked[side]
-                ],
-                dtype=np.bool_,
-            ).reshape(len(asked[side]), (columns, rows)[side])
+                [[study.answer(side, own, other, number) for other in asked[1 - side]] for own in asked[side]],
+                dtype=np.uint8,
+            ).reshape(len(asked[side]), len(asked[1 - side]))
             for side in (0, 1)
         ]
-        labels, _ = settle(labels, number, asked[0], answers[0], asked[1], answers[1])
+        labels = settle(labels, number, asked[0], says[0], asked[1], says[1], most_yes=rows + columns).labels
         for place, (a, b) in enumerate(given.pairs):
             expected = None if labels[a, b] == 0 else bool(labels[a, b] & 1)
             assert ours[number - 1][place] == expected
