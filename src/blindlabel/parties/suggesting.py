@@ -28,6 +28,7 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
     """
     agreement = store.agreement
     terms = agreement.terms()
+    points = terms.questions == "points"
     rows = prepared_rows(store) if rows is None else rows
     return Suggester(
         rows,
@@ -35,8 +36,9 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
         limits=terms.limits,
         lowered=terms.case == "lower",
         functions=terms.functions,
-        counting=terms.counting,
-        exclusions=2 if terms.counting and terms.negation else 0,
+        counting=points or terms.counting,
+        exclusions=terms.exclusions if points else 2 if terms.counting and terms.negation else 0,
+        places=terms.profile,
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
         alternatives=terms.alternatives,

@@ -12,7 +12,7 @@ from blindlabel.language.suggestions.evidence import Evidence
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
-PLACES = (4, 4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1)
+PLACES = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
 """The places of the default agreement: a condition takes one, or several that sum to its points."""
 
 
