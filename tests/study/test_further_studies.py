@@ -124,9 +124,9 @@ def test_nothing_is_encrypted_before_the_words_are_confirmed(tmp_path: Path) -> 
             for owner in owners:
                 run(owner, None, once=True, tell=said.append)
             patience.check()
-        with pytest.raises(InputError, match="before its verification words"):
-            owners[0]._seal("berta")
-        assert workspaces[0].state().sealed == {}
+        with pytest.raises(InputError, match="compared the verification words with berta"):
+            owners[0].rounds.serve("berta", 1)
+        assert workspaces[0].state().rounds == ()
         assert coordinator.load(agreement.hash).state.samples == {}
         for owner in owners:
             owner.line.close()

@@ -48,10 +48,12 @@ def test_labels_over_http_are_those_of_clear_evaluation(
         assert np.array_equal(by_name[first].labels()[second], expected)
         assert np.array_equal(by_name[second].labels()[first], expected.T)
         assert np.count_nonzero(labels & 1), "a study without any match proves little"
-    for name, facts in coordinator.load(agreement.hash).state.owners.items():
-        (blob,) = {sent.blob for sent in facts.records.values()}  # one body for all other owners
-        assert len(facts.records) == owners - 1
-        assert len({sent.key for sent in facts.records.values()}) == owners - 1
+    first_round = coordinator.load(agreement.hash).state.rounds[0]
+    for name in agreement.owners:
+        records = [sent for direction, sent in first_round.records.items() if direction.endswith(f">{name}")]
+        (blob,) = {sent.blob for sent in records}  # under the coordinator's key: one body for all other owners
+        assert len(records) == owners - 1
+        assert len({sent.key for sent in records}) == owners - 1
         assert uploads[f"/v1/studies/{agreement.hash}/bodies/{blob.hash}"] == 1
         moved = [
             row

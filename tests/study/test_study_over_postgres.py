@@ -38,7 +38,8 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
         assert np.array_equal(by_name[second].labels()[first], expected.T)
     assert any(np.count_nonzero(found & 1) for found in labels.values()), "a study without any match proves little"
     sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
-    assert (sent["records"], sent["relay"], sent["answers"]) == (4, 4, 4 * coordinator.load(agreement.hash).state.round)
+    rounds = coordinator.load(agreement.hash).state.round
+    assert (sent["records"], sent["relay"], sent["answers"]) == (4 * rounds, 4 * rounds, 4 * rounds)
     outside = {path.name for path in (tmp_path / "outside" / agreement.hash).iterdir()}
     assert len(outside) == 5, "the locked records of every owner, once for all others, and no answers any more"
     _check_backup(coordinator, tmp_path / "coordinator", agreement.hash, postgres, postgres_database)

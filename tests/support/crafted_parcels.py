@@ -22,7 +22,7 @@ from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.ways.assisted import calls
 from blindlabel.engines.packed.ways.assisted.plans import Room
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import ENGINE, Round
 
 TERMS = Terms(
@@ -71,7 +71,7 @@ def crafted(good: Parcel, random: Random) -> bytes:
 def uses() -> dict[str, tuple[bytes, Callable[[bytes], object]]]:
     """For each kind an honest parcel and what the engine does with one."""
     played = Round(TERMS)
-    asked = read_question('ret equals("x", $r)').formula
+    asked = Question('ret equals("x", $r)').formula
     assert asked is not None
     questions = [asked]
     played.run([Record.of({"a": "x"})], questions)

@@ -29,7 +29,7 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.interfaces import Line
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Generated, Size, generate, write
-from blindlabel.records.preparation import prepare
+from blindlabel.records.preparation import prepare_rows
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 
@@ -108,9 +108,7 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
 
 def _agreement(plan: Plan, made: Generated) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
-    longest = max(
-        len(prepare(table.row(row), attributes, STEPS).whole) for table in (made.a, made.b) for row in range(len(table))
-    )
+    longest = max(len(record.whole) for table in (made.a, made.b) for record in prepare_rows(table, attributes, STEPS))
     return agreements.new(
         "demonstration",
         NAMES,

@@ -174,6 +174,9 @@ class Terms(Encoded):
     """Records per owner in the sample, at most."""
     keys: Literal["coordinator", "owners"] = "coordinator"
     """Who holds the key to an owner's encrypted records: the coordinator, or that owner alone."""
+    key_bits: int = 0
+    """Bits about one key that cheating askers may learn while it is used; its ring is chosen so that it can lose them.
+    """
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from blindlabel.storage.workspace import Workspace
 
 
 def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
-    """After the end: the ground truth with every other owner, own ids on the own side. The owner whose name sorts first
+    """After the end: the ground truth with every other owner, ids on its own side. The owner whose name sorts first
     is side a.
     """
     state, found = workspace.state(), {}

@@ -10,16 +10,12 @@ from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.joining import own_table
 from blindlabel.protocol.interfaces import Store
-from blindlabel.records.preparation import prepare
+from blindlabel.records.preparation import prepare_rows
 
 
 def prepared_rows(store: Store) -> list[Record]:
     """The owner's whole table, prepared as the agreement says."""
-    agreement, table = store.agreement, own_table(store)
-    return [
-        prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
-        for position in range(len(table))
-    ]
+    return prepare_rows(own_table(store), store.agreement.attributes, store.agreement.preparation.steps)
 
 
 def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggester:

@@ -131,7 +131,7 @@ def _partners(sizes: Mapping[str, int], hashes: Mapping[tuple[str, str], bytes],
 
 def _rows_by_hash(body: bytes, size: int) -> dict[bytes, list[int]]:
     if len(body) != size * _ROW_BYTES:
-        raise NotFitting("The blocking hashes have not the size that the table asks for.")
+        raise NotFitting("The size of the blocking hashes is wrong for the table.")
     rows: dict[bytes, list[int]] = {}
     for number, (key,) in enumerate(struct.iter_unpack(f"{HASH_BYTES}s", body)):
         rows.setdefault(key, []).append(number // KEYS_PER_ROW)

@@ -36,28 +36,24 @@ record = sa.Table(
     sa.Column("row", sa.Text, nullable=False),
     sa.Column("prepared", sa.Text, nullable=False),
 )
-question = sa.Table(
-    "question",
-    metadata,
-    sa.Column("round", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("draft", sa.Text),
-    sa.Column("question", sa.Text),
-    sa.Column("source", sa.String(20)),
-    sa.Column("updated", sa.Float),
-    sa.Column("author", sa.Text),
-)
-second = sa.Table(
-    "second",
-    metadata,
-    sa.Column("round", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("draft", sa.Text),
-    sa.Column("question", sa.Text),
-    sa.Column("source", sa.String(20)),
-    sa.Column("updated", sa.Float),
-    sa.Column("author", sa.Text),
-)
+
+
+def _questions(name: str) -> sa.Table:
+    """One question for each record of a round."""
+    return sa.Table(
+        name,
+        metadata,
+        sa.Column("round", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("draft", sa.Text),
+        sa.Column("question", sa.Text),
+        sa.Column("source", sa.String(20)),
+        sa.Column("updated", sa.Float),
+        sa.Column("author", sa.Text),
+    )
+
+
+question, second = _questions("question"), _questions("second")
 visit = sa.Table(
     "visit",
     metadata,

@@ -9,13 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import EngineError, Evaluated, Keys, ParcelError, Terms, TermsError
+from blindlabel.engines.interface import (
+    EngineError,
+    Evaluated,
+    Keys,
+    Outcome,
+    ParcelError,
+    Terms,
+    TermsError,
+    outcomes,
+)
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.seal.forms import SEED
 from blindlabel.engines.packed.seal.residues import uniform
+from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
@@ -59,6 +69,40 @@ def test_answers_are_the_interpreters(workers: int) -> None:
     one = Round(TERMS)
     assert (one.run(RECORDS, MANY, workers=workers) == in_clear(RECORDS, MANY)).all()
     assert all(one.pads) and not one.requests
+
+
+POINTS = Terms(
+    ("a",), questions="points", keys="owners", record_length=24, records=12, case="lower", encode_attributes=False,
+    functions=("is_in",), limits=Limits(needle_length=3), profile=(2, 1, 1), exclusions=1,
+)  # fmt: skip
+ASKED = asked(
+    'ret 2*is_in("w1", $r) + is_in("x1", $r) + is_in("com", $r) >= 3',
+    'ret 2*is_in("w1", $r) + is_in("x1", $r) + is_in("com", $r) >= 1',
+    'ret 2*is_in("w1", $r) + is_in("x1", $r) + is_in("com", $r) >= 4',
+    'ret is_in("com", $r) & !is_in("w2", $r)',
+    'ret is_in("w2", $r) | is_in("x3", $r)',
+)
+
+
+def test_points_and_exclusions_are_answered_under_the_owners_keys() -> None:
+    """Bars of one and of all points included; an exclusion is told from a no, and only where the points are reached."""
+    records, one = RECORDS[:12], Round(POINTS)
+    assert (one.run(records, ASKED) == in_clear(records, ASKED)).all()
+    shape = (len(ASKED), len(records))
+    opened = ENGINE.open(POINTS, one.keys.secret, one.answers, *shape)
+    found = outcomes(opened == ENGINE.pad_values(POINTS, one.pads, *shape))
+    excluded = np.array(["w2" in record.whole for record in records])
+    assert (found[3] == np.where(excluded, Outcome.EXCLUDED, Outcome.YES)).all()
+    assert (found[[0, 1, 2, 4]] != Outcome.EXCLUDED).all()
+
+
+def test_the_ring_is_chosen_for_what_its_key_may_lose() -> None:
+    small = way_of(POINTS)
+    assert ENGINE.zero_tests(POINTS) > 3000
+    large = way_of(replace(POINTS, key_bits=8000))
+    assert small.ring.degree < large.ring.degree
+    with pytest.raises(TermsError, match="withstand the loss of 40000 bits"):
+        way_of(replace(POINTS, key_bits=40_000))
 
 
 def test_nobody_but_the_key_holder_and_the_asker_together_can_read_an_answer(keys: Keys, sent: list[bytes]) -> None:

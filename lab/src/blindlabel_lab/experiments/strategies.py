@@ -49,7 +49,7 @@ class Suggested:
 
 
 class RareWords:
-    """The rarest words of a record by the own table, the start of the two simpler strategies."""
+    """The rarest words of a record by its own table, the start of the two simpler strategies."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._rows: Counter[str] = Counter()

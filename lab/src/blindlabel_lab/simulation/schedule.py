@@ -77,6 +77,7 @@ class Plan:
     rates: dict[str, float] | None = None
     crash_at: int = 0
     owners: int | None = None
+    keys: str | None = None
     files: bool = False
     """Whether the parties keep files: then storms are shorter."""
     random: random.Random = field(init=False)
@@ -96,6 +97,7 @@ class Plan:
             sampling["blocking"] = ["name"]
         rounds = chance.randrange(1, 5)
         budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
+        budget["most_yes"] = chance.choice((1, 2, 5, 5))
         salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
         self.agreement = agreements.new(
             "simulated",
@@ -106,6 +108,7 @@ class Plan:
             budget=budget,
             salt=salt,
             encoding={"engine": "plain", "record_length": 60},
+            keys=self.keys or chance.choice(("owners", "owners", "coordinator")),
         )
         self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
         if self.rates is None:
@@ -113,7 +116,7 @@ class Plan:
         self.longest_storm, self.backups = (12, 0.03) if self.files else (60, 0.1)
 
     def says(self, mine: Row, other: Row, round: int) -> bool:
-        """What the clear protocol answers: the question about the own row, interpreted on the other row."""
+        """What the clear protocol answers: the question about its own row, interpreted on the other row."""
         return _says(
             question(self.tables[mine[0]].rows[mine[1]][0], round, mine[0]), self.tables[other[0]].rows[other[1]][0]
         )
@@ -312,15 +315,17 @@ def judged(study: Study, finished: bool) -> list[str]:
         found.append("the study is over for its owners and not for the coordinator")
     if not state.samples:
         return found
-    settled = sum(1 for one in state.rounds if one.tallies)
-    expected = play(state.samples, plan.says, plan.agreement.rounds, plan.agreement.records_asked, settled)
+    most = (plan.agreement.rounds, plan.agreement.records_asked, plan.agreement.budget.most_yes)
+    expected = play(state.samples, plan.says, *most, stop_after=len(state.settled))
     asked = [
-        {(name, state.samples[name][i]) for name, places in one.asked.items() for i in places} for one in state.rounds
+        {(name, state.samples[name][i]) for name, places in one.asked.items() for i in places}
+        for one in state.rounds
+        if not one.void
     ]
     if asked[: len(expected.asked)] != expected.asked:
         found.append("other records were asked than the clear protocol asks")
-    if state.ended in ("agreed", "rounds", "budget"):
-        full = play(state.samples, plan.says, plan.agreement.rounds, plan.agreement.records_asked)
+    if state.ended in ("agreed", "rounds", "budget", "loose"):
+        full = play(state.samples, plan.says, *most)
         if (state.ended, full.labels) != (full.reason, expected.labels):
             found.append(f"the study ended with {state.ended}, the clear protocol with {full.reason}")
     found += _judged_labels(study, expected.labels)
@@ -340,14 +345,12 @@ def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int
             given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, number)
     if given != expected:
         found.append("the coordinator's labels are not those of the clear protocol")
-    for number, one in enumerate(state.rounds, start=1):
+    for number, one in enumerate(state.settled, start=1):
         counted = sum(tally.agreed for tally in one.tallies.values())
         if counted != sum(1 for _, of_round in given.values() if of_round == number):
             found.append(f"pairs of round {number} were counted twice or not at all")
-    compared = [sum(tally.pairs for tally in one.tallies.values()) for one in state.rounds if one.tallies]
-    agreed = list(
-        itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.rounds if one.tallies)
-    )
+    compared = [sum(tally.pairs + tally.loose for tally in one.tallies.values()) for one in state.settled]
+    agreed = list(itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.settled))
     everything = sum(len(state.samples[a]) * len(state.samples[b]) for a, b in study.plan.agreement.pairings)
     if compared != [everything - before for before in [0, *agreed][: len(compared)]]:
         found.append("a pair was compared again after it had been agreed")

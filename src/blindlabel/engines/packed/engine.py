@@ -21,6 +21,7 @@ from blindlabel.engines.interface import (
 )
 from blindlabel.engines.packed import keys
 from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.planning import security
 from blindlabel.engines.packed.planning.explaining import Explained
 from blindlabel.engines.packed.questions import plan_of
 from blindlabel.engines.packed.records import encrypt_batch, share_parcels
@@ -133,6 +134,10 @@ class PackedEngine:
     def outcomes(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Outcomes:
         """The answers with a yes that an exclusion took back told from a no."""
         return outcomes(self.open(terms, secret, parcels, questions, records) == 0)
+
+    def zero_tests(self, terms: Terms) -> int:
+        """How many bits about a key made for these terms may be lost before it has fewer than 128 left."""
+        return security.zero_tests(way_of(terms).parameters)
 
     def explain(self, terms: Terms, question: Formula) -> Explained:
         """The plan of a question under these terms, and what a round of such questions costs."""

@@ -18,6 +18,8 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+from blindlabel.engines.packed.seal.parameters import ParameterSet
+
 GUIDELINES = (
     (1024, 26),
     (2048, 53),
@@ -50,6 +52,11 @@ def dimension_needed(modulus_bits: float) -> float:
         if modulus_bits <= high_bits:
             return low + (modulus_bits - low_bits) * (high - low) / (high_bits - low_bits)
     return math.inf
+
+
+def zero_tests(chosen: ParameterSet) -> int:
+    """How many bits a key of these rings can lose."""
+    return min(zero_tests_left(ring.degree, sum(ring.prime_bits)) for ring in chosen.rings)
 
 
 def zero_tests_left(degree: int, modulus_bits: float) -> int:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from blindlabel.engines.interface import Terms, TermsError
 from blindlabel.engines.packed.opening import joint, padding
-from blindlabel.engines.packed.planning import noise, parameters
+from blindlabel.engines.packed.planning import noise, parameters, security
 from blindlabel.engines.packed.seal.parameters import ParameterSet
 from blindlabel.engines.packed.ways.assisted import way as assisted
 from blindlabel.engines.packed.ways.conjunctive import way as conjunctive
@@ -32,10 +32,12 @@ def kinds_for(terms: Terms) -> tuple[type[AnyWay], ...]:
 
 @lru_cache(maxsize=16)
 def way_of(terms: Terms) -> AnyWay:
-    """The way of an agreement: the first whose noise is hidden well enough."""
+    """The way of an agreement: the first set whose key can lose what it may and whose answers leave as they should."""
     parameters.check_terms(terms)
     for kind in kinds_for(terms):
         for candidate in kind.candidates(terms):
+            if terms.key_bits > security.zero_tests(candidate):
+                continue
             way = kind(terms, candidate)
             if not way.tables.tables:
                 raise TermsError(
@@ -43,6 +45,11 @@ def way_of(terms: Terms) -> AnyWay:
                 )
             if _fits(way):
                 return way
+    if terms.key_bits:
+        raise TermsError(
+            f"A key would have to withstand the loss of {terms.key_bits} bits, more than any ring of this engine can."
+            " Agree on fewer records or rounds, or release less."
+        )
     raise TermsError(
         "This agreement encodes more than the packed engine can hide the noise of. Encode fewer attributes or shorter"
         " texts."

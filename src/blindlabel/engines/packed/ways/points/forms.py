@@ -13,7 +13,7 @@ period − 1 places, so that no step goes backwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,15 +67,15 @@ class Rotated:
     words: Residues
 
 
-def rotated(ring: Ring, layout: RecordLayout, steps: Steps, items: Sequence[bytes], keys: Any) -> Rotated:
-    """The ciphertexts of a batch, checked, rotated and transformed."""
+def rotated(ring: Ring, layout: RecordLayout, steps: Steps, ciphers: Iterable[Cipher], keys: Any) -> Rotated:
+    """The ciphertexts of a batch, rotated and transformed."""
     words = np.empty((steps.babies * layout.chunks, 2, ring.parameters.data_primes, ring.degree), dtype=np.uint64)
-    for chunk, item in enumerate(items):
-        cipher = ring.load_cipher(item)
+    for chunk, cipher in enumerate(ciphers):
+        moved = cipher
         for baby in range(steps.babies):
             if baby:
-                cipher = ring.automorphism(cipher, ring.rotation(1), keys)
-            words[baby * layout.chunks + chunk] = ring.residues(ring.to_ntt(cipher))
+                moved = ring.automorphism(moved, ring.rotation(1), keys)
+            words[baby * layout.chunks + chunk] = ring.residues(ring.to_ntt(moved))
     return Rotated(words)
 
 

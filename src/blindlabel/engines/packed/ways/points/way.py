@@ -36,9 +36,11 @@ _MOST_SUMS = 1 << 28
 PARAMETER_SETS = (
     ParameterSet("points-16384-336", (RingParameters(16384, (36, 60, 60, 60, 60, 60), plain_bits=24),)),
     ParameterSet("points-16384-367", (RingParameters(16384, (36, 54, 54, 55, 56, 56, 56), plain_bits=24),)),
+    ParameterSet("points-16384-379", (RingParameters(16384, (42, 48, 48, 48, 48, 48, 48, 49), plain_bits=24),)),
     ParameterSet("points-16384-414", (RingParameters(16384, (36, 54, 54, 54, 54, 54, 54, 54), plain_bits=24),)),
+    ParameterSet("points-32768-386", (RingParameters(32768, (42, 49, 49, 49, 49, 49, 49, 50), plain_bits=24),)),
 )
-"""Cheapest first; the number is the bits of all primes."""
+"""Cheapest first; the number is the bits of all primes. The last is for keys that must be able to lose many bits."""
 
 
 class PointsWay(Way[PointsPlan]):
@@ -128,7 +130,10 @@ class PointsWay(Way[PointsPlan]):
         self, public: Public, plans: Sequence[PointsPlan], records: int, items: Sequence[bytes]
     ) -> PointsEvaluation:
         """A batch with its ciphertexts rotated."""
-        batch = forms.rotated(self.ring, self.layout, self.steps, items, public.records.galois) if items else None
+        if not items:
+            return PointsEvaluation(self.room, public, plans, records, None)
+        ciphers = (self.load_record(item) for item in items)
+        batch = forms.rotated(self.ring, self.layout, self.steps, ciphers, public.records.galois)
         return PointsEvaluation(self.room, public, plans, records, batch)
 
     def pairs(self, slots: Residues, questions: int) -> Residues:
