@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 from blindlabel.language.suggestions.evidence import Evidence
 from blindlabel.language.suggestions.priors import Priors
@@ -24,14 +23,6 @@ class Weighed:
     points: int
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The points that a true partner should get."""
-
-    mean: float
-    deviation: float
-
-
 def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
     """The conditions, weightiest first."""
     chosen = sorted(evidence, key=lambda one: (-one.tells, one.found.needle.text, one.found.needle.attribute or ""))
@@ -39,19 +30,17 @@ def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = 
     points = {one.found.needle: _points(one.bits(priors.most_bits), priors) for one in chosen}
     weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
     while weighed and not fits_places([one.points for one in weighed], places):
-        heaviest = max(range(len(weighed)), key=lambda place: (weighed[place].points, place))
-        if weighed[heaviest].points > 1:
-            weighed[heaviest] = Weighed(weighed[heaviest].evidence, weighed[heaviest].points - 1)
+        if weighed[-1].points == 1:
+            weighed.pop()  # there are places for so many small conditions only, and the last tells least
         else:
-            weighed.pop()
+            heaviest = max(range(len(weighed)), key=lambda place: (weighed[place].points, place))
+            weighed[heaviest] = Weighed(weighed[heaviest].evidence, weighed[heaviest].points - 1)
     return sorted(weighed, key=lambda one: -one.points)
 
 
-def expected(weighed: Sequence[Weighed]) -> Expected:
-    """What a true partner should get, if it has each thing with its own probability."""
-    chances = [(one.points, one.evidence.partner) for one in weighed]
-    variance = sum(points * points * chance * (1 - chance) for points, chance in chances)
-    return Expected(sum(points * chance for points, chance in chances), sqrt(variance))
+def expected(weighed: Sequence[Weighed]) -> float:
+    """The points that a true partner should get, if it has each thing with its own probability."""
+    return sum(one.points * one.evidence.partner for one in weighed)
 
 
 def fits_places(points: Sequence[int], places: Sequence[int]) -> bool:
