@@ -240,7 +240,7 @@ def test_every_suggestion_reads_without_error_within_any_limits(
 def test_words_are_those_of_the_language(text: str) -> None:
     from blindlabel.language import words
 
-    assert frozenset(words_in_order(text)) == words.words(text)
+    assert frozenset(words_in_order(text)) == words.words_of(text)
 
 
 def test_conditions_are_few_worth_one_to_four_points_and_fit_the_default_places() -> None:

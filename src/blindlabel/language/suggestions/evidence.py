@@ -120,7 +120,7 @@ def holds(needle: Needle, texts: Mapping[str, str]) -> bool:
     if needle.function == "is_in":
         return any(needle.text in text for text in looked_at)
     if needle.function == "has_word":
-        return any(needle.text in words.words(text) for text in looked_at)
+        return any(needle.text in words.words_of(text) for text in looked_at)
     if needle.function == "is_empty":
         return not any(looked_at)
     code = words.phonetic_code(needle.text)
