@@ -86,7 +86,7 @@ def _between(text: str, arguments: tuple[Clear, ...]) -> bool:
 
 def _similar(text: str, arguments: tuple[Clear, ...]) -> bool:
     word, distance = _string(arguments), _integer(arguments, 1)
-    return words.is_word(word) and any(words.within_distance(word, other, distance) for other in words.words(text))
+    return words.is_word(word) and any(words.within_distance(word, other, distance) for other in words.words_of(text))
 
 
 def _sounds_like(text: str, arguments: tuple[Clear, ...]) -> bool:
@@ -168,7 +168,7 @@ _PREDICATES: tuple[Predicate, ...] = (
         "Whether the word is one of the words of the text.",
         _WORD_EDGE + ' Upper and lower case differ. What is not exactly one word ("", "new york") is never found.',
         'ret has_word("sony", lower($r))',
-        meaning=lambda text, arguments: _string(arguments) in words.words(text),
+        meaning=lambda text, arguments: _string(arguments) in words.words_of(text),
         family_of=lambda _arguments, _limits: families.WORDS,
         asked=lambda arguments: (_string(arguments),),
         always=_never_unless_word,
@@ -282,8 +282,8 @@ _TALLIES: tuple[Tally, ...] = (
         "A number, to be compared: each different word counts once, however often it occurs on either side. "
         + _WORD_EDGE,
         'ret common_words("honey i shrunk the dbms", lower($r.title)) >= 4',
-        meaning=lambda text, arguments: len(words.words(_string(arguments)) & words.words(text)),
-        each=lambda arguments: tuple(("has_word", (word,)) for word in sorted(words.words(_string(arguments)))),
+        meaning=lambda text, arguments: len(words.words_of(_string(arguments)) & words.words_of(text)),
+        each=lambda arguments: tuple(("has_word", (word,)) for word in sorted(words.words_of(_string(arguments)))),
     ),
 )
 

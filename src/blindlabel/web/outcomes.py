@@ -40,7 +40,7 @@ def outcomes(app: OwnerApp) -> list[Outcome]:
         matches, open_pairs = [], 0
         for peer, matrix in labels.items():
             row = matrix[own.record]
-            matches += [f"{peer} {positions[peer][column]}" for column in (row & 1).nonzero()[0]]
+            matches += [f"row {positions[peer][column] + 1:,} of {peer}" for column in (row & 1).nonzero()[0]]
             if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
                 open_pairs += int((row == 0).sum())
         found.append(Outcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))

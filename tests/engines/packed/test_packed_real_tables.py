@@ -18,7 +18,7 @@ import pytest
 from blindlabel.engines.interface import Terms
 from blindlabel.language import Limits, Question, Record, case
 from blindlabel.language.formula import Formula
-from blindlabel.language.words import words
+from blindlabel.language.words import words_of
 from support.packed_rounds import Round, in_clear
 
 DATA = Path(os.environ.get("BLINDLABEL_DATA") or Path(__file__).resolve().parents[4] / "shared" / "data")
@@ -79,7 +79,7 @@ def _quoted(text: str) -> str:
 
 
 def _question(random: Random, record: Record, number: int, plain: tuple[str, ...]) -> Formula:
-    found = sorted(word for word in words(case.lower(record.whole)) if len(word) > 1) or ["nothing"]
+    found = sorted(word for word in words_of(case.lower(record.whole)) if len(word) > 1) or ["nothing"]
     parts = {}
     for place in "abcdefg":
         word = random.choice(found)[:12]
