@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import OutsideError
-from blindlabel.export.studies import truths_of_owner
+from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
@@ -311,7 +311,7 @@ def _report(
 ) -> dict[str, Any]:
     from blindlabel.export import write as write_truth
 
-    truth = truths_of_owner(workspaces[0])[NAMES[1]]
+    truth = truths_of_coordinator(coordinator, agreement.hash)[(NAMES[0], NAMES[1])]
     labels_path = write_truth(truth, "csv", folder / "labels.csv")[0]
     sampled = [set(workspace.state().sample.positions) for workspace in workspaces]  # type: ignore[union-attr]
     pairs = ((made.a.position(a), made.b.position(b)) for a, b in made.matches)

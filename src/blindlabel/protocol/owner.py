@@ -27,6 +27,7 @@ output, no keys.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -425,7 +426,7 @@ def awaits(agreement: Agreement, state: State, *, ahead: bool = False) -> list[s
             for peer in unconfirmed
         ]
     if state.sample is None:
-        return ["The other owners have to compare the verification words; then the coordinator draws the sample."]
+        return [f"{_have(peers)} to compare the verification words; then the coordinator draws the sample."]
     current = state.rounds[-1] if state.rounds else None
     if current is not None and not current.handed_in:
         return [f"You have to write the questions of round {state.round} and hand them in: {len(current.ask)} records."]
@@ -440,8 +441,12 @@ def awaits(agreement: Agreement, state: State, *, ahead: bool = False) -> list[s
         unasked = [peer for peer in peers if peer not in current.to_open]
         if unasked:
             return [f"{peer} has to hand in; then your machine opens its answers." for peer in unasked]
-        return ["The other owners' machines have to open your answers; then the coordinator settles the round."]
-    return ["The other owners have to answer this round; then the coordinator settles it."]
+        return [f"{_have(peers)} to open your answers; then the coordinator settles the round."]
+    return [f"{_have(peers)} to answer this round; then the coordinator settles it."]
+
+
+def _have(peers: Sequence[str]) -> str:
+    return f"{' and '.join(peers)} {'has' if len(peers) == 1 else 'have'}"
 
 
 def _send(state: State, receiver: str, round: int, body: messages.Body) -> Step:

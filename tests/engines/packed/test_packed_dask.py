@@ -38,6 +38,7 @@ from support.study_parties import (
     over_http,
     served,
     small_agreement,
+    told,
     write_person_tables,
 )
 
@@ -183,5 +184,5 @@ def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Pat
             patience.check()
         for owner in owners:
             owner.line.close()
-    assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
+    assert np.array_equal(workspaces[0].labels()["berta"], told(clear_labels(*workspaces)))
     assert list((tmp_path / "anna" / "journal").glob("*.answers"))
