@@ -166,6 +166,7 @@ def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_take
     ]
     terms = Terms(
         ("name",),
+        questions="any",
         record_length=40,
         encode_attributes=False,
         functions=("is_in",),
@@ -362,3 +363,18 @@ def test_members_of_a_household_are_told_apart_in_every_round() -> None:
             assert suggestion.verdict.itself
             family = table[place // 4 * 4 : place // 4 * 4 + 4]
             assert [suggestion.points.fits(other) for other in family] == [other is record for other in family]
+
+
+def test_the_packed_engine_answers_suggestions_without_the_assist() -> None:
+    table = [
+        Record.of({"name": f"{first} {last} {1000 + 37 * number} tower block", "year": str(1990 + number % 20)})
+        for number, (first, last) in enumerate(product(("anna", "bert", "carla", "dora"), ("berg", "stein", "wald")))
+    ]
+    terms = Terms(("name", "year"), record_length=48, attribute_length=40, questions="points", records=20)
+    suggester = Suggester(table, ["name", "year"], lowered=True, places=terms.profile, functions=terms.functions)
+    for record in table:
+        for number in (1, 2, 3):
+            text = suggester.suggest(record, number).text
+            question = Question(text, attributes=["name", "year"], limits=terms.limits, lowered=True)
+            assert question.formula is not None
+            assert PackedEngine().refuse(terms, question.formula) is None, text

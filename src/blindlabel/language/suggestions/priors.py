@@ -76,5 +76,5 @@ class Priors:
     """By round: the share of the points that a true partner should get which is enough."""
     above_neighbours: tuple[float, ...] = (1.15, 0.55, 0.55)
     """By round: up to which share of them the bar is raised above the likest other own row."""
-    above_others: float = 0.65
+    above_others: float = 0.75
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""

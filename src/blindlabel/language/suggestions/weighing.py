@@ -4,6 +4,7 @@ has.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,8 +12,10 @@ from blindlabel.language.suggestions.evidence import Evidence
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
-PLACES = (4, 4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1)
-"""The places of the default agreement: a condition takes one, or several that sum to its points."""
+PLACES = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
+"""The places of the default agreement. Places of equal weight are a class, and conditions worth the same take places of
+the same classes, whatever the class is worth.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,8 @@ def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = 
     chosen = chosen[: min(priors.conditions, len(places))]
     points = {one.found.needle: _points(one.bits(priors.most_bits), priors) for one in chosen}
     weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
-    while weighed and not fits_places([one.points for one in weighed], places):
-        if weighed[-1].points == 1:
-            weighed.pop()  # there are places for so many small conditions only, and the last tells least
-        else:
-            heaviest = max(range(len(weighed)), key=lambda place: (weighed[place].points, place))
-            weighed[heaviest] = Weighed(weighed[heaviest].evidence, weighed[heaviest].points - 1)
+    while not fits_places([one.points for one in weighed], places):
+        weighed.pop()
     return sorted(weighed, key=lambda one: -one.points)
 
 
@@ -44,18 +43,17 @@ def expected(weighed: Sequence[Weighed]) -> float:
 
 
 def fits_places(points: Sequence[int], places: Sequence[int]) -> bool:
-    """Whether every condition finds places that sum to its points, the largest first."""
-    free = sorted(places, reverse=True)
-    for wanted in sorted(points, reverse=True):
+    """Whether conditions worth the same find classes of places for all of them, the most numerous first."""
+    free = sorted(Counter(places).values())
+    for wanted in sorted(Counter(points).values(), reverse=True):
         left = wanted
-        for place in tuple(free):
-            if place <= left:
-                free.remove(place)
-                left -= place
-            if not left:
-                break
-        if left:
-            return False
+        while left > 0:
+            if not free:
+                return False
+            fitting = [size for size in free if size >= left]
+            taken = fitting[0] if fitting else free[-1]
+            free.remove(taken)
+            left -= taken
     return True
 
 
