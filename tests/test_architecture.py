@@ -38,11 +38,8 @@ MAY_KNOW: dict[str, set[str]] = {
 STILL_OUTWARD: set[str] = set()
 STILL_CYCLIC = {"blindlabel_lab.simulation"}
 STILL_LONG_MODULES = {
-    "blindlabel.protocol.coordinator",
     "blindlabel.protocol.owner",
-    "blindlabel.storage.coordinator_store",
     "blindlabel.storage.workspace",
-    "blindlabel.transport.server",
 }
 STILL_LONG_FUNCTIONS: set[str] = set()
 
@@ -52,7 +49,7 @@ LINES_OF_A_FUNCTION = 60
 HOMES = {
     "nicegui": "blindlabel.web",
     "jinja2": "blindlabel.web",
-    "distributed": "blindlabel.engines.cluster",
+    "distributed": "blindlabel.engines.packed.running.dask",
 }
 """Optional libraries that one package may import at once, because that package itself is imported only when used."""
 

@@ -45,10 +45,11 @@ def sign_in(page: Page, coordinated: Coordinated) -> None:
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, browser: Browser, scheme: str) -> None:
+@pytest.mark.parametrize("look", ["light 1440", "dark 1440", "light 1024", "dark 1024"])
+def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, browser: Browser, look: str) -> None:
+    scheme, width = look.split()
     context = browser.new_context(
-        viewport={"width": 1366, "height": 768}, color_scheme="dark" if scheme == "dark" else "light"
+        viewport={"width": int(width), "height": 800}, color_scheme="dark" if scheme == "dark" else "light"
     )
     page = context.new_page()
     requests: list[str] = []
@@ -61,8 +62,11 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     sign_in(page, coordinated)
     no_violations(page, page.url)
     page.get_by_role("link", name="Patients of two hospitals").click()
-    if scheme == "light":
+    if coordinated.study.workspace("anna").state().round == 1:
         expect(page.get_by_role("heading", name="Round 1 of 2")).to_be_visible()
+        expect(page.get_by_text("0 of 2 owners have answered: 12 questions in this round.")).to_be_visible()
+        expect(page.get_by_text("There is nothing to export before the first round is settled.")).to_be_visible()
+        expect(page.get_by_text("none since the server started").first).to_be_visible()
         expect(page.get_by_text("anna has to answer round 1").first).to_be_visible()
         no_violations(page, page.url)
         for workspace in coordinated.study.workspaces:

@@ -30,7 +30,7 @@ def only_the_functions_of_the_language() -> Iterator[None]:
 
 
 def _letters(text: str) -> frozenset[str]:
-    return frozenset(f"{word[0]}{len(word)}" for word in texts.words(text))
+    return frozenset(f"{word[0]}{len(word)}" for word in texts.words_of(text))
 
 
 INITIALS = Family("initial-and-length", _letters, lambda longest: (longest + 1) // 2)

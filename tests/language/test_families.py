@@ -12,7 +12,7 @@ from blindlabel.language import case, families
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.signatures import CaseRule, Clear
-from blindlabel.language.words import hundredths, words
+from blindlabel.language.words import hundredths, words_of
 from support.random_questions import random_text
 
 LIMITS = Limits()
@@ -28,8 +28,8 @@ def clear_arguments(random: Random, name: str, text: str) -> tuple[Clear, ...]:
         return low, low + Fraction(random.choice([0, 1, 99, 100, 12345, 10**9, -1]), 100)
     start = random.randint(0, len(text))
     needle = text[start : start + random.randint(0, 8)] or random_text(random, 8)
-    if name in ("has_word", "sounds_like", "similar") and words(text):
-        needle = random.choice(sorted(words(text)))[:18]
+    if name in ("has_word", "sounds_like", "similar") and words_of(text):
+        needle = random.choice(sorted(words_of(text)))[:18]
         place = random.randint(0, len(needle))
         needle = random.choice(
             [

@@ -9,7 +9,7 @@ import pytest
 from blindlabel.language import FUNCTIONS, Question, Record, interpret
 from blindlabel.language.formatter import quote
 from blindlabel.language.functions import PREDICATES
-from blindlabel.language.words import first_number, hundredths, words
+from blindlabel.language.words import first_number, hundredths, words_of
 
 CASES = [
     ('is_in("", $r)', "", True),
@@ -115,9 +115,9 @@ def test_any_text_can_be_quoted_and_read_back(text: str) -> None:
 
 
 def test_words_are_runs_of_letters_digits_and_marks() -> None:
-    assert words("Canon 24-70mm, f/2.8") == {"Canon", "24", "70mm", "f", "2", "8"}
-    assert words("naïve 日本語 e\u0301té") == {"naïve", "日本語", "e\u0301té"}
-    assert words("🎉 - _") == frozenset()
+    assert words_of("Canon 24-70mm, f/2.8") == {"Canon", "24", "70mm", "f", "2", "8"}
+    assert words_of("naïve 日本語 e\u0301té") == {"naïve", "日本語", "e\u0301té"}
+    assert words_of("🎉 - _") == frozenset()
 
 
 def test_numbers_are_cut_to_hundredths_towards_minus_infinity_and_clamped() -> None:

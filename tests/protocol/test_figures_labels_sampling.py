@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from blindlabel.engines.interface import Outcomes
 from blindlabel.language.record import Record
 from blindlabel.protocol import labels, sampling
 from blindlabel.protocol.errors import NotFitting
@@ -40,18 +41,36 @@ def test_edge_cases_are_defined() -> None:
 
 def test_pair_once_agreed_keeps_its_label_and_round() -> None:
     start = labels.no_labels(1, 2)
-    yes, no = np.array([[True, False]]), np.array([[True], [True]])
-    after, tally = labels.settle(start, 1, [0], yes, [0, 1], no)
-    assert after.tolist() == [[3, 0]]
-    assert (tally.both, tally.second_only) == (1, 1)
-    later, tally = labels.settle(after, 2, [0], np.array([[False, False]]), [1], np.array([[False]]))
-    assert later.tolist() == [[3, 4]]
-    assert tally == Tally(neither=1)
+    yes, no = said([[1, 0]]), said([[1], [1]])
+    first = labels.settle(start, 1, [0], yes, [0, 1], no, most_yes=5)
+    assert first.labels.tolist() == [[3, 0]]
+    assert (first.tally.both, first.tally.second_only) == (1, 1)
+    later = labels.settle(first.labels, 2, [0], said([[0]]), [1], said([[0]]), most_yes=5)
+    assert later.labels.tolist() == [[3, 4]]
+    assert later.tally == Tally(neither=1)
+
+
+def said(rows: list[list[int]]) -> Outcomes:
+    return np.array(rows, dtype=np.uint8)
+
+
+def test_too_loose_question_labels_nothing_and_its_record_comes_back() -> None:
+    settled = labels.settle(
+        labels.no_labels(2, 3), 1, [0, 1], said([[1, 1, 1], [1, 0, 0]]), [0, 1, 2], said([[1, 1], [1, 0], [0, 0]]), 2
+    )
+    assert settled.loose == ((0,), ())
+    assert settled.labels.tolist() == [[0, 0, 0], [3, 2, 2]]
+    assert settled.tally == Tally(both=1, neither=2, loose=3)
+
+
+def test_yes_but_for_an_exclusion_is_a_no() -> None:
+    settled = labels.settle(labels.no_labels(1, 1), 1, [0], said([[2]]), [0], said([[0]]), 5)
+    assert settled.labels.tolist() == [[2]]
 
 
 def test_open_pair_whose_record_was_not_asked_is_an_error() -> None:
     with pytest.raises(NotFitting):
-        labels.settle(labels.no_labels(1, 2), 1, [0], np.array([[True, True]]), [0], np.array([[True]]))
+        labels.settle(labels.no_labels(1, 2), 1, [0], said([[1]]), [0], said([[1]]), 5)
 
 
 @pytest.mark.parametrize("stripe", [1, 7, labels.STRIPE])
@@ -67,13 +86,13 @@ def test_rounds_agree_with_a_naive_count(
     for number in range(1, rounds + 1):
         first = np.flatnonzero(labels.open_counts(matrix, axis=0))
         second = np.flatnonzero(labels.open_counts(matrix, axis=1))
-        one = chance.random((len(first), columns)) < 0.5
-        two = chance.random((len(second), rows)) < 0.5
-        matrix, _ = labels.settle(matrix, number, first.tolist(), one, second.tolist(), two)
+        one = (chance.random((len(first), len(second))) < 0.5).astype(np.uint8)
+        two = (chance.random((len(second), len(first))) < 0.5).astype(np.uint8)
+        matrix = labels.settle(matrix, number, first.tolist(), one, second.tolist(), two, columns + rows).labels
         for x, i in enumerate(first.tolist()):
             for y, j in enumerate(second.tolist()):
-                if (i, j) not in naive and one[x, j] == two[y, i]:
-                    naive[(i, j)] = (bool(one[x, j]), number)
+                if (i, j) not in naive and one[x, y] == two[y, x]:
+                    naive[(i, j)] = (bool(one[x, y]), number)
     assert {(i, j): (label, number) for i, j, label, number in labels.agreed_pairs(matrix)} == naive
     assert np.count_nonzero(matrix == 0) == rows * columns - len(naive)
     assert np.array_equal(labels.from_bytes(labels.to_bytes(matrix), rows, columns), matrix)

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope.identity import new_identity
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
@@ -66,7 +65,6 @@ def test_message_larger_than_allowed_is_refused() -> None:
 
 def coordinator_state() -> State:
     agreement, state = vectors.founded()
-    state = rules.keys_made(agreement, state, vectors.blob()).state
     for wire in AT_COORDINATOR["before"]:
         state = rules.handle(agreement, state, messages.parse(wire.encode())).state
     return state
@@ -88,6 +86,7 @@ def owner_state() -> owner.State:
     state = owner.joins(state, join_of(AGREEMENT, "anna")).state
     for wire in AT_OWNER["before"]:
         state = owner.handle(AGREEMENT, state, messages.parse(wire.encode()))
+        state = owner.confirms(state, "berta").state
     return state
 
 
@@ -108,10 +107,8 @@ def real_coordinator(home: Path) -> Coordinator:
     agreement, state = vectors.founded()
     coordinator.store.keep_secret(agreement.hash, "signing", new_identity().to_bytes())
     coordinator.store.create(agreement.name, AT_COORDINATOR["agreement"], state)
-    blob = coordinator.store.bodies(agreement.hash).write([vectors.BODY])
-    secret = PlainEngine().make_keys(agreement.terms()).secret
-    coordinator.store.keep_secret(agreement.hash, f"engine-{blob.hash}", secret)
-    coordinator._apply(agreement.hash, lambda agreement, state: rules.keys_made(agreement, state, blob))
+    for body in (vectors.BODY, vectors.SHORT):
+        coordinator.store.bodies(agreement.hash).write([body])
     for wire in AT_COORDINATOR["before"]:
         assert coordinator.receive(wire.encode())
     return coordinator
@@ -164,8 +161,8 @@ def test_vectors_over_the_folder(tmp_path: Path) -> None:
     server.turn()
     assert not list(outbox.glob("refused-001*.txt"))
     state = coordinator.load(AGREEMENT.hash).state
-    assert state.owners["anna"].records
-    assert any(slot.startswith("unusable") for slot in state.seen), "the answers came, and were no answers"
+    current = state.rounds[-1]
+    assert "anna>berta" in current.answers and "anna>berta" in current.listed and "berta>anna" in current.opened
 
 
 def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> None:
@@ -186,7 +183,9 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
     before = workspace.state()
     for entry in faulty(AT_OWNER):
         (inbox / "000004.message").write_bytes(wire_of(entry))
-        with pytest.raises(ProtocolError) as caught:
-            party.fetch(0)
-        assert caught.value.code == entry["error"], entry["name"]
+        try:
+            code = None if party.fetch(0) else TooEarly.code
+        except ProtocolError as error:
+            code = error.code
+        assert code == entry["error"], entry["name"]
         assert workspace.state() == before

@@ -4,6 +4,7 @@ broken.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,8 +65,8 @@ def test_judge_finds_labels_that_change_after_agreement(monkeypatch: pytest.Monk
     honest = labelling.settle
 
     def fickle(labels: labelling.Labels, *rest: Any) -> Any:
-        after, tally = honest(labels, *rest)
-        return np.where(labels != 0, labels ^ 1, after).astype(np.uint8), tally
+        settled = honest(labels, *rest)
+        return dataclasses.replace(settled, labels=np.where(labels != 0, labels ^ 1, settled.labels).astype(np.uint8))
 
     monkeypatch.setattr(labelling, "settle", fickle)
     assert any("labels" in violation for violation in violations(range(3)))

@@ -26,7 +26,7 @@ def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace
     agreement = agreements.new("s", ["anna", "berta"], ["name"], sampling={"records": 4}, encoding={"engine": engine})
     rounds = tuple(
         owner.OwnRound(
-            ask=tuple(messages.Asked(record=one, disagreed=2 * number) for one in ask),
+            ask=tuple(ask),
             handed_in=number < len(asks) - 1,
         )
         for number, ask in enumerate(asks)
@@ -87,7 +87,7 @@ def test_draft_is_kept_and_an_erroneous_question_stays_a_draft(tmp_path: Path) -
 def test_round_is_handed_in_only_when_complete_and_then_fixed(tmp_path: Path) -> None:
     workspace = in_round(tmp_path / "w", [0, 2])
     save_question(workspace, 0, GOOD)
-    with pytest.raises(InputError, match="1 records of round 1 have no saved question yet, record 2"):
+    with pytest.raises(InputError, match="1 records of round 1 have no saved question yet, record 3"):
         workspace.hand_in()
     save_question(workspace, 2, GOOD)
     workspace.hand_in()
@@ -102,15 +102,15 @@ def test_round_is_handed_in_only_when_complete_and_then_fixed(tmp_path: Path) ->
             change()
 
 
-def test_later_round_shows_earlier_questions_and_how_many_disagreed(tmp_path: Path) -> None:
+def test_later_round_shows_earlier_questions_and_why_a_record_comes_back(tmp_path: Path) -> None:
     workspace = in_round(tmp_path / "w", [0, 1])
     workspace.save_questions({0: GOOD, 1: GOOD}, "suggested")
     state = workspace.state()
-    more = owner.OwnRound(ask=(messages.Asked(record=1, disagreed=3),))
+    more = owner.OwnRound(ask=(1,), loose=(1,))
     later = state.model_copy(update={"rounds": (state.rounds[0].model_copy(update={"handed_in": True}), more)})
     workspace.change(lambda _: owner.Step(later))
     (task,) = workspace.tasks()
-    assert (task.record, task.round, task.state, task.disagreed, task.previous) == (1, 2, "open", 3, ((1, GOOD),))
+    assert (task.record, task.round, task.state, task.loose, task.previous) == (1, 2, "open", True, ((1, GOOD),))
     assert [task.question for task in workspace.tasks(1)] == [GOOD, GOOD]
     with pytest.raises(InputError, match="Record 1 is not asked in round 2"):
         workspace.save_draft(0, "x")

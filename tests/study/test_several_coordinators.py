@@ -28,7 +28,15 @@ from blindlabel.storage.workspace import Workspace
 from support.coordinator_processes import CoordinatorProcesses, spread_over
 from support.patience import PATIENCE, Patience
 from support.slow_command import SlowEngine
-from support.study_parties import clear_labels, confirm_all, joined, over_http, small_agreement, write_person_tables
+from support.study_parties import (
+    clear_labels,
+    confirm_all,
+    joined,
+    over_http,
+    small_agreement,
+    told,
+    write_person_tables,
+)
 
 PAUSE = 0.05
 
@@ -141,7 +149,7 @@ def _check_labels(coordinator: Coordinator, agreement: Agreement, workspaces: li
     for (first, second), labels in coordinator.labels(agreement.hash).items():
         expected = clear_labels(by_name[first], by_name[second])
         assert np.array_equal(labels, expected)
-        assert np.array_equal(by_name[second].labels()[first], expected.T)
+        assert np.array_equal(by_name[second].labels()[first], told(expected.T))
 
 
 def _check_messages(coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace]) -> None:
@@ -168,13 +176,14 @@ def _check_messages(coordinator: Coordinator, agreement: Agreement, workspaces: 
         assert Counter(message.kind for message in got) == {
             "keys": 1,
             "sample": 1,
-            "relay": 2,
+            "relay": 2 * state.round,
             "round": state.round,
             "truth": 1,
         }
         assert state.owners[workspace.name].assist_calls == 4 * 2 * state.round, "every assist call is counted once"
     counted = {(owner, kind): times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash)}
     assert all(
-        counted[(workspace.name, "relay")] == 2 and counted[(workspace.name, "join")] == 1 for workspace in workspaces
+        counted[(workspace.name, "relay")] == 2 * state.round and counted[(workspace.name, "join")] == 1
+        for workspace in workspaces
     )
     assert len(list((store.home / "keys" / agreement.hash).glob("engine-*.key"))) == 1

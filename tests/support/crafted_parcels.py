@@ -22,11 +22,11 @@ from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.ways.assisted import calls
 from blindlabel.engines.packed.ways.assisted.plans import Room
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import ENGINE, Round
 
 TERMS = Terms(
-    ("a",), record_length=12, records=8, case="lower", encode_attributes=False, functions=("equals",),
+    ("a",), questions="any", record_length=12, records=8, case="lower", encode_attributes=False, functions=("equals",),
     limits=Limits(needle_length=4, total_weight=7), probes=2, inner_gates=0, inner_levels=0,
 )  # fmt: skip
 _SEAL = struct.Struct("<HBBBBHQ")
@@ -71,7 +71,7 @@ def crafted(good: Parcel, random: Random) -> bytes:
 def uses() -> dict[str, tuple[bytes, Callable[[bytes], object]]]:
     """For each kind an honest parcel and what the engine does with one."""
     played = Round(TERMS)
-    asked = read_question('ret equals("x", $r)').formula
+    asked = Question('ret equals("x", $r)').formula
     assert asked is not None
     questions = [asked]
     played.run([Record.of({"a": "x"})], questions)

@@ -14,7 +14,7 @@ from random import Random
 
 from blindlabel.language import tree
 from blindlabel.language.record import Record
-from blindlabel.language.words import words
+from blindlabel.language.words import words_of
 
 ATTRIBUTES = ("title", "date of birth", "année")
 
@@ -125,7 +125,7 @@ class QuestionMaker:
 
     def word(self) -> str:
         record = self.random.choice(list(self.records))
-        found = sorted(words(record.whole))
+        found = sorted(words_of(record.whole))
         if not found or self.random.random() < 0.1:
             return self.needle()
         word = self.random.choice(found)

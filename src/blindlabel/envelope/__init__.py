@@ -20,7 +20,7 @@ from blindlabel.envelope.errors import (
 )
 from blindlabel.envelope.identity import Context, Identity, PublicIdentity, new_identity, shared_secret, sign, verify
 from blindlabel.envelope.stream import Header, lock, new_key, open_, read_header, seal, unlock
-from blindlabel.envelope.words import verification_words
+from blindlabel.envelope.words import study_hash, verification_words
 
 __all__ = [
     "Context",
@@ -46,6 +46,7 @@ __all__ = [
     "seal",
     "shared_secret",
     "sign",
+    "study_hash",
     "unlock",
     "verification_words",
     "verify",

@@ -1,8 +1,8 @@
 """Verification words: what two owners read to each other by phone to know that nobody stands between them.
 
 The coordinator relays the owners' public keys and could give each owner a key of its own. The words are derived from
-the four keys that an owner sees (its own two and the peer's two) and the agreement; they are the same on both sides
-exactly when both see the same keys.
+the four keys that an owner sees (its own two and the peer's two), the agreement and the coordinator's signing key; they
+are the same on both sides exactly when both see the same.
 
 How strong: twelve words of 256 are 96 bits. A coordinator in the middle may vary the keys it shows to *both* sides
 until the two results meet, so it needs only the square root, 2^48 tries, not 2^96. Each try is therefore one run of
@@ -49,11 +49,16 @@ WORDS = tuple(
 )
 
 
-def verification_words(one: PublicIdentity, other: PublicIdentity, agreement_hash: bytes) -> tuple[str, ...]:
-    """The words for these two owners under this agreement, whoever asks. Takes about a tenth of a second, on
+def study_hash(agreement: str, coordinator_key: str) -> bytes:
+    """What the words stand for besides the owners' keys: the agreement, and who coordinates."""
+    return blake2b(bytes.fromhex(agreement) + bytes.fromhex(coordinator_key), b"blindlabel-study")
+
+
+def verification_words(one: PublicIdentity, other: PublicIdentity, study: bytes) -> tuple[str, ...]:
+    """The words for these two owners in this study (`study_hash`), whoever asks. Takes about a tenth of a second, on
     purpose.
     """
     both = b"".join(sorted((one.to_bytes(), other.to_bytes())))
-    salt = blake2b(agreement_hash, b"blindlabel-words")[: argon2id.SALTBYTES]
-    derived = argon2id.kdf(argon2id.BYTES_MIN, agreement_hash + both, salt, opslimit=PASSES, memlimit=MEMORY)
+    salt = blake2b(study, b"blindlabel-words")[: argon2id.SALTBYTES]
+    derived = argon2id.kdf(argon2id.BYTES_MIN, study + both, salt, opslimit=PASSES, memlimit=MEMORY)
     return tuple(WORDS[byte] for byte in derived[:COUNT])

@@ -10,8 +10,6 @@ Knows nothing of encryption, parties or files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from blindlabel.language.diagnostics import Diagnostic, render
 from blindlabel.language.formatter import format_question
 from blindlabel.language.functions import FUNCTIONS
@@ -22,7 +20,6 @@ from blindlabel.language.record import Record, View
 
 __all__ = [
     "FUNCTIONS",
-    "Checked",
     "Diagnostic",
     "Limits",
     "Question",
@@ -30,15 +27,5 @@ __all__ = [
     "View",
     "format_question",
     "interpret",
-    "read_question",
     "render",
 ]
-
-Checked = Question
-
-
-def read_question(
-    source: str, *, attributes: Sequence[str] | None = None, limits: Limits | None = None, lowered: bool = False
-) -> Question:
-    """The same as `Question(…)`, by its former name."""
-    return Question(source, attributes, limits or Limits(), lowered)

@@ -58,7 +58,7 @@ def suffixes(longest_needle: int) -> Family:
 
 WHOLE = Family("whole", lambda text: frozenset([text]), lambda _: 1)
 
-WORDS = Family("word", words.words, lambda longest: (longest + 1) // 2)
+WORDS = Family("word", words.words_of, lambda longest: (longest + 1) // 2)
 
 SOUNDS = Family("sound", words.phonetic_codes, lambda longest: (longest + 1) // 2)
 
@@ -82,7 +82,7 @@ def edited(distance: int) -> Family:
     """
     return Family(
         f"edited-{distance}",
-        lambda text: frozenset(itertools.chain.from_iterable(_edits(word, distance) for word in words.words(text))),
+        lambda text: frozenset(itertools.chain.from_iterable(_edits(word, distance) for word in words.words_of(text))),
         lambda longest: _edited_bound(longest, distance),
     )
 

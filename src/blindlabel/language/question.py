@@ -69,16 +69,6 @@ class Question:
         """Whether the question can be used."""
         return self.formula is not None
 
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """`problems` by their former name."""
-        return self.problems
-
-    @property
-    def question(self) -> Tree:
-        """`tree` by its former name."""
-        return self.tree
-
     def refused(self, reason: Diagnostic, *, alone: bool = False) -> Question:
         """The same question, which cannot be used for a reason beyond the language (what the agreement encodes, say).
         `alone`: that is all there is to say.

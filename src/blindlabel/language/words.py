@@ -29,7 +29,7 @@ def is_word_character(character: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
     """The words of a text: longest runs of word characters."""
     if text.isascii():
         return frozenset(_ASCII_WORD.findall(text))
@@ -61,7 +61,7 @@ def phonetic_code(word: str) -> str:
 @lru_cache(maxsize=65536)
 def phonetic_codes(text: str) -> frozenset[str]:
     """The phonetic codes of a text's words."""
-    return frozenset(code for code in map(phonetic_code, words(text)) if code)
+    return frozenset(code for code in map(phonetic_code, words_of(text)) if code)
 
 
 def hundredths(value: Fraction) -> int:

@@ -21,18 +21,18 @@ from functools import lru_cache
 import nacl.signing
 import numpy as np
 
-from blindlabel.engines.interface import Answers, Engine, EngineError, ParcelError
+from blindlabel.engines.interface import Engine, EngineError, Outcomes, ParcelError, outcomes
 from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import comparing, framing, messages, rounds
 from blindlabel.protocol import coordinator as rules
-from blindlabel.protocol import framing, messages
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import MalformedMessage, NotFitting, TooEarly, WrongSender, WrongStudy
-from blindlabel.protocol.facts import State, Step, Work, blob_of, key_of, new_state, spent_bodies
+from blindlabel.protocol.facts import RoundFacts, State, Step, Work, blob_of, key_of, new_state, spent_bodies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.sampling import Draw
@@ -232,7 +232,7 @@ class Coordinator:
             }
             self._apply(study, lambda agreement, state: rules.sample_enriched(agreement, state, hashes, self._draw))
         elif todo.kind == "read":
-            self._read_answers(study, agreement, todo)
+            self._read(study, agreement, todo)
         else:
             self._settle(study, todo)
 
@@ -251,40 +251,45 @@ class Coordinator:
         if used is not None:  # keys of a process that was slower, or died before its keys were used, go
             self.store.drop_secrets(study, keep=(_SIGNING, _engine_key(used)))
 
-    def _read_answers(self, study: str, agreement: Agreement, todo: Work) -> None:
-        state, bodies, blob = self.load(study).state, self.store.bodies(study), todo.blob
-        assert blob is not None
-        questions, records = len(state.rounds[-1].asked[todo.asker]), len(state.samples[todo.peer])
+    def _read(self, study: str, agreement: Agreement, todo: Work) -> None:
+        """The outcomes of one direction: by opening the answers, or by comparing two lists."""
+        state, direction = self.load(study).state, f"{todo.asker}>{todo.holder}"
         try:
-            parcels = framing.unframe(bodies.read(blob))
-            answers = np.zeros((0, records), dtype=np.bool_)
-            if questions:
-                with self._engine_turn:
-                    answers = self._engine(agreement).decrypt(
-                        agreement.terms(), self._engine_secret(study), parcels, questions, records
-                    )
-        except (EngineError, MalformedMessage):
-            self._apply(
-                study, lambda _, state: rules.answers_unreadable(state, todo.round, todo.asker, todo.peer, blob)
-            )
+            outcomes_ = self._outcomes(study, agreement, state.rounds[todo.round - 1], todo)
+        except (EngineError, MalformedMessage, NotFitting):
+            self._apply(study, lambda agreement, state: rounds.void(agreement, state, todo.round))
+            self.store.remove_bodies(study, spent_bodies)
             return
-        read = bodies.write([np.packbits(answers).tobytes()])
-        self._apply(
-            study, lambda _, state: Step(rules.answers_read(state, todo.round, todo.asker, todo.peer, blob, read))
-        )
+        blob = self.store.bodies(study).write([outcomes_.tobytes()])
+        self._apply(study, lambda _, state: Step(rounds.read(state, todo.round, direction, blob)))
+
+    def _outcomes(self, study: str, agreement: Agreement, facts: RoundFacts, todo: Work) -> Outcomes:
+        bodies, direction = self.store.bodies(study), f"{todo.asker}>{todo.holder}"
+        questions, records = len(facts.asked[todo.asker]), len(facts.asked[todo.holder])
+        if agreement.keys == "owners":
+            listed = bodies.read_all(facts.listed[direction].blob)
+            return comparing.compared(listed, bodies.read_all(facts.opened[direction].blob), questions, records)
+        parcels = framing.unframe(bodies.read(facts.answers[direction].blob))
+        if not questions or not records:
+            return np.zeros((questions, records), dtype=np.uint8)
+        with self._engine_turn:
+            secret = self._engine_secret(study)
+            values = self._engine(agreement).open(agreement.terms(), secret, parcels, questions, records)
+        return outcomes(values == 0)
 
     def _settle(self, study: str, todo: Work) -> None:
         state = self.load(study).state
-        answers = {place: self._read_bits(study, state, place) for place in state.rounds[-1].read}
+        found = {direction: self._kept_outcomes(study, state, direction) for direction in state.rounds[-1].read}
         before = self._labels(study, state)
-        self._apply(study, lambda agreement, now: rules.settle(agreement, now, todo.round, answers, before))
+        self._apply(study, lambda agreement, now: rounds.settle(agreement, now, todo.round, found, before))
         self.store.remove_bodies(study, spent_bodies)  # nobody needs the single answers again
 
-    def _read_bits(self, study: str, state: State, place: str) -> Answers:
-        asker, _, peer = place.partition(">")
-        rows, columns = len(state.rounds[-1].asked[asker]), len(state.samples[peer])
-        packed = np.frombuffer(self.store.bodies(study).read_all(state.rounds[-1].read[place]), dtype=np.uint8)
-        return np.unpackbits(packed, count=rows * columns).astype(np.bool_).reshape(rows, columns)
+    def _kept_outcomes(self, study: str, state: State, direction: str) -> Outcomes:
+        asker, _, holder = direction.partition(">")
+        current = state.rounds[-1]
+        content = self.store.bodies(study).read_all(current.read[direction])
+        size = (len(current.asked[asker]), len(current.asked[holder]))
+        return np.frombuffer(content, dtype=np.uint8).reshape(size)
 
     def _labels(self, study: str, state: State) -> dict[str, labelling.Labels]:
         found, bodies = {}, self.store.bodies(study)
@@ -331,8 +336,9 @@ def _bodies_of(message: Message) -> Iterator[Blob]:
 
 
 def _newly_sent(state: State, message: Message) -> list[Blob]:
-    """The bodies of an owner's message that it has not sent before: records go to several owners in one body."""
-    before = {records.blob for records in state.owners[message.sender].records.values()}
+    """The bodies of an owner's message that it has not sent before: records may go to several owners in one body."""
+    current = state.rounds[-1].records if state.rounds else {}
+    before = {records.blob for direction, records in current.items() if direction.endswith(f">{message.sender}")}
     return [blob for blob in message.blobs if blob not in before]
 
 

@@ -8,45 +8,31 @@ leaves, so an interrupted turn is taken again without anything lost or doubled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from blindlabel.engines.interface import Engine, EngineError, Progress
 from blindlabel.envelope import (
     Context,
-    EnvelopeDamaged,
-    PublicIdentity,
-    lock,
-    new_key,
-    open_,
-    seal,
     shared_secret,
-    unlock,
+    study_hash,
     verification_words,
 )
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.language.formula import Formula
-from blindlabel.parties.asking import check_question
 from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
-from blindlabel.protocol import framing, messages, sampling
+from blindlabel.parties.rounds import Rounds, public_of
+from blindlabel.protocol import messages, sampling
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Line, MovedBytes, OwnRecord, Store
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.shape import Blob, Hex32, Shape
+from blindlabel.protocol.shape import Blob
 from blindlabel.records.preparation import prepare, prepare_table
 from blindlabel.records.tables import Table
 
 Report = Callable[[str, float], None]
 """Called with a phase (`encrypt for berta`) and the share of it that is done."""
-
-
-class _Locked(Shape):
-    """The own records as they are sent: the body, and its key."""
-
-    blob: Blob
-    key: Hex32
 
 
 class Owner:
@@ -71,6 +57,16 @@ class Owner:
         self.terms = self.agreement.terms()
         self.engine = engine or engine_at(self.agreement.encoding.engine, self.computing, store.journal)
         self._table = table or (lambda: own_table(store))
+        self.rounds = Rounds(
+            store,
+            self.identity,
+            self.engine,
+            self.computing.workers,
+            self._progress,
+            self.report,
+            self._change,
+            self._assist,
+        )
         self._handed_over_again = False
         self.is_ahead = False
         """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
@@ -141,20 +137,31 @@ class Owner:
         if state.truth is not None:
             return self._fetch_bodies()
         came = self.line.fetch(state.received, wait)
-        for wire in came:
-            self._take_in(messages.parse(wire))
-        if came:
+        taken = self._take_in(came)
+        if taken:
             self._store_sample()
-        return self._fetch_bodies() or bool(came)
+        return self._fetch_bodies() or taken > 0
 
-    def _take_in(self, signed: Signed) -> None:
-        self.store.change(lambda now: rules.Step(rules.handle(self.agreement, now, signed)))
+    def _take_in(self, wires: list[bytes]) -> int:
+        """Take in messages, as far as they can be: what comes too early waits for a person, or for those before it."""
+        for number, wire in enumerate(wires):
+            signed = messages.parse(wire)
+            try:
+                self.store.change(lambda now, signed=signed: rules.Step(rules.handle(self.agreement, now, signed)))  # type: ignore[misc]
+            except TooEarly:
+                return number
+        return len(wires)
 
     def _fetch_bodies(self) -> bool:
         """Get every body that the messages so far name and that is not here yet."""
         state, fetched = self.store.state(), False
-        wanted: list[tuple[str, Blob]] = [("keys", state.keys.public_key)] if state.keys else []
-        wanted += [(f"records of {peer}", records.blob) for peer, records in state.records.items()]
+        wanted: list[tuple[str, Blob]] = []
+        if state.keys and state.keys.public_key:
+            wanted.append(("keys", state.keys.public_key))
+        if state.rounds and state.truth is None:
+            current = state.rounds[-1]
+            wanted += [(f"records of {peer}", records.blob) for peer, records in current.records.items()]
+            wanted += [(f"answers of {peer}", came.answers.blob) for peer, came in current.to_open.items()]
         wanted += [("truth", pairing.labels) for pairing in state.truth.pairings] if state.truth else []
         for what, blob in wanted:
             if not self.store.bodies.has(blob):
@@ -194,8 +201,9 @@ class Owner:
 
     def words(self, peer: str) -> tuple[str, ...]:
         """The verification words for this owner and another."""
-        public = _public(self.store.state().peer(peer))
-        return verification_words(self.identity.public, public, bytes.fromhex(self.agreement.hash))
+        state = self.store.state()
+        study = study_hash(self.agreement.hash, state.coordinator_key)
+        return verification_words(self.identity.public, public_of(state.peer(peer)), study)
 
     def confirm(self, peer: str) -> None:
         """A person says that the words are the same on both sides."""
@@ -221,84 +229,24 @@ class Owner:
         if todo.kind == "blocking":
             blob = self._blocking(todo.peer)
             self._change(lambda state: rules.has_blocked(state, todo.peer, blob))
-        elif todo.kind == "encrypt":
-            blob, letter = self._seal(todo.peer)
-            self._change(lambda state: rules.has_sealed(state, todo.peer, blob, letter))
+        elif todo.kind == "carry":
+            self.rounds.carry(todo.round)
+        elif todo.kind == "serve":
+            self.rounds.serve(todo.peer, todo.round)
+        elif todo.kind == "evaluate":
+            self.rounds.refusing(todo, "records", self.rounds.evaluate)
         else:
-            blob = self._evaluate(todo.peer, todo.round)
-            self._change(lambda state: rules.has_answered(state, todo.round, todo.peer, blob))
+            self.rounds.refusing(todo, "answers", self.rounds.open)
 
     def _blocking(self, peer: str) -> Blob:
         table, agreement = self._table(), self.agreement
-        secret = shared_secret(self.identity, _public(self.store.state().peer(peer)), self._context("blocking"))
+        context = Context(bytes.fromhex(self.agreement.hash), "blocking")
+        secret = shared_secret(self.identity, public_of(self.store.state().peer(peer)), context)
         records = (
             prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
             for position in range(len(table))
         )
         return self.store.bodies.write([sampling.keyed_hashes(records, agreement.sampling.blocking, secret)])
-
-    def _seal(self, peer: str) -> tuple[Blob, bytes]:
-        """The records, encrypted and locked once for all, and their key in an envelope for one other owner."""
-        state, bodies = self.store.state(), self.store.bodies
-        if peer not in state.confirmed:  # the rules say so too; this is the one line that must never be passed
-            raise InputError(f"Nothing is encrypted for {peer} before its verification words are confirmed.")
-        known = self.store.remembered("locked")
-        locked = _Locked.model_validate_json(known) if known else None
-        if locked is None or not bodies.has(locked.blob):
-            records = [record.prepared for record in self.store.records()]
-            public, key = self._public_key(state), new_key()
-            phase = f"encrypt {len(records)} records"
-            parcels = self.engine.encrypt(
-                self.terms, public, records, workers=self.computing.workers, progress=self._progress(phase)
-            )
-            locked = _Locked(blob=bodies.write(lock(key, self._context("records"), parcels)), key=key.hex())
-            self.store.remember("locked", locked.model_dump_json())
-        content = bytes.fromhex(locked.key + locked.blob.hash)
-        return locked.blob, b"".join(
-            seal(self.identity, _public(state.peer(peer)), self._context("records-key"), [content])
-        )
-
-    def _records_of(self, state: rules.State, peer: str) -> Iterator[bytes]:
-        """The encrypted records of another owner, out of what it locked."""
-        received = state.records[peer]
-        letter = open_(
-            self.identity, _public(state.peer(peer)), self._context("records-key"), [bytes.fromhex(received.key)]
-        )
-        content = b"".join(letter)
-        key, named = content[:32], content[32:].hex()
-        if named != received.blob.hash:
-            raise EnvelopeDamaged(f"The key that {peer} sent belongs to other records than those that came.")
-        return unlock(key, self._context("records"), self.store.bodies.read(received.blob))
-
-    def _evaluate(self, peer: str, round: int) -> Blob:
-        """The questions of a round over another owner's records."""
-        state, bodies = self.store.state(), self.store.bodies
-        formulas = list(self._formulas(round))
-        if not formulas:  # nothing is asked of this owner any more; the others' rounds still need its (empty) answers
-            return bodies.write(framing.frame([]))
-        parcels = self._records_of(state, peer)
-        phase = f"round {round}: ask {peer}"
-        self.report(phase, 0.0)
-        public = self._public_key(state)
-        answers = self.engine.evaluate(
-            self.terms,
-            public,
-            parcels,
-            formulas,
-            self._assist,
-            workers=self.computing.workers,
-            progress=self._progress(phase),
-        )
-        return bodies.write(framing.frame(one.parcel for one in answers))
-
-    def _formulas(self, round: int) -> Iterator[Formula]:
-        for task in self.store.tasks(round):
-            checked = check_question(self.agreement, task.question or "")
-            if checked.formula is None:
-                raise InputError(
-                    f"The question of record {task.record + 1} in round {round} cannot be used any more: check it."
-                )
-            yield checked.formula
 
     def _assist(self, request: bytes) -> bytes:
         """One assist call: numbered and saved, carried, and the reply checked."""
@@ -316,14 +264,6 @@ class Owner:
         if blob_of(reply) != named:
             raise Replayed("The body of the coordinator's reply is not the one that its message names.")
         return reply
-
-    def _public_key(self, state: rules.State) -> bytes:
-        if state.keys is None:
-            raise OutsideError("The coordinator's keys are not here yet.")
-        return self.store.bodies.read_all(state.keys.public_key)
-
-    def _context(self, kind: str) -> Context:
-        return Context(bytes.fromhex(self.agreement.hash), kind)
 
     def _change(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
         return self.store.change(event, self._sign)
@@ -345,7 +285,3 @@ class Owner:
     def awaits(self) -> list[str]:
         """What has to happen before there is work again."""
         return rules.awaits(self.agreement, self.store.state(), ahead=self.is_ahead)
-
-
-def _public(peer: messages.Peer) -> PublicIdentity:
-    return PublicIdentity.from_bytes(bytes.fromhex(peer.envelope_key + peer.signing_key))

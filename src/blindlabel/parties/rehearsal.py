@@ -55,7 +55,8 @@ def rehearse(
                 asked.append(again)
                 questions += written
                 answers.append(answering(side, [one.usable() for one in written], records[1 - side]))
-            labels, _ = settle(labels, number, asked[0], answers[0], asked[1], answers[1])
+            first, second = answers[0][:, asked[1]].astype(np.uint8), answers[1][:, asked[0]].astype(np.uint8)
+            labels = settle(labels, number, asked[0], first, asked[1], second, most_yes=labels.size).labels
         after.append(labels)
     return Rehearsed(tuple(after), tuple(questions))
 

@@ -16,6 +16,7 @@ _TODO = {
     "blocking": "has to send its blocking hashes",
     "records": "has to encrypt and send its records",
     "answers": "has to answer round {round}",
+    "open": "has to open the answers of round {round}, which its machine does by itself",
 }
 
 
@@ -49,7 +50,11 @@ def _owner_standing(state: State, owner: str) -> dict[str, Any]:
         "joined": facts.join is not None,
         "rows": facts.join.records if facts.join else None,
         "confirmed": list(facts.confirmed),
-        "records_sent_to": sorted(facts.records),
+        "records_sent_to": sorted(
+            direction.partition(">")[0]
+            for direction in (state.rounds[-1].records if state.rounds else ())
+            if direction.endswith(f">{owner}")
+        ),
         "records_asked": facts.asked,
         "assist_calls": facts.assist_calls,
     }

@@ -6,20 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blindlabel.engines.interface import Terms
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.joining import own_table
 from blindlabel.protocol.interfaces import Store
-from blindlabel.records.preparation import prepare
+from blindlabel.records.preparation import prepare_rows
 
 
 def prepared_rows(store: Store) -> list[Record]:
     """The owner's whole table, prepared as the agreement says."""
-    agreement, table = store.agreement, own_table(store)
-    return [
-        prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
-        for position in range(len(table))
-    ]
+    return prepare_rows(own_table(store), store.agreement.attributes, store.agreement.preparation.steps)
 
 
 def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggester:
@@ -35,9 +32,15 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
         limits=terms.limits,
         lowered=terms.case == "lower",
         functions=terms.functions,
-        counting=terms.counting,
-        exclusions=2 if terms.counting and terms.negation else 0,
+        counting=terms.counting or terms.questions == "points",
+        exclusions=_exclusions(terms),
+        places=terms.profile,
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
         alternatives=terms.alternatives,
     )
+
+
+def _exclusions(terms: Terms) -> int:
+    """How many conditions a question may exclude: as agreed, and where any question may be asked, by negation."""
+    return terms.exclusions if terms.questions == "points" or (terms.counting and terms.negation) else 0

@@ -83,6 +83,9 @@ class Budget(Shape):
     records_asked: Annotated[
         int | None, Setting("Questions of one owner over all rounds; absent: rounds times records.", 1, 10**9)
     ] = None
+    most_yes: Annotated[
+        int, Setting("Records of one owner that one question may say yes to; beyond, it is too loose.", 1, 10**9)
+    ] = 5
     assist_calls: Annotated[
         int,
         Setting(
@@ -117,6 +120,14 @@ class Agreement(Shape):
         StringConstraints(pattern=r"^(\d{4}-\d{2}-\d{2})?$"),
         Setting('The day the study shall be done, as "2030-01-31"; empty: none.'),
     ] = ""
+    keys: Annotated[
+        Literal["owners", "coordinator"],
+        Setting('Who can open an owner\'s encrypted records: that owner alone ("owners"), or the coordinator.'),
+    ] = "coordinator"
+    release: Annotated[
+        Literal["matches", "labels", "none"],
+        Setting("What owners get at the end: agreed matches, all agreed labels (says more of the others), or nothing."),
+    ] = "matches"
     salt: Annotated[
         str,
         StringConstraints(pattern=r"^[0-9a-f]{32}$"),
@@ -162,6 +173,7 @@ class Agreement(Shape):
             salt=bytes.fromhex(self.salt),
             case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
             limits=self.limits,
+            keys=self.keys,
         )
 
 
@@ -272,6 +284,10 @@ def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
 
 def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
     encoding = agreement.encoding
+    if agreement.keys == "owners" and encoding.engine == "gates":
+        yield 'keys: the gates engine needs keys = "coordinator"'
+    if agreement.keys == "owners" and encoding.engine == "packed" and (encoding.counting or encoding.negation):
+        yield 'keys: counting and negation with the assist need keys = "coordinator"'
     if not encoding.encode_whole and not encoding.encode_attributes:
         yield "encoding: whole and attributes are both off, so nothing could be asked"
     if not encoding.functions:

@@ -18,7 +18,7 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message
-from blindlabel.protocol.shape import Blob, Count, Hex32, Name, Position, Shape
+from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Position, Shape
 
 
 class OwnerFacts(Shape):
@@ -28,7 +28,6 @@ class OwnerFacts(Shape):
     join: messages.Join | None = None
     confirmed: tuple[Name, ...] = ()
     blocking: dict[Name, Blob] = Field(default_factory=dict)
-    records: dict[Name, messages.Records] = Field(default_factory=dict)
     sent: Count = 0
     """Messages to this owner so far."""
     history: tuple[Hex32, ...] = ()
@@ -41,18 +40,39 @@ class OwnerFacts(Shape):
 
 
 class RoundFacts(Shape):
-    """What is known of one round."""
+    """What is known of one round. Directions are named `asker>holder`: who asks about whose records."""
 
     asked: dict[Name, tuple[Position, ...]]
+    """Open records of every owner: each asks about them and serves them."""
+    repeats: bool = False
+    void: bool = False
+    records: dict[str, messages.Records] = Field(default_factory=dict)
     answers: dict[str, messages.Answers] = Field(default_factory=dict)
-    """By `asker>peer`."""
+    answered: dict[str, Hex32] = Field(default_factory=dict)
+    """Digests of the messages with the answers."""
+    listed: dict[str, messages.Listed] = Field(default_factory=dict)
+    opened: dict[str, messages.Opened] = Field(default_factory=dict)
     read: dict[str, Blob] = Field(default_factory=dict)
-    """Decrypted answers, by `asker>peer`."""
+    """Outcomes, one byte a pair."""
     tallies: dict[str, Tally] = Field(default_factory=dict)
     """By `first second`; filled when the round is settled."""
+    loose: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    """Records whose questions were too loose, by owner; filled when the round is settled."""
+
+    def is_ready(self, direction: str, keys: str) -> bool:
+        """Whether there is all that the outcomes of a direction are made from."""
+        return direction in (self.answers if keys == "coordinator" else self.listed.keys() & self.opened.keys())
+
+    @property
+    def bodies(self) -> list[Blob]:
+        """All bodies that belong to the round."""
+        found = [message.blob for message in self.records.values()] + list(self.read.values())
+        found += [message.blob for message in self.answers.values()]
+        found += [message.blob for message in self.listed.values()]
+        return found + [message.blob for message in self.opened.values()]
 
 
-Reason = Literal["agreed", "rounds", "budget", "closed"]
+Reason = Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
 
 
 class State(Shape):
@@ -66,6 +86,8 @@ class State(Shape):
     rounds: tuple[RoundFacts, ...] = ()
     labels: dict[str, Blob] = Field(default_factory=dict)
     """Current labels, by `first second`."""
+    released: dict[str, Blob] = Field(default_factory=dict)
+    """What of them goes to owners when the study ends, by `first second`."""
     seen: dict[str, str] = Field(default_factory=dict)
     """Digest of the message in each slot."""
     ended: Reason | None = None
@@ -75,16 +97,20 @@ class State(Shape):
         """The current (or last) round; 0 before the first."""
         return len(self.rounds)
 
+    @property
+    def settled(self) -> list[RoundFacts]:
+        """The rounds that have been settled, in order."""
+        return [facts for facts in self.rounds if facts.tallies]
+
 
 @dataclass(frozen=True)
 class Work:
-    """Something to do outside: `kind` is keys, sample, read or settle."""
+    """Something to do outside: `kind` is keys, sample, read (a direction's outcomes) or settle."""
 
     kind: Literal["keys", "sample", "read", "settle"]
     round: int = 0
     asker: str = ""
-    peer: str = ""
-    blob: Blob | None = None
+    holder: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,39 +172,65 @@ def all_blocking(agreement: Agreement, state: State) -> bool:
     return all(set(facts.blocking) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
 
 
+def send(step: Step, receiver: str, round: int, body: messages.Body) -> Step:
+    """One more message to an owner."""
+    facts = step.state.owners[receiver]
+    previous = facts.history[-1] if facts.history else ""
+    message = Message(step.state.study, COORDINATOR, receiver, round, facts.sent + 1, body, previous)
+    state = with_owner(step.state, receiver, sent=facts.sent + 1, history=(*facts.history, message.digest))
+    return Step(state, (*step.messages, message), step.bodies)
+
+
 def spent_bodies(state: State) -> list[Blob]:
-    """Answers of settled rounds, sealed and read, that nothing else names: nobody needs them again."""
-    needed = {blob.hash for blob in state.labels.values()} | ({state.public_key.hash} if state.public_key else set())
+    """Bodies of rounds that are settled or void and that nothing else names: nobody needs them again."""
+    needed = {blob.hash for blob in (*state.labels.values(), *state.released.values())}
+    needed |= {state.public_key.hash} if state.public_key else set()
     for facts in state.owners.values():
-        needed |= {records.blob.hash for records in facts.records.values()} | {
-            blob.hash for blob in facts.blocking.values()
-        }
+        needed |= {blob.hash for blob in facts.blocking.values()}
     spent: dict[str, Blob] = {}
     for round_ in state.rounds:
-        named = [answers.blob for answers in round_.answers.values()] + list(round_.read.values())
-        if round_.tallies:
-            spent |= {blob.hash: blob for blob in named}
+        if round_.tallies or round_.void:
+            spent |= {blob.hash: blob for blob in round_.bodies}
         else:
-            needed |= {blob.hash for blob in named}
+            needed |= {blob.hash for blob in round_.bodies}
     return [blob for blob in spent.values() if blob.hash not in needed]
 
 
+def directions(agreement: Agreement) -> list[str]:
+    """Every `asker>holder`."""
+    return [f"{asker}>{holder}" for asker in sorted(agreement.owners) for holder in agreement.peers(asker)]
+
+
 def awaited(agreement: Agreement, state: State) -> list[tuple[str, str]]:
-    """Whom the study waits for: owner, and what it has to do (join, confirm, blocking, records, answers). Empty when it
-    waits for nobody."""
-    waits: list[tuple[str, str]] = []
+    """Whom the study waits for: owner, and what it has to do (join, confirm, blocking, records, answers, open). Empty
+    when it waits for nobody.
+    """
     if state.ended:
-        return waits
-    for owner, facts in sorted(state.owners.items()):
-        peers = agreement.peers(owner)
-        if facts.join is None:
-            waits.append((owner, "join"))
-        elif state.keys_sent and len(facts.confirmed) < len(peers):
-            waits.append((owner, "confirm"))
-        elif agreement.sampling.method == "enriched" and state.keys_sent and len(facts.blocking) < len(peers):
-            waits.append((owner, "blocking"))
-        elif state.samples and len(facts.records) < len(peers):
-            waits.append((owner, "records"))
-        elif state.rounds and any(f"{owner}>{peer}" not in state.rounds[-1].answers for peer in peers):
-            waits.append((owner, "answers"))
-    return waits
+        return []
+    waits = ((owner, _awaited_of(agreement, state, owner)) for owner in sorted(state.owners))
+    return [(owner, what) for owner, what in waits if what is not None]
+
+
+def _awaited_of(agreement: Agreement, state: State, owner: str) -> str | None:
+    facts, peers = state.owners[owner], agreement.peers(owner)
+    if facts.join is None:
+        return "join"
+    if not state.keys_sent:
+        return None
+    if len(facts.confirmed) < len(peers):
+        return "confirm"
+    if agreement.sampling.method == "enriched" and len(facts.blocking) < len(peers):
+        return "blocking"
+    if not state.rounds:
+        return None
+    current = state.rounds[-1]
+    if any(f"{peer}>{owner}" not in current.records for peer in peers):
+        return "records"
+    if any(f"{owner}>{peer}" not in current.answers for peer in peers):
+        return "answers"
+    if agreement.keys == "owners":
+        if any(f"{owner}>{peer}" not in current.listed for peer in peers):
+            return "answers"
+        if any(f"{peer}>{owner}" in current.answers and f"{peer}>{owner}" not in current.opened for peer in peers):
+            return "open"
+    return None

@@ -22,6 +22,8 @@ class Tally(Shape):
     second_only: Count = 0
     neither: Count = 0
     """Both say no match."""
+    loose: Count = 0
+    """Not compared: a question said yes to more records than agreed."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -29,6 +31,7 @@ class Tally(Shape):
             first_only=self.first_only + other.first_only,
             second_only=self.second_only + other.second_only,
             neither=self.neither + other.neither,
+            loose=self.loose + other.loose,
         )
 
     @property
@@ -79,6 +82,7 @@ class Tally(Shape):
             "agreed": self.agreed,
             "disagreed": self.disagreed,
             "matches": self.both,
+            "too_loose": self.loose,
             "percent": self.percent,
             "kappa": self.kappa,
             "ac1": self.ac1,

@@ -136,14 +136,16 @@ class Task:
     """The newest text; equal to `question` when it was saved as it is."""
     question: str | None
     """The text that will be asked."""
-    disagreed: int
-    """With how many records of others it disagreed in the round before; 0 in round 1."""
+    disagreed: bool
+    """Whether it comes back because an answer about it and the other side's differed."""
     previous: tuple[tuple[int, str], ...]
     """Questions of earlier rounds: round and text."""
     source: str = ""
     """Where the question came from, one of `SOURCES`."""
     author: str = ""
     """Who saved it, where a name is known."""
+    loose: bool = False
+    """Whether it comes back because its question said yes to too many records."""
 
 
 class Questions(Protocol):

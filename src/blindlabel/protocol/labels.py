@@ -1,13 +1,16 @@
 """Labels of a pairing, and what a round of answers adds to them.
 
 The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an
-open pair, any other value v is an agreed pair with label v & 1, agreed in round v >> 1. Rules:
+open pair, any other value v is an agreed pair with label v & 1, agreed in round v >> 1 (voided rounds do not count).
+Rules:
 
 1. A pair once agreed keeps its label and round, whatever later answers say.
 2. An open pair is agreed in the round in which both owners' answers for it are equal; the label is that answer.
 3. A record is asked again when it stands on an open pair. A pair is therefore open only if both its records are asked
    again.
-4. A pair that is open after the last round is discarded: it has no label, and is reported as discarded, never as "no
+4. A question that says yes to more records than `most_yes` is too loose: its answers label nothing, its pairs stay
+   open, and its record comes back. An answer that is yes but for an exclusion is a no.
+5. A pair that is open after the last round is discarded: it has no label, and is reported as discarded, never as "no
    match".
 """
 
@@ -15,11 +18,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.engines.interface import Answers
+from blindlabel.engines.interface import Outcome, Outcomes
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.figures import Tally
 
@@ -27,6 +32,11 @@ Labels = npt.NDArray[np.uint8]
 
 MOST_ROUNDS = 100
 """Rounds that an agreement may allow; a label's byte has room for 127."""
+
+UNSAID = 127
+"""In place of a round that is not said."""
+
+Release = Literal["matches", "labels", "none"]
 
 STRIPE = 1 << 20
 """Pairs that are settled at a time."""
@@ -40,6 +50,16 @@ def pairings(owners: Iterable[str]) -> list[tuple[str, str]]:
 def no_labels(first: int, second: int) -> Labels:
     """All pairs open."""
     return np.zeros((first, second), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a round of one pairing came to."""
+
+    labels: Labels
+    tally: Tally
+    loose: tuple[tuple[int, ...], tuple[int, ...]]
+    """Records of the first and of the second owner whose questions were too loose."""
 
 
 def is_agreed(labels: Labels) -> npt.NDArray[np.bool_]:
@@ -63,52 +83,56 @@ def settle(
     labels: Labels,
     round: int,
     first_asked: Sequence[int],
-    first_answers: Answers,
+    first_says: Outcomes,
     second_asked: Sequence[int],
-    second_answers: Answers,
-) -> tuple[Labels, Tally]:
-    """The labels after a round, and how the open pairs of the round were answered.
+    second_says: Outcomes,
+    most_yes: int,
+) -> Settled:
+    """The labels after a round, and how its open pairs were answered.
 
-    `first_answers` has a row for each of `first_asked` and a column for each record of the second owner;
-    `second_answers` the other way round. Worked out in stripes of rows, so that a large study needs room for labels and
-    answers and little more.
+    `first_says` has a row for each of `first_asked` and a column for each of `second_asked`; `second_says` the other
+    way round. Worked out in stripes of rows, so that a large study needs room for labels and answers and little more.
     """
-    rows, columns = labels.shape
-    if first_answers.shape != (len(first_asked), columns) or second_answers.shape != (len(second_asked), rows):
-        raise NotFitting("The size of the answers is wrong for the questions and records of the round.")
-    places = np.full(rows, -1, dtype=np.int64)
-    places[np.asarray(first_asked, dtype=np.intp)] = np.arange(len(first_asked))
-    second = np.asarray(second_asked, dtype=np.intp)
-    known_second = np.zeros(columns, dtype=np.bool_)
-    known_second[second] = True
-    after, tally = np.empty_like(labels), Tally()
-    height = max(1, STRIPE // max(1, columns))
-    for start in range(0, rows, height):
-        stripe = slice(start, min(start + height, rows))
-        known_first = places[stripe] >= 0
-        says_first = np.zeros((stripe.stop - start, columns), dtype=np.bool_)
-        says_first[known_first] = first_answers[places[stripe][known_first]]
-        says_second = np.zeros_like(says_first)
-        says_second[:, second] = second_answers[:, stripe].T
-        is_open = labels[stripe] == 0
-        compared = is_open & known_first[:, None] & known_second
-        if np.any(is_open & ~compared):
-            raise NotFitting("A pair without agreement has a record that was not asked again.")
+    rows, columns = np.asarray(first_asked, dtype=np.intp), np.asarray(second_asked, dtype=np.intp)
+    if first_says.shape != (len(rows), len(columns)) or second_says.shape != (len(columns), len(rows)):
+        raise NotFitting("The size of a round's answers is wrong for its questions and records.")
+    if np.count_nonzero(labels == 0) != np.count_nonzero(labels[np.ix_(rows, columns)] == 0):
+        raise NotFitting("A pair without agreement has a record that was not asked again.")
+    first_loose = np.count_nonzero(first_says == Outcome.YES, axis=1) > most_yes
+    second_loose = np.count_nonzero(second_says == Outcome.YES, axis=1) > most_yes
+    after, tally = labels.copy(), Tally()
+    height = max(1, STRIPE // max(1, len(columns)))
+    for start in range(0, len(rows), height):
+        stripe = slice(start, start + height)
+        place = np.ix_(rows[stripe], columns)
+        is_open = labels[place] == 0
+        compared = is_open & ~first_loose[stripe, None] & ~second_loose
+        one, other = first_says[stripe] == Outcome.YES, second_says[:, stripe].T == Outcome.YES
         tally += Tally(
-            both=int(np.count_nonzero(compared & says_first & says_second)),
-            first_only=int(np.count_nonzero(compared & says_first & ~says_second)),
-            second_only=int(np.count_nonzero(compared & ~says_first & says_second)),
-            neither=int(np.count_nonzero(compared & ~says_first & ~says_second)),
+            both=int(np.count_nonzero(compared & one & other)),
+            first_only=int(np.count_nonzero(compared & one & ~other)),
+            second_only=int(np.count_nonzero(compared & ~one & other)),
+            neither=int(np.count_nonzero(compared & ~one & ~other)),
+            loose=int(np.count_nonzero(is_open & ~compared)),
         )
-        agreed = compared & (says_first == says_second)
-        after[stripe] = np.where(agreed, np.uint8(2 * round) + says_first.astype(np.uint8), labels[stripe])
-    return after, tally
+        agreed = compared & (one == other)
+        after[place] = np.where(agreed, np.uint8(2 * round) + one.astype(np.uint8), labels[place])
+    loose = tuple(rows[first_loose].tolist()), tuple(columns[second_loose].tolist())
+    return Settled(after, tally, loose)
 
 
 def open_counts(labels: Labels, *, axis: int) -> npt.NDArray[np.int64]:
     """For each record of one side (axis 0: first owner, 1: second) on how many open pairs it stands."""
     counts: npt.NDArray[np.int64] = labels.shape[1 - axis] - np.count_nonzero(labels, axis=1 - axis).astype(np.int64)
     return counts
+
+
+def released(labels: Labels, release: Release) -> Labels:
+    """What owners get of the labels. Rounds of single pairs go to nobody: they are `UNSAID`."""
+    if release == "none":
+        return np.zeros_like(labels)
+    meant = is_match(labels) if release == "matches" else is_agreed(labels)
+    return np.where(meant, np.uint8(2 * UNSAID) + (labels & 1), np.uint8(0)).astype(np.uint8)
 
 
 def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
@@ -129,6 +153,6 @@ def from_bytes(data: bytes, first: int, second: int) -> Labels:
     if len(data) != first * second:
         raise NotFitting("The size of the labels is wrong for the samples.")
     labels = np.frombuffer(data, dtype=np.uint8).reshape(first, second)
-    if np.any(labels == 1) or np.any(labels > 2 * MOST_ROUNDS + 1):
+    if np.any(labels == 1) or np.any((labels > 2 * MOST_ROUNDS + 1) & (labels >> 1 != UNSAID)):
         raise NotFitting("The labels hold a value that no round can give.")
     return labels

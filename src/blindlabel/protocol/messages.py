@@ -27,7 +27,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 import nacl.exceptions
 import nacl.signing
@@ -40,6 +40,8 @@ from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Letter, Name, P
 VERSION = 1
 LARGEST = 2 * 2**20
 """Bytes of a message without its blobs: room for 50,000 positions and counts."""
+MOST_VOID = 50
+"""Void rounds of a study; after that it ends."""
 _PREFIX = b"blindlabel message 1\0"
 _MAGIC = "blindlabel-message/"
 
@@ -77,10 +79,8 @@ class Blocking(Shape):
 
 
 class Records(Shape):
-    """owner to owner, relayed: the encrypted sampled records, locked, and the key in an envelope that only the receiver
-    opens.
-
-    The locked records are the same body for every receiver, so an owner uploads them once; the keys' envelopes differ.
+    """owner to owner, relayed, once a round: the encrypted open records, locked, and the key in an envelope that only
+    the receiver opens. Where the records' owner holds the key, its public part is in front of the records.
     """
 
     count: Position
@@ -89,12 +89,46 @@ class Records(Shape):
 
 
 class Answers(Shape):
-    """owner to coordinator: the encrypted answers of all asked questions over all records of `peer`."""
+    """owner to the one who opens: the encrypted answers of all asked questions over the records of `peer`. Where `peer`
+    opens, they are relayed and sealed for it, with a commitment to the asker's list.
+    """
 
     peer: Name
     questions: Position
     records: Position
+    served: Hex32
+    """Hash of the body with the records that were asked."""
     blob: Blob
+    commitment: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
+    """To the asker's list; empty where the coordinator opens."""
+
+
+class Listed(Shape):
+    """owner to coordinator: the keyed hashes of the pads of its answers about `peer`'s records, and what opens the
+    commitment beside them. See `comparing`.
+    """
+
+    peer: Name
+    salt: Hex32
+    blob: Blob
+
+
+class Opened(Shape):
+    """owner to coordinator: the answers of `peer` about this owner's records are open; the keyed hashes of what came
+    out.
+    """
+
+    peer: Name
+    answers: Hex32
+    """Digest of the message with the answers."""
+    blob: Blob
+
+
+class Refused(Shape):
+    """owner to coordinator: what `peer` sent in this round cannot be used. The round is void for everybody."""
+
+    peer: Name
+    kind: Literal["records", "answers"]
 
 
 class Assist(Shape):
@@ -121,10 +155,10 @@ class Peer(Shape):
 
 
 class Keys(Shape):
-    """coordinator to owner: the study's public key, and the other owners."""
+    """coordinator to owner: the other owners, and the study's public key where the coordinator holds the keys."""
 
     peers: Annotated[tuple[Peer, ...], Field(max_length=100)]
-    public_key: Blob
+    public_key: Blob | None
 
 
 class Sample(Shape):
@@ -142,19 +176,18 @@ class Relay(Shape):
     message: Annotated[str, StringConstraints(max_length=4096)]
 
 
-class Asked(Shape):
-    """One record to ask (again): its place in the sample, and with how many records of others it disagreed."""
-
-    record: Position
-    disagreed: Count
-
-
 class Round(Shape):
-    """coordinator to owner: a round begins; these of your records are asked. `tallies`: the previous round, by other
-    owner.
+    """coordinator to owner: a round begins. Every owner asks about, and serves, its open records.
+
+    `repeats`: the round before is void, and the same questions are asked again. `loose`: own records whose questions of
+    the last settled round were too loose; `others_loose`: how many questions of the others were. `tallies`: the last
+    settled round, by other owner.
     """
 
-    ask: tuple[Asked, ...]
+    open: dict[Name, tuple[Position, ...]]
+    repeats: bool
+    loose: tuple[Position, ...]
+    others_loose: dict[Name, Count]
     tallies: dict[Name, Tally]
 
 
@@ -173,29 +206,21 @@ class Pairing(Shape):
 class Truth(Shape):
     """coordinator to owner: the study is over; the agreed labels."""
 
-    reason: Literal["agreed", "rounds", "budget", "closed"]
+    reason: Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
     pairings: Annotated[tuple[Pairing, ...], Field(max_length=100)]
 
 
-class Again(Shape):
-    """coordinator to owner: the answers about this owner in this round could not be read; evaluate once more and send
-    them again.
-    """
+Body = (
+    Join | Confirm | Blocking | Records | Answers | Listed | Opened | Refused | Assist | Assisted
+    | Keys | Sample | Relay | Round | Truth
+)  # fmt: skip
 
-    peer: Name
-    digest: Hex32
-    """Of the message that could not be used."""
-
-
-Body = Join | Confirm | Blocking | Records | Answers | Assist | Assisted | Keys | Sample | Relay | Round | Again | Truth
-
-KINDS: dict[str, type[Shape]] = {
-    "join": Join, "confirm": Confirm, "blocking": Blocking, "records": Records, "answers": Answers,
-    "assist": Assist, "assisted": Assisted,
-    "keys": Keys, "sample": Sample, "relay": Relay, "round": Round, "again": Again, "truth": Truth,
-}  # fmt: skip
+KINDS: dict[str, type[Shape]] = {shape.__name__.lower(): shape for shape in get_args(Body)}
 _KIND_OF = {shape: kind for kind, shape in KINDS.items()}
-FROM_OWNERS = frozenset({"join", "confirm", "blocking", "records", "answers", "assist"})
+IN_ROUNDS = frozenset({"records", "answers", "listed", "opened", "refused"})
+"""Owners' kinds that belong to a round."""
+RELAYED = frozenset({"records", "answers"})
+"""Owners' kinds that can go to another owner."""
 
 
 class _Header(Shape):

@@ -7,29 +7,32 @@ output, no keys.
    restored from an old backup and went on differently.
 2. Every message of the coordinator carries its signature, under the key that came with the invitation. A message of
    another owner comes inside a relay and carries that owner's signature, under the key that stands in the keys message.
-3. Nothing is encrypted for another owner before this owner has confirmed, out of band, the verification words of the
-   two envelope keys.
+3. Nothing is sampled, encrypted, asked or opened before this owner has confirmed, out of band, the verification words
+   of every other owner.
 4. The questions of a round are fixed when the round is handed in; after that they do not change, so all other owners'
    records are asked the same. A round that asks nothing of this owner is handed in from the start.
-5. Each thing is sent once: records for each other owner, answers for each round and other owner. What has been made is
-   stored before it is sent, and sent again as it is after a crash.
+5. Each thing is sent once a round: records for each asker, answers (with their list) for each holder of records, and
+   where answers come here to be opened, a list for each. What has been made is stored before it is sent, and sent again
+   as it is after a crash. What comes a second time and differs is refused.
 6. Assist calls are numbered upwards; a number is saved as used before the call is made. An owner that was restored from
    a backup skips the numbers that its earlier life used (`ASSIST_SKIPS`).
 7. After a start, an owner hands over again what the coordinator may have lost by restoring a backup (`matters_still`);
    what the coordinator has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
+
+8. Owners count rounds themselves: no more than agreed, no more void ones than `MOST_VOID`, and lists of open records
+   that only shrink. What others sent and cannot be used is refused, and the round is void for everybody.
 
 `work` names what can be done now, `awaits` says what has to happen first and who has to do it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import Field
-
 from blindlabel.errors import InputError
-from blindlabel.protocol import messages
+from blindlabel.protocol import comparing, messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
     Forked,
@@ -41,77 +44,13 @@ from blindlabel.protocol.errors import (
     WrongRound,
     WrongSender,
 )
-from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Shape
-
-
-class OwnRound(Shape):
-    """One round, as its owner sees it."""
-
-    ask: tuple[messages.Asked, ...]
-    tallies: dict[Name, Tally] = Field(default_factory=dict)
-    """How the round before went, by other owner."""
-    handed_in: bool = False
-    answers: dict[Name, Blob] = Field(default_factory=dict)
-
-
-class State(Shape):
-    """All that an owner has to remember of the protocol."""
-
-    study: Hex32
-    name: Name
-    coordinator_key: Hex32
-    join: messages.Join | None = None
-    received: Count = 0
-    """The number of the coordinator's last message that was taken in."""
-    seen: dict[str, str] = Field(default_factory=dict)
-    sent: Count = 0
-    keys: messages.Keys | None = None
-    confirmed: tuple[Name, ...] = ()
-    blocked: tuple[Name, ...] = ()
-    sample: messages.Sample | None = None
-    sealed: dict[Name, Blob] = Field(default_factory=dict)
-    """Encrypted records that have been made, by receiver."""
-    records: dict[Name, messages.Records] = Field(default_factory=dict)
-    """Encrypted records of the others."""
-    rounds: tuple[OwnRound, ...] = ()
-    truth: messages.Truth | None = None
-    assist_number: Count = 0
-
-    @property
-    def round(self) -> int:
-        """The current (or last) round; 0 before the first."""
-        return len(self.rounds)
-
-    def sample_of(self, peer: str) -> int:
-        """How many records another owner has in the sample."""
-        return self.sample.others[peer] if self.sample else 0
-
-    def peer(self, name: str) -> messages.Peer:
-        """What is known of another owner."""
-        for peer in self.keys.peers if self.keys else ():
-            if peer.name == name:
-                return peer
-        raise InputError(f"{name} is not known as another owner of this study (yet).")
-
-
-@dataclass(frozen=True)
-class Work:
-    """Something this owner can do now without a person: blocking, encrypt or evaluate, with regard to another owner."""
-
-    kind: Literal["blocking", "encrypt", "evaluate"]
-    peer: str
-    round: int = 0
-
-
-@dataclass(frozen=True)
-class Step:
-    """What follows from an event of this owner: the new state, and messages that leave once it is saved."""
-
-    state: State
-    messages: tuple[Message, ...] = ()
-
+from blindlabel.protocol.owner_state import OwnRound as OwnRound  # noqa: PLC0414 - part of this module's interface
+from blindlabel.protocol.owner_state import State as State  # noqa: PLC0414 - part of this module's interface
+from blindlabel.protocol.owner_state import Step as Step  # noqa: PLC0414 - part of this module's interface
+from blindlabel.protocol.owner_state import ToOpen
+from blindlabel.protocol.owner_state import Work as Work  # noqa: PLC0414 - part of this module's interface
+from blindlabel.protocol.shape import COORDINATOR, Blob, Shape
 
 _FORKED = (
     "The coordinator's messages do not continue what it sent before. It seems to have been restored from an old backup,"
@@ -155,12 +94,16 @@ def _keys(agreement: Agreement, state: State, message: Message) -> State:
         raise NotFitting("The coordinator names other owners than the agreement does.")
     if state.join and any(peer.envelope_key == state.join.envelope_key for peer in keys.peers):
         raise NotFitting("The coordinator gives this owner's own key for another owner's.")
+    if (keys.public_key is None) != (agreement.keys == "owners"):
+        raise NotFitting("The coordinator's keys are not the ones that the agreement asks for.")
     return _first(state, "keys", keys)
 
 
 def _sample(agreement: Agreement, state: State, message: Message) -> State:
     sample = message.body
     assert isinstance(sample, messages.Sample)
+    if not _all_confirmed(agreement, state):
+        raise TooEarly("Nothing is sampled before you have compared the verification words with every other owner.")
     size = state.join.records if state.join else 0
     fits = all(one < other for one, other in zip(sample.positions, sample.positions[1:])) and all(
         p < size for p in sample.positions
@@ -178,45 +121,63 @@ def _sample(agreement: Agreement, state: State, message: Message) -> State:
     return _first(state, "sample", sample)
 
 
-def _relay(_agreement: Agreement, state: State, message: Message) -> State:
+def _relay(agreement: Agreement, state: State, message: Message) -> State:
     relay = message.body
     assert isinstance(relay, messages.Relay)
     inner = messages.parse(relay.message.encode())
-    sender, records = inner.message.sender, inner.message.body
-    if not isinstance(records, messages.Records) or state.sample is None:
-        raise MalformedMessage("Only records are relayed, and only after the samples are drawn.")
+    sender, body = inner.message.sender, inner.message.body
+    if not state.rounds or inner.message.round != state.round or message.round != state.round:
+        raise NotFitting("The coordinator relays a message of another round than the current one.")
     inner.check(study=state.study, receiver=state.name, signing_key=state.peer(sender).signing_key)
-    if records.count != state.sample.others[sender]:
-        raise NotFitting(f"{sender} sends another number of records than its sample has.")
-    if state.records.get(sender, records) != records:
-        raise Replayed(f"{sender} sent other records before.")
-    return state.model_copy(update={"records": {**state.records, sender: records}})
+    current = state.rounds[-1]
+    if isinstance(body, messages.Records):
+        if body.count != len(current.open[sender]):
+            raise NotFitting(f"{sender} sends another number of records than are open.")
+        if current.records.get(sender, body) != body:
+            raise Replayed(f"{sender} sent other records before.")
+        return _with_round(state, state.round, records={**current.records, sender: body})
+    if not isinstance(body, messages.Answers) or agreement.keys != "owners":
+        raise MalformedMessage("Only records are relayed, and answers where their receiver opens them.")
+    if body.peer != state.name or (body.questions, body.records) != (len(current.open[sender]), len(current.ask)):
+        raise NotFitting(f"The size of the answers of {sender} is wrong for the round.")
+    came = ToOpen(answers=body, digest=inner.digest)
+    if current.to_open.get(sender, came) != came:
+        raise Replayed(f"{sender} sent other answers before.")
+    return _with_round(state, state.round, to_open={**current.to_open, sender: came})
 
 
 def _round(agreement: Agreement, state: State, message: Message) -> State:
     body = message.body
     assert isinstance(body, messages.Round)
-    if state.sample is None or message.round != state.round + 1 or message.round > agreement.rounds:
+    if state.sample is None or message.round != state.round + 1:
         raise NotFitting(f"The coordinator begins round {message.round} after round {state.round}.")
-    places = [asked.record for asked in body.ask]
-    if places != sorted(set(places)) or any(place >= len(state.sample.positions) for place in places):
-        raise NotFitting("The coordinator asks for records that are not in the sample.")
-    asked = sum(len(one.ask) for one in state.rounds) + len(places)
+    anew = state.asked_anew + (0 if body.repeats else 1)
+    if anew > agreement.rounds or message.round - anew > messages.MOST_VOID:
+        raise NotFitting("The coordinator begins more rounds than the agreement allows.")
+    if set(body.open) != set(agreement.owners) or set(body.loose) - set(body.open[state.name]):
+        raise NotFitting("The coordinator's round is about other owners or records than those of the study.")
+    sizes = {**state.sample.others, state.name: len(state.sample.positions)}
+    for name, places in body.open.items():
+        before = state.rounds[-1].open[name] if state.rounds else tuple(range(sizes[name]))
+        if body.repeats or not state.rounds:
+            if places != before or (body.repeats and not state.rounds):
+                raise NotFitting("The coordinator begins a round with other records than it has to.")
+        elif list(places) != sorted(set(places)) or set(places) - set(before):
+            raise NotFitting("The coordinator opens records again that were through, or that are not in the sample.")
+    ask = body.open[state.name]
+    asked = sum(len(one.ask) for one in state.rounds if not one.repeats) + (0 if body.repeats else len(ask))
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
-    return state.model_copy(
-        update={"rounds": (*state.rounds, OwnRound(ask=body.ask, tallies=body.tallies, handed_in=not body.ask))}
+    begun = OwnRound(
+        ask=ask,
+        open=body.open,
+        repeats=body.repeats,
+        loose=body.loose,
+        others_loose=body.others_loose,
+        tallies=body.tallies,
+        handed_in=not ask,
     )
-
-
-def _again(_agreement: Agreement, state: State, message: Message) -> State:
-    again = message.body
-    assert isinstance(again, messages.Again)
-    if message.round != state.round or not state.rounds:
-        return state
-    current = state.rounds[-1]
-    left = {peer: blob for peer, blob in current.answers.items() if peer != again.peer}
-    return _with_round(state, message.round, answers=left)
+    return state.model_copy(update={"rounds": (*state.rounds, begun)})
 
 
 def _truth(agreement: Agreement, state: State, message: Message) -> State:
@@ -233,7 +194,7 @@ def _truth(agreement: Agreement, state: State, message: Message) -> State:
     return _first(state, "truth", truth)
 
 
-_HANDLERS = {"keys": _keys, "sample": _sample, "relay": _relay, "round": _round, "again": _again, "truth": _truth}
+_HANDLERS = {"keys": _keys, "sample": _sample, "relay": _relay, "round": _round, "truth": _truth}
 
 
 def _first(state: State, field: str, value: Shape) -> State:
@@ -263,20 +224,21 @@ def confirms(state: State, peer: str) -> Step:
 
 def has_blocked(state: State, peer: str, blob: Blob) -> Step:
     """The blocking hashes for the pairing with this owner are made."""
-    _require_confirmed(state, peer)
+    require_confirmed(state)
     if peer in state.blocked:
         return Step(state)
     state = state.model_copy(update={"blocked": tuple(sorted({*state.blocked, peer}))})
     return _send(state, COORDINATOR, 0, messages.Blocking(peer=peer, blob=blob))
 
 
-def has_sealed(state: State, peer: str, blob: Blob, key: bytes) -> Step:
-    """The sampled records are encrypted and locked, and their key is in an envelope for this owner."""
-    _require_confirmed(state, peer)
-    if peer in state.sealed or state.sample is None:
+def has_served(state: State, round: int, peer: str, blob: Blob, key: bytes) -> Step:
+    """The open records are encrypted and locked for this owner, and their key is in an envelope for it."""
+    require_confirmed(state)
+    if round != state.round or state.truth is not None or peer in state.rounds[-1].served:
         return Step(state)
-    records = messages.Records(count=len(state.sample.positions), blob=blob, key=key.hex())
-    return _send(state.model_copy(update={"sealed": {**state.sealed, peer: blob}}), peer, 0, records)
+    current = state.rounds[-1]
+    state = _with_round(state, round, served={**current.served, peer: blob})
+    return _send(state, peer, round, messages.Records(count=len(current.ask), blob=blob, key=key.hex()))
 
 
 def hands_in(state: State, round: int) -> State:
@@ -288,16 +250,81 @@ def hands_in(state: State, round: int) -> State:
     return state if state.rounds[-1].handed_in else _with_round(state, round, handed_in=True)
 
 
-def has_answered(state: State, round: int, peer: str, blob: Blob) -> Step:
-    """The questions of the round are evaluated over this owner's records."""
-    if round != state.round or state.sample is None or peer in state.rounds[-1].answers:
+def carries(state: State, round: int) -> State:
+    """The questions of the void round before are taken over; where they were handed in, they are so again."""
+    if round != state.round or state.truth is not None or state.rounds[-1].carried:
+        return state
+    handed_in = state.rounds[state.carried_from() - 1].handed_in
+    return _with_round(state, round, carried=True, handed_in=handed_in or state.rounds[-1].handed_in)
+
+
+@dataclass(frozen=True)
+class List:
+    """An asker's list of keyed hashes, and the salt of the commitment to it."""
+
+    blob: Blob
+    salt: bytes
+
+
+def has_answered(state: State, round: int, peer: str, blob: Blob, listed: List | None = None) -> Step:
+    """The questions of the round are evaluated over this owner's records. The answers go to whoever opens them: this
+    owner where there is a list, else the coordinator. Both messages are made together, and once.
+    """
+    require_confirmed(state)
+    if round != state.round or state.truth is not None or peer in state.rounds[-1].answers:
         return Step(state)
     current = state.rounds[-1]
     if not current.handed_in:
         raise InputError(f"Round {round} has not been handed in.")
     state = _with_round(state, round, answers={**current.answers, peer: blob})
-    body = messages.Answers(peer=peer, questions=len(current.ask), records=state.sample_of(peer), blob=blob)
+    body = messages.Answers(
+        peer=peer,
+        questions=len(current.ask),
+        records=len(current.open[peer]),
+        served=current.records[peer].blob.hash,
+        blob=blob,
+        commitment=comparing.commitment(listed.salt, listed.blob) if listed else "",
+    )
+    step = _send(state, peer if listed else COORDINATOR, round, body)
+    if listed is None:
+        return step
+    more = messages.Listed(peer=peer, salt=listed.salt.hex(), blob=listed.blob)
+    second = _send(step.state, COORDINATOR, round, more)
+    return Step(second.state, step.messages + second.messages)
+
+
+def has_opened(state: State, round: int, peer: str, blob: Blob) -> Step:
+    """The answers of this owner about own records are open; `blob` is the list of what came out."""
+    require_confirmed(state)
+    if round != state.round or state.truth is not None or peer in state.rounds[-1].opened:
+        return Step(state)
+    current = state.rounds[-1]
+    state = _with_round(state, round, opened={**current.opened, peer: blob})
+    body = messages.Opened(peer=peer, answers=current.to_open[peer].digest, blob=blob)
     return _send(state, COORDINATOR, round, body)
+
+
+def refuses(state: State, round: int, peer: str, kind: Literal["records", "answers"]) -> Step:
+    """What this owner sent in the round cannot be used: the round is void."""
+    if round != state.round or state.truth is not None or state.rounds[-1].refused:
+        return Step(state)
+    state = _with_round(state, round, refused=True)
+    return _send(state, COORDINATOR, round, messages.Refused(peer=peer, kind=kind))
+
+
+def direction(state: State, round: int, asker: str, holder: str, answers: Blob) -> comparing.Direction:
+    """What the lists of a round are bound to, as this owner has made it or has been told."""
+    current = state.rounds[round - 1]
+    return comparing.Direction(
+        agreement=state.study,
+        round=round,
+        asker=asker,
+        holder=holder,
+        asked=current.open[asker],
+        served=current.open[holder],
+        records=current.records[holder].blob if asker == state.name else current.served[asker],
+        answers=answers,
+    )
 
 
 ASSIST_SKIPS = (1, *(2**power for power in range(24)))
@@ -337,34 +364,44 @@ def check_assisted(state: State, signed: Signed, number: int) -> Blob:
     return reply.blob
 
 
-def _require_confirmed(state: State, peer: str) -> None:
-    if peer not in state.confirmed:
+def require_confirmed(state: State) -> None:
+    """Refuse to go on before every other owner is confirmed: whoever is not might be the coordinator itself."""
+    peers = [peer.name for peer in state.keys.peers] if state.keys else []
+    missing = [peer for peer in peers if peer not in state.confirmed]
+    if missing or not peers:
         raise InputError(
-            f"Nothing is encrypted for {peer} before you have compared the verification words with {peer}: "
-            "run `blindlabel owner verify` and confirm."
+            f"Nothing is sampled, encrypted, asked or opened before you have compared the verification words with"
+            f" {' and '.join(missing) or 'the others'}: run `blindlabel owner verify` and confirm."
         )
+
+
+def _all_confirmed(agreement: Agreement, state: State) -> bool:
+    return set(agreement.peers(state.name)) <= set(state.confirmed)
 
 
 # What is next
 
 
 def work(agreement: Agreement, state: State) -> list[Work]:
-    """What can be done now, in order. Evaluation waits until the round is handed in and the records are there."""
-    if state.truth is not None or state.keys is None:
+    """What can be done now, in order: nothing before everybody is confirmed; own records first, since others wait for
+    them; evaluation when the round is handed in and the records are there.
+    """
+    if state.truth is not None or state.keys is None or not _all_confirmed(agreement, state):
         return []
     peers = agreement.peers(state.name)
     if state.sample is None:
         if agreement.sampling.method != "enriched":
             return []
-        return [Work("blocking", peer) for peer in peers if peer in state.confirmed and peer not in state.blocked]
-    todo = [Work("encrypt", peer) for peer in peers if peer in state.confirmed and peer not in state.sealed]
-    if state.rounds and state.rounds[-1].handed_in:
-        current = state.rounds[-1]
-        todo += [
-            Work("evaluate", peer, state.round)
-            for peer in peers
-            if peer in state.records and peer not in current.answers
-        ]
+        return [Work("blocking", peer) for peer in peers if peer not in state.blocked]
+    if not state.rounds or state.rounds[-1].refused:
+        return []
+    current, number = state.rounds[-1], state.round
+    todo = [Work("carry", "", number)] if current.repeats and not current.carried else []
+    todo += [Work("serve", peer, number) for peer in peers if peer not in current.served]
+    todo += [Work("open", peer, number) for peer in current.to_open if peer not in current.opened]
+    if current.handed_in:
+        ready = [peer for peer in peers if peer in current.records and peer not in current.answers]
+        todo += [Work("evaluate", peer, number) for peer in ready]
     return todo
 
 
@@ -389,14 +426,27 @@ def awaits(agreement: Agreement, state: State, *, ahead: bool = False) -> list[s
             for peer in unconfirmed
         ]
     if state.sample is None:
-        return ["The other owners have to compare the verification words; then the coordinator draws the sample."]
+        return [f"{_have(peers)} to compare the verification words; then the coordinator draws the sample."]
     current = state.rounds[-1] if state.rounds else None
     if current is not None and not current.handed_in:
         return [f"You have to write the questions of round {state.round} and hand them in: {len(current.ask)} records."]
-    missing = [peer for peer in peers if peer not in state.records]
+    if current is None:
+        return ["The coordinator has to begin the first round."]
+    if current.refused:
+        return ["What came in this round cannot be used. The coordinator has to begin it again."]
+    missing = [peer for peer in peers if peer not in current.records]
     if missing:
         return [f"{peer} has to send its encrypted records." for peer in missing]
-    return ["The other owners have to answer this round; then the coordinator settles it."]
+    if agreement.keys == "owners":
+        unasked = [peer for peer in peers if peer not in current.to_open]
+        if unasked:
+            return [f"{peer} has to hand in; then your machine opens its answers." for peer in unasked]
+        return [f"{_have(peers)} to open your answers; then the coordinator settles the round."]
+    return [f"{_have(peers)} to answer this round; then the coordinator settles it."]
+
+
+def _have(peers: Sequence[str]) -> str:
+    return f"{' and '.join(peers)} {'has' if len(peers) == 1 else 'have'}"
 
 
 def _send(state: State, receiver: str, round: int, body: messages.Body) -> Step:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -31,7 +30,7 @@ from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Loaded, Moved, StudyRow
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
-from blindlabel.storage.files import Bodies, private_folder
+from blindlabel.storage.files import Bodies, write_once
 from blindlabel.storage.outside import BodiesOutside, Outside
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 
@@ -60,7 +59,7 @@ class CoordinatorStore:
         file = self.home / "coordinator.id"
         known = self.setting(_IDENTITY)
         if known is None:
-            _write_once(file, secrets.token_hex(16))
+            write_once(file, secrets.token_hex(16))
             self._set(_IDENTITY, file.read_text("ascii"), keep=True)
             known = self.setting(_IDENTITY)
         if not file.exists() or file.read_text("ascii") != known:
@@ -375,19 +374,6 @@ class CoordinatorStore:
                 self.bodies(study).remove_all()
             else:
                 self.bodies(study).remove_abandoned()
-
-
-def _write_once(path: Path, text: str) -> None:
-    """The whole text under this name, unless there is a file already."""
-    private_folder(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):
-        os.link(name, path)
-    Path(name).unlink()
 
 
 def _is_dead(worker: str, mine: str) -> bool:

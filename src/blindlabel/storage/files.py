@@ -242,3 +242,16 @@ def _locked(path: Path) -> Iterator[BinaryIO]:
             if current:
                 yield file
                 return
+
+
+def write_once(path: Path, text: str) -> None:
+    """The whole text under this name, unless there is a file already."""
+    private_folder(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):
+        os.link(name, path)
+    Path(name).unlink()

@@ -10,7 +10,7 @@ of the state says.
     workspace.version()                       grows whenever that state changes workspace.records()
     own sampled records, by place in the sample: position, id, row as in the table, prepared Record workspace.tasks()
     the current round: one Task a record to ask: state open | draft | saved, draft,
-                                              saved question, with how many records of others it disagreed, questions of
+                                              saved question, why it comes back, questions of
                                               earlier rounds
     workspace.progress()                      counts of the round and of the study, for the head of a page
     workspace.save_draft(record, text)        keeps any text; autosave calls this
@@ -283,7 +283,12 @@ class Workspace:
         with self.database.read() as connection:
             rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
         written = {(row.round, row.record): row for row in rows}
-        return [task_of(asked.record, number, asked.disagreed, written) for asked in state.rounds[number - 1].ask]
+        current = state.rounds[number - 1]
+        back = number > 1 and not current.repeats
+        return [
+            task_of(record, number, back and record not in current.loose, written, record in current.loose)
+            for record in current.ask
+        ]
 
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
@@ -362,11 +367,11 @@ class Workspace:
                 tables.question.c.round == state.round, tables.question.c.question.is_not(None)
             )
             there = set(connection.execute(query).scalars())
-            missing = [asked.record for asked in state.rounds[-1].ask if asked.record not in there]
+            missing = [record for record in state.rounds[-1].ask if record not in there]
             if missing:
                 raise InputError(
-                    f"{len(missing)} records of round {state.round} have no saved question yet, record {missing[0]} the"
-                    " first."
+                    f"{len(missing)} records of round {state.round} have no saved question yet, record"
+                    f" {missing[0] + 1} the first."
                 )
             connection.execute(tables.state.update().values(state=after.model_dump_json(), version=version + 1))
 
@@ -465,7 +470,7 @@ class _Writable:
             )
         elif state.rounds[-1].handed_in:
             problem = f"Round {state.round} has been handed in; its questions are fixed."
-        asked = frozenset(one.record for one in state.rounds[-1].ask) if state.rounds else frozenset()
+        asked = frozenset(state.rounds[-1].ask) if state.rounds else frozenset()
         return cls(version, state.round, asked, problem)
 
 
@@ -485,7 +490,9 @@ def upsert(connection: sa.Connection, table: sa.Table, round: int, record: int, 
         connection.execute(table.insert().values(round=round, record=record, **now))
 
 
-def task_of(record: int, round: int, disagreed: int, written: Mapping[tuple[int, int], Any]) -> Task:
+def task_of(
+    record: int, round: int, disagreed: bool, written: Mapping[tuple[int, int], Any], loose: bool = False
+) -> Task:
     """A record to ask, from the rows of the table of questions (or of second ones) by round and record."""
     row = written.get((round, record))
     question = row.question if row is not None else None
@@ -502,4 +509,4 @@ def task_of(record: int, round: int, disagreed: int, written: Mapping[tuple[int,
     ]
     previous = tuple((number, text) for number, text in earlier if text)
     source, author = (row.source or "", row.author or "") if row is not None else ("", "")
-    return Task(record, round, state, draft, question, disagreed, previous, source, author)
+    return Task(record, round, state, draft, question, disagreed, previous, source, author, loose)

@@ -38,6 +38,7 @@ from blindlabel.protocol.proofs import token_hash
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Service
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
+from blindlabel.transport.background import work_for_ever
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 
 log = logging.getLogger("blindlabel.server")
@@ -155,7 +156,7 @@ def create_app(coordinator: Service, limits: ServerLimits | None = None) -> Fast
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(coordinator.store.remove_orphans)
-        working = asyncio.create_task(_work_for_ever(server))
+        working = asyncio.create_task(work_for_ever(coordinator, lambda: server.news, server.wake))
         yield
         working.cancel()
 
@@ -376,45 +377,3 @@ class _Logged:
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
-
-
-async def _work_for_ever(server: _Server) -> None:
-    """Do every study's work; soon after a message came, and now and then anyway."""
-    while True:
-        news = server.news
-        try:
-            done, failed = await run_in_threadpool(_work_once, server.coordinator)
-        except OutsideError as error:  # the database does not answer
-            _log_failed_work(error)
-            done, failed = False, True
-        if done:
-            server.wake()
-        if failed:
-            await asyncio.sleep(2)
-        if done or failed:
-            continue
-        try:
-            await asyncio.wait_for(news.wait(), 2.0)
-        except TimeoutError:
-            continue
-
-
-def _work_once(coordinator: Service) -> tuple[bool, bool]:
-    """Every study's work once; whether anything was done, and whether anything failed. A study that fails does not hold
-    up the others.
-    """
-    done = failed = False
-    for row in coordinator.store.studies():
-        if not row.ended:
-            try:
-                done |= coordinator.work(row.study)
-            except WrongStudy:  # deleted meanwhile
-                continue
-            except Exception as error:  # whatever it is, the others' work goes on, and this one is tried again
-                _log_failed_work(error, row.study)
-                failed = True
-    return done, failed
-
-
-def _log_failed_work(error: Exception, study: str = "") -> None:
-    log.error(json.dumps({"event": "work failed", "kind": type(error).__name__, "study": study[:12]}))

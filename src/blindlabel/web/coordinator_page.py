@@ -20,6 +20,7 @@ import jinja2
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
@@ -87,6 +88,46 @@ class _Sessions:
         self._until.pop(request.cookies.get(COOKIE, ""), None)
 
 
+class Contacts:
+    """When each owner's machine was last heard of, since this server was started. Kept in memory alone."""
+
+    def __init__(self) -> None:
+        self._heard: dict[tuple[str, str], float] = {}
+
+    def note(self, scope: Scope) -> None:
+        """Note the owner whose request was let in: the server has named it then."""
+        state = scope.get("state", {})
+        if "owner" in state:
+            self._heard[(str(state.get("study", "")), str(state["owner"]))] = time.time()
+
+    def said(self, study: str, owner: str) -> str:
+        """In words."""
+        heard = next(
+            (at for (known, name), at in self._heard.items() if name == owner and study.startswith(known)), None
+        )
+        if heard is None:
+            return "none since the server started"
+        seconds = time.time() - heard
+        return (
+            "just now"
+            if seconds < 60
+            else f"{seconds / 60:.0f} minutes ago"
+            if seconds < 5400
+            else (f"{seconds / 3600:.0f} hours ago")
+        )
+
+
+class _Noting:
+    """Around the server: lets `Contacts` see every request after it was answered."""
+
+    def __init__(self, app: ASGIApp, contacts: Contacts) -> None:
+        self._app, self._contacts = app, contacts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+        self._contacts.note(scope)
+
+
 class _Pages:
     """Templates with everything escaped."""
 
@@ -102,9 +143,10 @@ class _Pages:
 
 def add_page(app: FastAPI, coordinator: Coordinator) -> None:
     """Add the page to the coordinator's server."""
-    sessions, pages = _Sessions(sign_in_code(coordinator)), _Pages()
+    sessions, pages, contacts = _Sessions(sign_in_code(coordinator)), _Pages(), Contacts()
+    app.add_middleware(_Noting, contacts=contacts)
     _add_signing_in(app, sessions, pages)
-    _add_studies(app, coordinator, sessions, pages)
+    _add_studies(app, coordinator, sessions, pages, contacts)
     for name, kind in (("coordinator.css", "text/css"), ("coordinator.js", "text/javascript")):
         _add_file(app, name, kind)
 
@@ -162,7 +204,9 @@ def _own_post(request: Request) -> None:
         raise HTTPException(403, "Another site cannot use this page.", _HEADERS)
 
 
-def _add_studies(app: FastAPI, coordinator: Coordinator, sessions: _Sessions, pages: _Pages) -> None:
+def _add_studies(
+    app: FastAPI, coordinator: Coordinator, sessions: _Sessions, pages: _Pages, contacts: Contacts
+) -> None:
     def known(request: Request, study: str) -> None:
         if not sessions.has(request):
             raise HTTPException(303, headers={"Location": "/sign-in", **_HEADERS})
@@ -180,7 +224,7 @@ def _add_studies(app: FastAPI, coordinator: Coordinator, sessions: _Sessions, pa
     @app.get("/studies/{study}", include_in_schema=False)
     async def study_page(request: Request, study: str) -> Response:
         known(request, study)
-        return await run_in_threadpool(lambda: pages.show("study.html", **_study_values(coordinator, study)))
+        return await run_in_threadpool(lambda: pages.show("study.html", **_study_values(coordinator, study, contacts)))
 
     @app.get("/studies/{study}/plot.svg", include_in_schema=False)
     async def plot(request: Request, study: str) -> Response:
@@ -209,24 +253,35 @@ def _settled(coordinator: Coordinator, study: str) -> list[Tally]:
     return [sum(facts.tallies.values(), Tally()) for facts in state.rounds if facts.tallies]
 
 
-def _study_values(coordinator: Coordinator, study: str) -> dict[str, Any]:
+def _study_values(coordinator: Coordinator, study: str, contacts: Contacts) -> dict[str, Any]:
     """Everything that a study's page shows."""
     agreement, rounds = coordinator.agreement(study), _settled(coordinator, study)
     stand = standing(coordinator, study)
-    sampled = bool(coordinator.load(study).state.samples)
     return {
         "study": stand,
         "agreement": agreement,
         "owners": [
-            {"name": name, **facts, "doing": [one for one in stand["waiting"] if one.startswith(f"{name} ")]}
+            {
+                "name": name,
+                **facts,
+                "doing": [one for one in stand["waiting"] if one.startswith(f"{name} ")],
+                "contact": contacts.said(study, name),
+            }
             for name, facts in stand["owners"].items()
         ],
         "plot_words": plot_in_words(rounds),
         "settled": [one for one in stand["history"] if one["settled"]],
-        "pairings": agreement.pairings if sampled else [],
+        "progress": _progress(stand["history"][-1]) if stand["history"] else "",
+        "pairings": agreement.pairings if rounds else [],
         "formats": {name: one.description for name, one in FORMATS.items()},
         "moved": _moved(stand["traffic"]),
     }
+
+
+def _progress(current: dict[str, Any]) -> str:
+    """How far the current round is."""
+    asked, answered = current["asked"], current["answered"]
+    return f"{len(answered)} of {len(asked)} owners have answered: {sum(asked.values()):,} questions in this round."
 
 
 def _moved(traffic: list[dict[str, Any]]) -> list[tuple[str, str]]:

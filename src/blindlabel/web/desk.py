@@ -53,10 +53,11 @@ class Desk:
         if not self._records:
             self._records = self.workspace.records()
             self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self._records]
-        self._read_tasks()
+        self.reread()
         return True
 
-    def _read_tasks(self) -> None:
+    def reread(self) -> None:
+        """Read the questions again: another process may have written some."""
         self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
         self._seconds = self.annotations.seconds(list(self._tasks.values())) if self.team.doubled else {}
         self._marks = self.annotations.marks()
@@ -165,7 +166,7 @@ class Desk:
             if before.record in done:
                 self.put(before)
         if len(done) < len(changes):
-            self._read_tasks()  # another process may have written what is left alone
+            self.reread()  # another process may have written what is left alone
         return [before.record for before, _ in changes if before.record not in done]
 
     def hand_in(self) -> None:

@@ -16,18 +16,19 @@ from blindlabel.web.telling import tell
 from blindlabel.web.verdicts import RISKIEST, Judged
 
 _KINDS = {
-    "only": "{} fit only their own record",
-    "others": "{} also fit other rows",
-    "loose": "{} are far too loose",
-    "not-itself": "{} do not fit their own record",
-    "never": "{} say no to everything",
-    "always": "{} say yes to everything",
+    "only": ("fits only its own record", "fit only their own record"),
+    "others": ("also fits other rows", "also fit other rows"),
+    "loose": ("is far too loose", "are far too loose"),
+    "not-itself": ("does not fit its own record", "do not fit their own record"),
+    "never": ("says no to everything", "say no to everything"),
+    "always": ("says yes to everything", "say yes to everything"),
 }
+"""What is said of one question, and of several."""
 _SOURCES = {
-    SUGGESTED: "{} suggested and not edited",
-    CHANGED: "{} suggested and changed",
-    PERSON: "{} written by a person",
-    BULK: "{} saved many at once",
+    SUGGESTED: "suggested and not edited",
+    CHANGED: "suggested and changed",
+    PERSON: "written by a person",
+    BULK: "saved many at once",
 }
 
 
@@ -46,6 +47,7 @@ class HandIn:
             text("h2", "Hand in the round?")
             text("p", "Judging the questions…", "quiet")
         self._dialog.open()
+        self._app.desk.reread()
         await run.io_bound(self._app.judge_saved)
         self._body.clear()
         with self._body:
@@ -72,13 +74,16 @@ class HandIn:
         verdicts = {record: judging.known_verdict(record, task.question) for record, task in desk.tasks.items()}
         kinds = Counter(verdict.kind for verdict in verdicts.values() if verdict is not None)
         sources = Counter(task.source or PERSON for task in desk.tasks.values())
-        text("p", said([(_KINDS[kind], kinds[kind]) for kind in reversed(RISKIEST)]), "handing-in")
-        text("p", said([(_SOURCES.get(name, "{} " + name), number) for name, number in sources.items()]), "handing-in")
+        text("p", said([(kinds[kind], _KINDS[kind][kinds[kind] != 1]) for kind in reversed(RISKIEST)]), "handing-in")
+        text("p", said([(sources[name], _SOURCES.get(name, name)) for name in sources]), "handing-in")
         dubious = [(record, one) for record, one in verdicts.items() if one is not None and one.level == "bad"]
         dubious.sort(key=lambda one: RISKIEST.index(one[1].kind))
         if dubious:
             text("h3", "Look at these once more")
-            with ui.element("ul").classes("dubious").props('tabindex=0 role=region aria-label="Dubious questions"'):
+            with (
+                ui.element("div").classes("dubious").props('tabindex=0 role=region aria-label="Dubious questions"'),
+                ui.element("ul"),
+            ):
                 for record, verdict in dubious:
                     self._build_dubious(record, verdict)
 
@@ -109,7 +114,7 @@ class HandIn:
         self._on_done()
 
 
-def said(figures: list[tuple[str, int]]) -> str:
+def said(figures: list[tuple[int, str]]) -> str:
     """Figures as a sentence, those that are zero left out."""
-    found = [sentence.format(f"{number:,}") for sentence, number in figures if number]
+    found = [f"{number:,} {sentence}" for number, sentence in figures if number]
     return (", ".join(found) + ".") if found else ""

@@ -66,7 +66,8 @@ def plot_in_words(rounds: Sequence[Tally]) -> str:
     if not rounds:
         return "No round has been settled yet."
     return " ".join(
-        f"Round {number}: {tally.both} pairs agreed as match, {tally.neither} as no match, {tally.disagreed} disagreed."
+        f"Round {number}: {tally.both:,} pairs agreed as match, {tally.neither:,} as no match,"
+        f" {tally.disagreed:,} disagreed."
         for number, tally in enumerate(rounds, start=1)
     )
 

@@ -60,9 +60,9 @@ class RecordPane:
         self._state.classes(replace=f"state state-{task.state}")
 
     def _show_reason(self, task: Task) -> None:
-        records = "1 record" if task.disagreed == 1 else f"{task.disagreed:,} records"
-        self._reason.text = f"Back in round {task.round}: it disagreed with {records} of the other side."
-        self._reason.set_visibility(bool(task.disagreed))
+        why = "its question was too loose: it said yes to too many records" if task.loose else "the two sides disagreed"
+        self._reason.text = f"Back in round {task.round}: {why}."
+        self._reason.set_visibility(task.disagreed or task.loose)
 
     async def shade(self) -> None:
         """Shade the words by their rarity once the table has been read."""

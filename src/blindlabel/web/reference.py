@@ -10,7 +10,7 @@ from nicegui import ui
 
 from blindlabel.language.formatter import attribute_access, quote
 from blindlabel.language.functions import FUNCTIONS
-from blindlabel.language.words import words
+from blindlabel.language.words import words_of
 from blindlabel.parties.asking import check_question
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.components import text
@@ -130,7 +130,7 @@ def examples(workspace: Workspace) -> list[tuple[str, str]]:
     if not records:
         return []
     values = [(name, text) for name, text in records[0].prepared.attributes.items() if text]
-    found = sorted({word for _, value in values for word in words(value)}, key=len, reverse=True)
+    found = sorted({word for _, value in values for word in words_of(value)}, key=len, reverse=True)
     if len(found) < 3 or not values:
         return []
     one, two, three = (quote(word[: workspace.agreement.terms().limits.needle_length]) for word in found[:3])
@@ -140,7 +140,10 @@ def examples(workspace: Workspace) -> list[tuple[str, str]]:
         (f"ret 3*is_in({one}, $r) + 2*is_in({two}, $r) + is_in({three}, $r) >= 3", "the first alone, or the other two"),
         (f"ret is_in({one}, $r) | is_in({two}, $r)", "one of them is enough"),
         (f"ret is_in({one}, $r) & !is_in({three}, $r)", "this, but not that"),
-        (f"ret similar({quote(sorted(words(value))[0])}, {field}, 1)" if words(value) else "", "a typing error apart"),
+        (
+            f"ret similar({quote(sorted(words_of(value))[0])}, {field}, 1)" if words_of(value) else "",
+            "a typing error apart",
+        ),
         (f"ret equals({quote(value)}, {field}) | is_empty({field})", "the same value, or none"),
     ]
     return [

@@ -22,13 +22,17 @@ _REASONS = {
     "rounds": "The last round is over; pairs that still disagree are discarded.",
     "budget": "The agreed number of questions is used up; pairs that still disagree are discarded.",
     "closed": "The coordinator has closed the study; pairs that still disagree are discarded.",
+    "loose": "Questions said yes to too many records again and again, so the study was stopped for people to look.",
+    "void": "What came in a round could not be used, again and again, so the study was stopped for people to look.",
 }
 _WORK = {
-    "blocking": "Your machine makes its blocking hashes now.",
-    "encrypt": "Your machine encrypts your records now.",
-    "evaluate": "Your machine asks your questions of the other side's encrypted records now.",
+    "blocking": "Your machine has to make its blocking hashes for {peer} now.",
+    "carry": "Your machine has to take over your questions into the round that is asked again.",
+    "serve": "Your machine has to encrypt your records for {peer} now.",
+    "evaluate": "Your machine has to ask your questions of {peer}'s encrypted records now.",
+    "open": "{peer} has handed in; your machine has to open its answers now.",
 }
-SEND = "Your machine sends what it has made."
+SEND = "Your machine has to send what it has made."
 RUNS = "`blindlabel owner run` is at work on this machine."
 RUNS_NOT = (
     "Nothing moves on: `blindlabel owner run` is not running on this machine. Start it, or open the app with --run."
@@ -71,7 +75,13 @@ class Standing:
         agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
         todo = rules.work(agreement, desk.state)
         unsent = bool(self._app.workspace.unsent())
-        sentences = [_WORK[todo[0].kind]] if todo else [SEND] if unsent else rules.awaits(agreement, desk.state)
+        sentences = (
+            [_WORK[todo[0].kind].format(peer=todo[0].peer)]
+            if todo
+            else [SEND]
+            if unsent
+            else rules.awaits(agreement, desk.state)
+        )
         for sentence in sentences:
             text("p", sentence)
         text("p", RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")

@@ -192,7 +192,7 @@ def test_questions_outside_the_terms_are_refused_with_the_reason() -> None:
 def test_phonetic_codes_of_a_text_fit_their_field(text: str) -> None:
     record, terms = one_text(text)
     Layout.of(terms).bits(record)
-    assert all(len(words.phonetic_code(word)) <= CODE_GROWTH * len(word) for word in words.words(text))
+    assert all(len(words.phonetic_code(word)) <= CODE_GROWTH * len(word) for word in words.words_of(text))
 
 
 def test_between_holds_at_its_bounds() -> None:

@@ -15,7 +15,7 @@ from blindlabel.engines.interface import QuestionError, Terms, TermsError
 from blindlabel.engines.packed.encoding.tables import Tables, tables_of
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
 from blindlabel.engines.packed.ways.points.shape import shape_of
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.rewriting import formula_of
 from support.points_in_clear import answer, masked
@@ -31,7 +31,7 @@ def tables(terms: Terms = TERMS) -> Tables:
 
 
 def formula(source: str) -> Formula:
-    found = read_question(source).formula
+    found = Question(source).formula
     assert found is not None
     return found
 
@@ -90,7 +90,7 @@ def test_points_of_up_to_eight_conditions_fit_the_default_profile(seed: int, con
     random = Random(seed)
     records = [random_record(random, longest=24) for _ in range(4)]
     source, _ = points_question(random, records, conditions, excluded)
-    asked = read_question(source, limits=LIMITS)
+    asked = Question(source, limits=LIMITS)
     if asked.formula is None:  # a character that cannot be written in a question
         return
     try:

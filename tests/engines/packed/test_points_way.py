@@ -16,7 +16,7 @@ from blindlabel.engines.packed.keys import open_public, open_secret
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.points import forms, periodic
 from blindlabel.engines.packed.ways.points.way import PointsWay
-from blindlabel.language import Limits, Record, read_question
+from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
 from support.random_questions import random_record
@@ -46,7 +46,7 @@ RECORDS = [Record.of({"name": text, "maker": text[::-1]}) for text in TEXTS]
 
 
 def formulas(*sources: str) -> list[Formula]:
-    return [found for found in (read_question(source).formula for source in sources) if found is not None]
+    return [found for found in (Question(source).formula for source in sources) if found is not None]
 
 
 def test_answers_are_the_interpreters_and_nobody_is_called() -> None:

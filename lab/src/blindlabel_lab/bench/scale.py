@@ -151,8 +151,9 @@ def _decrypt(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[
     secret = (folder / "secret").read_bytes()
     labels = PackedEngine().decrypt(work.terms(), secret, _read(folder / "answers"), work.questions, work.records)
     # The round is settled as if the other owner had answered everything the same way.
-    others = np.ascontiguousarray(labels.T)
-    settled, _tally = settle(no_labels(*labels.shape), 1, range(work.questions), labels, range(work.records), others)
+    said = labels.astype(np.uint8)
+    others, asked_of = np.ascontiguousarray(said.T), range(work.records)
+    settled = settle(no_labels(*said.shape), 1, range(work.questions), said, asked_of, others, work.records).labels
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     rows, asked = work.content()
     step = max(1, work.questions * work.records // _CHECKED)

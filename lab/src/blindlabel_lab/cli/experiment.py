@@ -126,6 +126,29 @@ def quality(
 
 
 @app.command()
+def candidates(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    attributes: AttributesOption = None,
+    rounds: RoundsOption = 3,
+    results: ResultsOption = RESULTS,
+    plots: PlotsOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """Label hard candidate pairs with suggested questions, beside systems that learn from labels, and show how readable
+    the questions are.
+    """
+    from blindlabel_lab.experiments.candidates import candidates as work
+    from blindlabel_lab.experiments.candidates import candidates_folder, chosen_sets
+    from blindlabel_lab.experiments.datasets import data_folder
+
+    folder = candidates_folder(data_folder(data))
+    names = chosen_sets(folder, dataset)
+    chosen = [part.strip() for part in attributes.split(",")] if attributes else None
+    _run("candidates", results, plots, json, lambda _folder, advance: work(folder, names, chosen, rounds, advance))
+
+
+@app.command()
 def oracles(
     data: DataOption = None,
     dataset: SetOption = None,

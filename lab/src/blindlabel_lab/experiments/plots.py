@@ -82,6 +82,22 @@ def _quality(plt: Any, document: Document) -> list[tuple[str, Any]]:
     return [("quality", performance), ("agreement", agreement)]
 
 
+def _candidates(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    sets = document["datasets"]
+    figure, axes = _grid(plt, len(sets))
+    for axis, (name, one) in zip(axes, sets.items()):
+        rounds = range(1, len(one["rounds"]) + 1)
+        for measure, style in (("precision", "-o"), ("recall", "-s"), ("f1", "-^")):
+            axis.plot(rounds, [100 * after[measure] for after in one["rounds"]], style, label=measure)
+        for (system, f1), colour in zip(one["published"].items(), ("grey", "tan", "black")):
+            axis.axhline(f1, linestyle=":", color=colour, label=f"{system} F1 (trained)")
+        axis.set(title=name, xlabel="round", xticks=list(rounds))
+    if sets:
+        axes[0].legend(fontsize="x-small")
+    figure.tight_layout()
+    return [("candidates", figure)]
+
+
 def _oracles(plt: Any, document: Document) -> list[tuple[str, Any]]:
     strategies = document["strategies"]
     names = list(next(iter(strategies.values())))
@@ -171,6 +187,7 @@ def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
 PLOTS: Mapping[str, Callable[[Any, Document], list[tuple[str, Any]]]] = MappingProxyType(
     {
         "quality": _quality,
+        "candidates": _candidates,
         "oracles": _oracles,
         "tokens": _tokens,
         "missing": _missing,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from blindlabel_lab.experiments import candidates as hard
 from blindlabel_lab.experiments import costs as measured
 from blindlabel_lab.experiments import describing
 from blindlabel_lab.experiments import quality as labelling
@@ -35,6 +36,13 @@ PUBLISHED = {
         "Published: mean F above 0.9; above 0.9 on Abt-Buy, DBLP-Scholar and DBLP-ACM, lower on Amazon-Google (a plot,"
         " no numbers)."
     ),
+    "candidates": (
+        "Not in the publication. F1 of Magellan, DeepMatcher and Ditto is on the test split of the same sets. "
+        + hard.GIVEN
+        + " "
+        + "; ".join(f"{system}: {source}" for system, source in hard.SOURCES.items())
+        + "."
+    ),
     "oracles": "Not in the publication; its annotators wrote conjunctions and disjunctions of is_in.",
     "tokens": (
         "Published: needles of 1 to 16 characters, 2 to 9 mostly, about 6 on average; rare words are asked more than"
@@ -57,6 +65,44 @@ def _quality(document: Document) -> Table:
             rows.append([name if number == 1 else "", str(number), *_scores(one)])
         rows.append(["", "±", *_scores(figures["deviation"])])
     return rows
+
+
+def _candidates(document: Document) -> Table:
+    systems = list(hard.SOURCES)
+    rows = [["set", "round", "precision", "recall", "F1", "discarded", *systems]]
+    for name, one in document["datasets"].items():
+        for number, after in enumerate(one["rounds"], start=1):
+            scores = [f"{100 * after[key]:.1f}" for key in ("precision", "recall", "f1")]
+            known = [f"{one['published'][system]:.1f}" if system in one["published"] else "" for system in systems]
+            first = number == 1
+            rows.append(
+                [
+                    name if first else "",
+                    str(number),
+                    *scores,
+                    str(after["discarded"]),
+                    *(known if first else ["", "", ""]),
+                ]
+            )
+    rows.append([""] * len(rows[0]))
+    heads = ["conditions, median (most)", "whole words or values", "largest share", "one is enough", "but not"]
+    rows.append(["readability", "table", *heads, "other own rows", ""])
+    for name, one in document["datasets"].items():
+        for side, read in one["readability"].items():
+            if read:
+                rows.append([name, side, *_readability(read), ""])
+    return rows
+
+
+def _readability(read: Mapping[str, float]) -> list[str]:
+    return [
+        f"{read['conditions_median']:g} ({read['conditions_most']:g})",
+        f"{100 * read['whole_words_or_values']:.1f} %",
+        f"{100 * read['largest_share']:.0f} %",
+        f"{100 * read['one_is_enough']:.0f} %",
+        f"{read['exclusions']:.2f}",
+        f"{read['other_own_rows']:.2f}",
+    ]
 
 
 def _scores(one: Mapping[str, float]) -> list[str]:
@@ -134,6 +180,7 @@ def _computation(document: Document) -> Table:
 
 _TABLES = {
     "quality": _quality,
+    "candidates": _candidates,
     "oracles": _oracles,
     "tokens": _tokens,
     "missing": _missing,
@@ -142,6 +189,7 @@ _TABLES = {
 }
 _TITLES = {
     "quality": "Labelling quality by round",
+    "candidates": "Hard pairs: what blocking leaves over",
     "oracles": "Strategies side by side (final)",
     "tokens": "What is asked",
     "missing": "Missing values",
@@ -173,6 +221,10 @@ def run_all(
         "tokens": lambda to: describing.tokens(fewer, results, to),
         "missing": lambda to: describing.missing(plan, to),
     }
+    folder = hard.candidates_folder(plan.folder)
+    candidate_sets = hard.names_in(folder)
+    if candidate_sets:
+        work["candidates"] = lambda to: hard.candidates(folder, candidate_sets, None, plan.rounds, to)
     if costs:
         work |= {
             "communication": lambda to: measured.communication(results, to),
@@ -212,6 +264,7 @@ def _commands(plan: Plan, fewer: Plan, costs: bool) -> dict[str, str]:
         "oracles": f"blindlabel experiment oracles {common} --samples {fewer.samples} --seed {plan.seed}",
         "tokens": f"blindlabel experiment tokens {common} --samples {fewer.samples} --seed {plan.seed}",
         "missing": f"blindlabel experiment missing {common}",
+        "candidates": f"blindlabel experiment candidates --data {plan.folder}",
     }
     if costs:
         commands |= {name: f"blindlabel experiment {name}" for name in ("communication", "computation")}

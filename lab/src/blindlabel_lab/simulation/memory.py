@@ -215,9 +215,10 @@ class MemoryStore:
         state = self.state()
         number = state.round if round is None else round
         asked = state.rounds[number - 1].ask if 1 <= number <= state.round else ()
-        texts = {one.record: self.contents.questions.get((number, one.record)) for one in asked}
+        texts = {record: self.contents.questions.get((number, record)) for record in asked}
         return [
-            Task(record, number, "saved" if text else "open", text or "", text, 0, ()) for record, text in texts.items()
+            Task(record, number, "saved" if text else "open", text or "", text, False, ())
+            for record, text in texts.items()
         ]
 
     def save_draft(self, record: int, text: str) -> None:

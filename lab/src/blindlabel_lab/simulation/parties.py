@@ -85,8 +85,11 @@ class FaultyEngine(PlainEngine):
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Iterator[Evaluated]:
-        """The answers, after a call for assistance; or bytes that are no answers."""
-        assist(self._weather.random.randbytes(8))
+        """The answers, where the coordinator holds the keys after a call for assistance; or bytes that are no
+        answers.
+        """
+        if terms.keys == "coordinator":
+            assist(self._weather.random.randbytes(8))
         if self._weather.strikes("unreadable answers"):
             yield Evaluated(self._weather.random.randbytes(12))
             return
@@ -208,8 +211,8 @@ class SimulatedOwner:
         happened = self.owner.work()
         tasks = open_tasks(self.store)
         if tasks:
-            records = self.store.records()
-            texts = {task.record: question(records[task.record].row["name"], task.round, self.name) for task in tasks}
+            records, number = self.store.records(), self.store.state().asked_anew
+            texts = {task.record: question(records[task.record].row["name"], number, self.name) for task in tasks}
             self.store.save_questions(texts, "simulated")
             self.store.hand_in()
             happened |= self.owner.work()

@@ -29,30 +29,56 @@ class Played:
 
 
 def play(
-    samples: Mapping[str, Sequence[int]], says: Says, rounds: int, most_asked: int, stop_after: int | None = None
+    samples: Mapping[str, Sequence[int]],
+    says: Says,
+    rounds: int,
+    most_asked: int,
+    most_yes: int = 10**9,
+    stop_after: int | None = None,
 ) -> Played:
     """Play at most so many rounds; `stop_after` stops earlier, as an operator may."""
     rows = [(owner, row) for owner in sorted(samples) for row in samples[owner]]
     undecided = {(a, b) for a, b in itertools.combinations(rows, 2) if a[0] != b[0]}
     played = Played()
     spent = dict.fromkeys(samples, 0)
+    careless = dict.fromkeys(samples, 0)
     for number in range(1, rounds + 1):
         if stop_after is not None and number > stop_after:
             played.reason = "stopped"
             return played
         ask = set(rows) if number == 1 else {row for pair in undecided for row in pair}
+        if any(count >= 2 for count in careless.values()):
+            played.reason = "loose"
+            return played
         need = {owner: spent[owner] + sum(1 for row in ask if row[0] == owner) for owner in samples}
         if any(count > most_asked for count in need.values()):
             played.reason = "budget"
             return played
         spent = need
         played.asked.append(ask)
+        loose = _too_loose(ask, says, number, most_yes)
         for a, b in sorted(undecided):
+            if (a, b[0]) in loose or (b, a[0]) in loose:
+                continue
             if says(a, b, number) == says(b, a, number):
                 played.labels[(a, b)] = (says(a, b, number), number)
                 undecided.discard((a, b))
+        for owner in samples:
+            own = [row for row in ask if row[0] == owner]
+            if 2 * sum(1 for row in own if any(row == one for one, _ in loose)) > len(own):
+                careless[owner] += 1
         if not undecided:
             played.reason = "agreed"
             return played
     played.reason = "rounds"
     return played
+
+
+def _too_loose(ask: set[Row], says: Says, number: int, most_yes: int) -> set[tuple[Row, str]]:
+    """Asked rows whose question says yes to too many asked rows of another owner, with that owner."""
+    found = set()
+    for one in ask:
+        for owner in {other[0] for other in ask} - {one[0]}:
+            if sum(1 for other in ask if other[0] == owner and says(one, other, number)) > most_yes:
+                found.add((one, owner))
+    return found

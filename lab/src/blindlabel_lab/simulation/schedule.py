@@ -77,6 +77,7 @@ class Plan:
     rates: dict[str, float] | None = None
     crash_at: int = 0
     owners: int | None = None
+    keys: str | None = None
     files: bool = False
     """Whether the parties keep files: then storms are shorter."""
     random: random.Random = field(init=False)
@@ -96,6 +97,7 @@ class Plan:
             sampling["blocking"] = ["name"]
         rounds = chance.randrange(1, 5)
         budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
+        budget["most_yes"] = chance.choice((1, 2, 5, 5))
         salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
         self.agreement = agreements.new(
             "simulated",
@@ -106,6 +108,8 @@ class Plan:
             budget=budget,
             salt=salt,
             encoding={"engine": "plain", "record_length": 60},
+            release=chance.choice(("matches", "labels", "none")),
+            keys=self.keys or chance.choice(("owners", "owners", "coordinator")),
         )
         self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
         if self.rates is None:
@@ -312,15 +316,17 @@ def judged(study: Study, finished: bool) -> list[str]:
         found.append("the study is over for its owners and not for the coordinator")
     if not state.samples:
         return found
-    settled = sum(1 for one in state.rounds if one.tallies)
-    expected = play(state.samples, plan.says, plan.agreement.rounds, plan.agreement.records_asked, settled)
+    most = (plan.agreement.rounds, plan.agreement.records_asked, plan.agreement.budget.most_yes)
+    expected = play(state.samples, plan.says, *most, stop_after=len(state.settled))
     asked = [
-        {(name, state.samples[name][i]) for name, places in one.asked.items() for i in places} for one in state.rounds
+        {(name, state.samples[name][i]) for name, places in one.asked.items() for i in places}
+        for one in state.rounds
+        if not one.void
     ]
     if asked[: len(expected.asked)] != expected.asked:
         found.append("other records were asked than the clear protocol asks")
-    if state.ended in ("agreed", "rounds", "budget"):
-        full = play(state.samples, plan.says, plan.agreement.rounds, plan.agreement.records_asked)
+    if state.ended in ("agreed", "rounds", "budget", "loose"):
+        full = play(state.samples, plan.says, *most)
         if (state.ended, full.labels) != (full.reason, expected.labels):
             found.append(f"the study ended with {state.ended}, the clear protocol with {full.reason}")
     found += _judged_labels(study, expected.labels)
@@ -340,14 +346,12 @@ def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int
             given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, number)
     if given != expected:
         found.append("the coordinator's labels are not those of the clear protocol")
-    for number, one in enumerate(state.rounds, start=1):
+    for number, one in enumerate(state.settled, start=1):
         counted = sum(tally.agreed for tally in one.tallies.values())
         if counted != sum(1 for _, of_round in given.values() if of_round == number):
             found.append(f"pairs of round {number} were counted twice or not at all")
-    compared = [sum(tally.pairs for tally in one.tallies.values()) for one in state.rounds if one.tallies]
-    agreed = list(
-        itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.rounds if one.tallies)
-    )
+    compared = [sum(tally.pairs + tally.loose for tally in one.tallies.values()) for one in state.settled]
+    agreed = list(itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.settled))
     everything = sum(len(state.samples[a]) * len(state.samples[b]) for a, b in study.plan.agreement.pairings)
     if compared != [everything - before for before in [0, *agreed][: len(compared)]]:
         found.append("a pair was compared again after it had been agreed")
@@ -355,17 +359,24 @@ def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int
 
 
 def _judged_owner(study: Study, name: str, expected: dict[tuple[Row, Row], tuple[bool, int]]) -> list[str]:
-    owner = study.owners[name]
+    """An owner has what its agreement releases, at the right rows, and nothing else."""
+    owner, release = study.owners[name], study.plan.agreement.release
     state = owner.store.state()
     assert state.truth is not None
     own_rows = state.sample.positions if state.sample else ()
-    given: dict[tuple[Row, Row], tuple[bool, int]] = {}
+    given: dict[tuple[Row, Row], bool] = {}
     for pairing in state.truth.pairings:
         own = [(name, row) for row in own_rows]
         other = [(pairing.peer, row) for row in pairing.positions]
         rows, columns = (own, other) if name < pairing.peer else (other, own)
         body = owner.store.bodies.read_all(pairing.labels)
         for i, j, label, number in labels.agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
-            given[(rows[i], columns[j])] = (label, number)
-    wanted = {pair: label for pair, label in expected.items() if name in (pair[0][0], pair[1][0])}
-    return [] if given == wanted else [f"the labels that {name} got are not those of the clear protocol"]
+            given[(rows[i], columns[j])] = label
+            if number != labels.UNSAID:
+                return [f"{name} was told the round of a pair"]
+    wanted = {
+        pair: label
+        for pair, (label, _) in expected.items()
+        if name in (pair[0][0], pair[1][0]) and (release == "labels" or (release == "matches" and label))
+    }
+    return [] if given == wanted else [f"what {name} got is not what the clear protocol releases"]

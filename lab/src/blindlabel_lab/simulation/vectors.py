@@ -24,7 +24,9 @@ from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.shape import COORDINATOR, Blob, canonical
 
-BODY = b"the body of a vector"
+BODY = b"blindlabel vectors: nine hashes of eight bytes each, or what looks so..."
+SHORT = BODY[:-1]
+"""A body that no list can be: its size fits no round."""
 SIGNING_PREFIX = b"blindlabel message 1\0"
 ROWS = 5
 
@@ -52,7 +54,14 @@ def the_agreement() -> Agreement:
     sampling = {"method": "rows", "records": 3, "rows": {"anna": [0, 2, 4], "berta": [1, 2, 3]}}
     encoding = {"engine": "plain", "record_length": 60}
     made = agreements.new(
-        "vectors", names, ["name"], sampling=sampling, rounds=3, encoding=encoding, salt="0123456789abcdef" * 2
+        "vectors",
+        names,
+        ["name"],
+        sampling=sampling,
+        rounds=3,
+        encoding=encoding,
+        keys="owners",
+        salt="0123456789abcdef" * 2,
     )
     return agreements.from_text(to_text(made))
 

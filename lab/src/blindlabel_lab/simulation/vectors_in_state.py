@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from blindlabel.protocol import coordinator, facts, messages, owner
+from blindlabel.protocol import comparing, coordinator, facts, messages, owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Body, Message
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel_lab.simulation.vectors import (
+    SHORT,
     Vector,
     blob,
     body_faults,
@@ -26,8 +27,8 @@ from blindlabel_lab.simulation.vectors import (
 
 
 def to_coordinator() -> dict[str, Any]:
-    """Messages of anna at a coordinator; `before` brings it into round 1 with nothing of anna's records and answers
-    there yet.
+    """Messages of anna at a coordinator; `before` brings it into round 1, where records are served and berta has handed
+    in.
     """
     agreement, state = founded()
     before: list[bytes] = []
@@ -40,7 +41,6 @@ def to_coordinator() -> dict[str, Any]:
     joins = {
         name: Message(agreement.hash, name, COORDINATOR, 0, 1, join_of(agreement, name)) for name in agreement.owners
     }
-    state = coordinator.keys_made(agreement, state, blob()).state
     for name in agreement.owners:
         take(joins[name])
     for name, peer in (("anna", "berta"), ("berta", "anna")):
@@ -56,7 +56,20 @@ def to_coordinator() -> dict[str, Any]:
                 state.owners[name].history[-1],
             )
         )
+    for name, peer in (("anna", "berta"), ("berta", "anna")):
+        latest = state.owners[name].history[-1]
+        served = messages.Records(count=3, blob=blob(), key="ab" * 64)
+        take(Message(agreement.hash, name, peer, 1, 3, served, latest))
+    latest = state.owners["berta"].history[-1]
+    take(Message(agreement.hash, "berta", "anna", 1, 4, answers_of("anna"), latest))
     return {"before": [wire.decode() for wire in before], "vectors": list(_at_coordinator(agreement, state, joins))}
+
+
+def answers_of(peer: str, /, **changes: Any) -> messages.Answers:
+    """Answers about another owner's records that fit round 1."""
+    values: dict[str, Any] = {"peer": peer, "questions": 3, "records": 3, "served": blob().hash, "blob": blob()}
+    values["commitment"] = comparing.commitment(bytes(32), blob())
+    return messages.Answers(**(values | changes))
 
 
 def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, Message]) -> Iterator[Vector]:
@@ -65,18 +78,20 @@ def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, M
     def from_anna(round: int, sequence: int, body: Body, receiver: str = COORDINATOR) -> Message:
         return Message(agreement.hash, "anna", receiver, round, sequence, body, latest)
 
-    records = from_anna(0, 3, messages.Records(count=3, blob=blob(), key="ab" * 64), "berta")
-    answers = from_anna(1, 4, messages.Answers(peer="berta", questions=3, records=3, blob=blob()))
+    answers = from_anna(1, 4, answers_of("berta"), "berta")
+    listed = from_anna(1, 5, messages.Listed(peer="berta", salt="00" * 32, blob=blob()))
+    digest = state.rounds[-1].answered["berta>anna"]
+    opened = from_anna(1, 6, messages.Opened(peer="berta", answers=digest, blob=blob()))
     key = join_of(agreement, "berta").envelope_key
     confirm = from_anna(0, 2, messages.Confirm(peer="berta", envelope_key=key))
-    valid = {"join": joins["anna"], "records": records, "answers": answers}
+    valid = {"join": joins["anna"], "answers": answers, "listed": listed, "opened": opened}
     for kind, message in valid.items():
         again = "the same again" if kind == "join" else "as it should be"
         yield vector(kind, again, "rules", signed(message), None)
         yield from form_faults(kind, signed(message), "anna")
         yield from body_faults(kind, signed(message), "anna")
         yield from check_faults(kind, message, by="anna", other="berta")
-    yield from _contents(agreement, from_anna)
+    yield from _contents(agreement, from_anna, digest)
     changed = joins["anna"]
     other = join_of(agreement, "anna", records=4)
     yield vector("join", "a second one with another size", "rules", signed(_with(changed, body=other)), "replayed")
@@ -90,15 +105,25 @@ def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, M
     yield vector("confirm", "a second one", "rules", signed(_with(confirm, sequence=9)), "replayed")
 
 
-def _contents(agreement: Agreement, from_anna: Any) -> Iterator[Vector]:
+def _contents(agreement: Agreement, from_anna: Any, digest: str) -> Iterator[Vector]:
     """Well-formed, properly signed, and wrong in one point of content."""
 
     def answers(round: int = 1, **changes: Any) -> bytes:
-        values: dict[str, Any] = {"peer": "berta", "questions": 3, "records": 3, "blob": blob()} | changes
-        return signed(from_anna(round, 4, messages.Answers(**values)))
+        body = answers_of("berta", **changes)
+        return signed(from_anna(round, 4, body, "berta"))
 
-    def records(receiver: str = "berta", count: int = 3, round: int = 0) -> bytes:
+    def records(receiver: str = "berta", count: int = 3, round: int = 1) -> bytes:
         return signed(from_anna(round, 3, messages.Records(count=count, blob=blob(), key="ab" * 64), receiver))
+
+    def listed(**changes: Any) -> bytes:
+        values: dict[str, Any] = {"peer": "berta", "salt": "00" * 32, "blob": blob()} | changes
+        return signed(from_anna(1, 5, messages.Listed(**values)))
+
+    def opened(**changes: Any) -> bytes:
+        values: dict[str, Any] = {"peer": "berta", "answers": digest, "blob": blob()} | changes
+        return signed(from_anna(1, 6, messages.Opened(**values)))
+
+    short = facts.blob_of(SHORT)
 
     yield vector("answers", "for a round that has not begun", "rules", answers(2), "early")
     yield vector("answers", "for no round", "rules", answers(0), "round")
@@ -106,15 +131,26 @@ def _contents(agreement: Agreement, from_anna: Any) -> Iterator[Vector]:
     yield vector("answers", "one record too many", "rules", answers(records=4), "content")
     yield vector("answers", "about an owner that does not exist", "rules", answers(peer="zoe"), "content")
     yield vector("answers", "about itself", "rules", answers(peer="anna"), "content")
-    body = messages.Answers(peer="berta", questions=3, records=3, blob=blob())
-    unknown = Message(agreement.hash, "anna", COORDINATOR, 1, 4, body, "ab" * 32)
+    body = answers_of("berta")
+    unknown = Message(agreement.hash, "anna", "berta", 1, 4, body, "ab" * 32)
     yield vector("answers", "after a message that was never sent", "rules", signed(unknown), "early")
-    first = Message(agreement.hash, "anna", COORDINATOR, 1, 4, body, "")
+    first = Message(agreement.hash, "anna", "berta", 1, 4, body, "")
     yield vector("answers", "after no message", "rules", signed(first), "early")
-    yield vector("records", "one too few", "rules", records(count=2), "content")
+    yield vector("answers", "for the coordinator", "rules", signed(from_anna(1, 4, body)), "receiver")
+    yield vector("answers", "about other records than were served", "rules", answers(served="ab" * 32), "content")
+    yield vector("answers", "without a commitment", "rules", answers(commitment=""), "content")
+    yield vector("listed", "of another size", "rules", listed(blob=short), "content")
+    yield vector("listed", "about itself", "rules", listed(peer="anna"), "content")
+    yield vector("opened", "of another size", "rules", opened(blob=short), "content")
+    yield vector("opened", "other answers than were handed in", "rules", opened(answers="ab" * 32), "content")
+    yield vector("opened", "answers of nobody", "rules", opened(peer="zoe"), "content")
+    refused = messages.Refused(peer="zoe", kind="answers")
+    yield vector("refused", "what nobody sent", "rules", signed(from_anna(1, 7, refused)), "content")
+    yield vector("records", "a second time, other ones", "rules", records(count=2), "replayed")
     yield vector("records", "for itself", "check", records("anna"), "receiver")
     yield vector("records", "for the coordinator", "check", records(COORDINATOR), "receiver")
-    yield vector("records", "in a round", "rules", records(round=1), "round")
+    yield vector("records", "for no round", "rules", records(round=0), "round")
+    yield vector("records", "for a round that has not begun", "rules", records(round=2), "early")
     yield vector(
         "blocking",
         "not asked for",
@@ -130,7 +166,7 @@ def _contents(agreement: Agreement, from_anna: Any) -> Iterator[Vector]:
         "sender",
     )
     yield vector(
-        "keys", "from an owner", "rules", signed(from_anna(0, 5, messages.Keys(peers=(), public_key=blob()))), "sender"
+        "keys", "from an owner", "rules", signed(from_anna(0, 5, messages.Keys(peers=(), public_key=None))), "sender"
     )
 
 
@@ -157,18 +193,25 @@ def to_owner() -> dict[str, Any]:
     state = owner.joins(state, join_of(agreement, "anna")).state
     peer = join_of(agreement, "berta")
     known = messages.Peer(name="berta", records=5, envelope_key=peer.envelope_key, signing_key=peer.signing_key)
-    ask = tuple(messages.Asked(record=place, disagreed=0) for place in range(3))
     bodies: list[tuple[int, Body]] = [
-        (0, messages.Keys(peers=(known,), public_key=blob())),
+        (0, messages.Keys(peers=(known,), public_key=None)),
         (0, messages.Sample(positions=(0, 2, 4), others={"berta": 3})),
-        (1, messages.Round(ask=ask, tallies={})),
+        (1, asks({"anna": (0, 1, 2), "berta": (0, 1, 2)})),
     ]
     before: list[bytes] = []
     for number, (of_round, body) in enumerate(bodies, start=1):
         message = Message(agreement.hash, COORDINATOR, "anna", of_round, number, body, owner.latest(state))
         before.append(signed(message))
         state = owner.handle(agreement, state, messages.parse(before[-1]))
+        if state.keys is not None:
+            state = owner.confirms(state, "berta").state
     return {"before": [wire.decode() for wire in before], "vectors": list(_at_owner(agreement, state, before))}
+
+
+def asks(still_open: dict[str, tuple[int, ...]], *, repeats: bool = False, **changes: Any) -> messages.Round:
+    """The beginning of a round."""
+    values: dict[str, Any] = {"loose": (), "others_loose": {}, "tallies": {}} | changes
+    return messages.Round(open=still_open, repeats=repeats, **values)
 
 
 def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> Iterator[Vector]:
@@ -177,10 +220,10 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
     def sent(round: int, body: Body, sequence: int = 4) -> Message:
         return Message(agreement.hash, COORDINATOR, "anna", round, sequence, body, previous)
 
-    inner = Message(agreement.hash, "berta", "anna", 0, 3, messages.Records(count=3, blob=blob(), key="ab" * 64), "")
-    relay = sent(0, messages.Relay(message=signed(inner).decode()))
-    ask = (messages.Asked(record=1, disagreed=2),)
-    round_two = sent(2, messages.Round(ask=ask, tallies={"berta": tally()}))
+    inner = Message(agreement.hash, "berta", "anna", 1, 3, messages.Records(count=3, blob=blob(), key="ab" * 64), "")
+    relay = sent(1, messages.Relay(message=signed(inner).decode()))
+    tallied: dict[str, Any] = {"loose": (1,), "others_loose": {"berta": 1}, "tallies": {"berta": tally()}}
+    round_two = sent(2, asks({"anna": (1,), "berta": (0, 2)}, **tallied))
     labels = blob().model_copy(update={"length": 9})
     pairing = messages.Pairing(peer="berta", positions=(1, 2, 3), labels=labels, tallies=(tally(),))
     truth = sent(1, messages.Truth(reason="rounds", pairings=(pairing,)))
@@ -203,7 +246,7 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
 
 def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing: messages.Pairing) -> Iterator[Vector]:
     def relayed(message: Message, by: str = "berta") -> bytes:
-        return signed(sent(0, messages.Relay(message=signed(message, by).decode())))
+        return signed(sent(1, messages.Relay(message=signed(message, by).decode())))
 
     few = messages.Records(count=2, blob=blob(), key="ab" * 64)
     yield vector("relay", "records signed by the coordinator", "rules", relayed(inner, COORDINATOR), "sender")
@@ -217,16 +260,15 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
         relayed(_with(inner, body=join_of(agreement, "berta"))),
         "malformed",
     )
-    yield vector("relay", "no message", "rules", signed(sent(0, messages.Relay(message="hello"))), "malformed")
-
-    def asks(*places: int) -> messages.Round:
-        return messages.Round(ask=tuple(messages.Asked(record=place, disagreed=1) for place in places), tallies={})
-
-    yield vector("round", "the same round again", "rules", signed(sent(1, asks(0))), "content")
-    yield vector("round", "a round left out", "rules", signed(sent(3, asks(0))), "content")
-    yield vector("round", "beyond the agreed rounds", "rules", signed(sent(4, asks(0))), "content")
-    yield vector("round", "a record that is not in the sample", "rules", signed(sent(2, asks(3))), "content")
-    yield vector("round", "a record twice", "rules", signed(sent(2, asks(1, 1))), "content")
+    yield vector("relay", "no message", "rules", signed(sent(1, messages.Relay(message="hello"))), "malformed")
+    yield vector("relay", "records of another round", "rules", relayed(_with(inner, round=2)), "content")
+    handed_in = _with(inner, body=answers_of("anna"))
+    yield vector("relay", "answers to open", "rules", relayed(handed_in), None)
+    elsewhere = _with(inner, body=answers_of("berta"))
+    yield vector("relay", "answers about somebody else's records", "rules", relayed(elsewhere), "content")
+    many = _with(inner, body=answers_of("anna", questions=4))
+    yield vector("relay", "answers to another number of questions", "rules", relayed(many), "content")
+    yield from _rounds_at_owner(sent)
     short = pairing.model_copy(update={"labels": blob().model_copy(update={"length": 8})})
     yield vector(
         "truth",
@@ -260,5 +302,21 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
         signed(sent(0, messages.Sample(positions=(0, 2, 3), others={"berta": 3}))),
         "content",
     )
-    answers = messages.Answers(peer="berta", questions=1, records=1, blob=blob())
-    yield vector("answers", "from the coordinator", "rules", signed(sent(1, answers)), "sender")
+    yield vector("answers", "from the coordinator", "rules", signed(sent(1, answers_of("berta"))), "sender")
+
+
+def _rounds_at_owner(sent: Any) -> Iterator[Vector]:
+    def begun(number: int, anna: tuple[int, ...], berta: tuple[int, ...] = (0,), **more: Any) -> bytes:
+        return signed(sent(number, asks({"anna": anna, "berta": berta}, **more)))
+
+    everything = (0, 1, 2)
+    yield vector("round", "the same questions again", "rules", begun(2, everything, everything, repeats=True), None)
+    yield vector("round", "the same round again", "rules", begun(1, (0,)), "content")
+    yield vector("round", "a round left out", "rules", begun(3, (0,)), "content")
+    yield vector("round", "a record that is not in the sample", "rules", begun(2, (3,)), "content")
+    yield vector("round", "another owner's record that is not in the sample", "rules", begun(2, (0,), (3,)), "content")
+    yield vector("round", "a record twice", "rules", begun(2, (1, 1)), "content")
+    yield vector("round", "records in another order", "rules", begun(2, (2, 1)), "content")
+    yield vector("round", "a repetition with other records", "rules", begun(2, (0,), repeats=True), "content")
+    yield vector("round", "a loose record that is not open", "rules", begun(2, (0,), loose=(1,)), "content")
+    yield vector("round", "nothing about an owner", "rules", signed(sent(2, asks({"anna": (0,)}))), "content")

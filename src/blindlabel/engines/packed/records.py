@@ -91,7 +91,10 @@ def read_batches(public: Public, contents: Iterable[bytes], questions: int) -> I
         if public.way.terms.keys == "owners":
             form = public.way.record_form
             seeds.take_all(form.seed(item) for item in (*items, *shares))
-        yield Batch(batch, batches, min(layout.block, total - batch * layout.block), total, tuple(items), tuple(shares))
+        size = min(layout.block, total - batch * layout.block)
+        whole = [Batch(batch, batches, size, total, tuple(items), tuple(shares))]
+        del items, shares, parcel
+        yield whole.pop()  # large: from here on only the caller holds it
         batch += 1
     if next(stream, None) is not None:
         raise _disorder()

@@ -13,6 +13,19 @@ from blindlabel.language.suggestions.needles import Found, Kind, Needle
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import Profile
 
+IDENTIFYING: frozenset[Kind] = frozenset({"identifier", "piece"})
+RELIED_ON = 0.6
+"""An identifier that a partner has with this probability is how the record is named."""
+LEAST_RATIO = 1.15
+"""What a partner has hardly more probably than others tells nothing."""
+MOST_COMMON = 0.97
+FEW_ROWS = 20
+"""With fewer rows, shares of the table say nothing."""
+LATE = 12
+"""Words after which a word is as late as any."""
+MANY_CODED = 0.3
+"""Where this share of rows has an identifier, things are named by them."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -36,7 +49,7 @@ class Evidence:
     @property
     def unique(self) -> bool:
         """Whether it is an identifier that no other own row has: enough by itself."""
-        return self.kind in ("identifier", "piece") and self.rows <= 1
+        return self.kind in IDENTIFYING and self.rows <= 1
 
     def bits(self, most: float) -> float:
         """The difference between having it and not, in bits."""
@@ -51,26 +64,54 @@ class Evidence:
         )
 
 
-def weighed(
-    found: Found,
-    rows: int,
-    table_rows: int,
-    near: Sequence[Mapping[str, str]],
-    profiles: Mapping[str, Profile],
-    length: Mapping[str, int],
-    priors: Priors,
-) -> Evidence | None:
-    """The evidence of a needle, or None where it tells nothing. `near` are the texts of the nearest own rows, and
-    `length` the words of the record's own attributes.
-    """
-    partner = min(priors.most, _partner(found, rows, profiles, length, priors))
-    having = sum(holds(found.needle, texts) for texts in near)
-    common = max(rows - 1, 0.5) / max(1, table_rows)
-    mistaken = (having + priors.smoothing * common) / (len(near) + priors.smoothing)
-    mistaken = min(0.97, max(mistaken, rows / max(1, table_rows) if table_rows > 20 else 0.0, priors.rarest))
-    if partner <= mistaken * 1.15:
-        return None
-    return Evidence(found, rows, partner, mistaken, len(near) - having)
+@dataclass(frozen=True)
+class Circumstances:
+    """What a record's needles are weighed by."""
+
+    rows: int
+    """Rows of the own table."""
+    near: Sequence[Mapping[str, str]]
+    """Texts of the nearest own rows that are other things."""
+    profiles: Mapping[str, Profile]
+    lengths: Mapping[str, int]
+    """Words of each attribute of the record."""
+    spelt: float
+    """How far the table's spelling can be relied on: 1, and less where words are often misspelt."""
+    priors: Priors
+
+
+def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[Evidence]:
+    """The evidence of all needles, each with the own rows that have it, but for those that tell nothing."""
+    partners = [(one, rows, min(given.priors.most, _partner(one, rows, given))) for one, rows in found]
+    identified = any(one.kind in IDENTIFYING and rows <= 1 and partner >= RELIED_ON for one, rows, partner in partners)
+    evidence: list[Evidence] = []
+    for one, rows, partner in partners:
+        having = sum(holds(one.needle, texts) for texts in given.near)
+        mistaken = _mistaken(one, rows, having, given, identified=identified)
+        if partner > mistaken * LEAST_RATIO:
+            evidence.append(Evidence(one, rows, partner, mistaken, len(given.near) - having))
+    return evidence
+
+
+def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, identified: bool) -> float:
+    """How probably something like the record, but not it, has a needle that so many of the nearest own rows have."""
+    priors = given.priors
+    common = max(rows - 1, 0.5) / max(1, given.rows)
+    chance = (having + priors.smoothing * common) / (len(given.near) + priors.smoothing)
+    if found.kind in IDENTIFYING:
+        least = priors.rarest_identifier
+    elif found.kind == "number":
+        least = priors.rarest_number
+    else:
+        least = priors.rarest_word
+    if identified and found.kind not in IDENTIFYING and _of_text(found, given.profiles):
+        least = max(least, priors.rarest_beside_identifier)
+    in_table = rows / given.rows if given.rows > FEW_ROWS else 0.0
+    return min(MOST_COMMON, max(chance, in_table, least))
+
+
+def _of_text(found: Found, profiles: Mapping[str, Profile]) -> bool:
+    return any(profiles[name].kind == "text" for name in found.attributes)
 
 
 def holds(needle: Needle, texts: Mapping[str, str]) -> bool:
@@ -79,28 +120,31 @@ def holds(needle: Needle, texts: Mapping[str, str]) -> bool:
     if needle.function == "is_in":
         return any(needle.text in text for text in looked_at)
     if needle.function == "has_word":
-        return any(needle.text in words.words(text) for text in looked_at)
+        return any(needle.text in words.words_of(text) for text in looked_at)
     if needle.function == "is_empty":
         return not any(looked_at)
     code = words.phonetic_code(needle.text)
     return any(code in words.phonetic_codes(text) for text in looked_at)
 
 
-def _partner(
-    found: Found, rows: int, profiles: Mapping[str, Profile], length: Mapping[str, int], priors: Priors
-) -> float:
+def _partner(found: Found, rows: int, given: Circumstances) -> float:
     """How probably a true partner has it, by what it is and where it comes from."""
-    kind = found.kind
-    numeric = [profiles[name].kind for name in found.attributes if profiles[name].kind != "text"]
-    if numeric and len(numeric) == len(found.attributes):
-        chance = priors.year if "year" in numeric else priors.amount
-        filled = max(profiles[name].filled for name in found.attributes)
-        return chance * (1 - priors.filled + priors.filled * filled)
-    if kind in ("identifier", "piece"):
-        return priors.identifier * max(profiles[name].reliance(priors, identifier=True) for name in found.attributes)
-    chance = {"word": priors.word, "number": priors.number, "initial": priors.initial}.get(kind, priors.word)
-    if kind == "word" and rows <= 1:
+    priors, profiles = given.priors, given.profiles
+    if not _of_text(found, profiles):
+        chances = {"year": priors.year, "amount": priors.amount, "count": priors.count}
+        return given.spelt * max(
+            chances[profiles[name].kind] * profiles[name].presence(priors) for name in found.attributes
+        )
+    if found.kind in IDENTIFYING:
+        reliance = max(profiles[name].reliance(priors, identifier=True) for name in found.attributes)
+        chance = priors.identifier if found.kind == "identifier" else priors.piece
+        digits = priors.digits if found.word.isdigit() else 1.0
+        return chance * reliance * digits * given.spelt
+    chance = {"number": priors.number, "initial": priors.initial}.get(found.kind, priors.word)
+    if found.kind == "word" and rows <= 1:
         chance = priors.single_word
     best = max(found.attributes, key=lambda name: profiles[name].reliance(priors))
-    longer: float = min(1.0, 1.3 * profiles[best].words / max(1, length[best])) ** priors.longer
-    return chance * profiles[best].reliance(priors) * longer
+    longer: float = min(1.0, priors.usual_length * profiles[best].words / max(1, given.lengths[best])) ** priors.longer
+    coded = max(profiles[name].identifiers for name in found.attributes)
+    plain = (1 - priors.coded * min(1.0, coded / MANY_CODED)) * (1 - priors.later * min(1.0, found.place / LATE))
+    return chance * profiles[best].reliance(priors) * longer * plain * given.spelt

@@ -3,14 +3,14 @@
 Whole words come first. A word of four characters or more is looked for anywhere in the text, so that an ending or a
 missing hyphen does no harm; a shorter one only as a word of its own. A number that is all an attribute holds (a year, a
 price, an age) is looked for in that attribute, by its whole part. A piece is only asked for where an identifier must be
-cut: it is longer than the agreement encodes, or it came back and its last letters (a colour, a variant) may be what
-failed.
+cut: it is longer than the agreement encodes, or it ends in letters after its last digit, which say a colour or a market
+that the other table may not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from blindlabel.language import words
@@ -20,7 +20,7 @@ from blindlabel.language.record import Case, View
 
 Kind = Literal["word", "value", "identifier", "piece", "number", "initial"]
 
-SHORTEST_PART = 4
+SHORTEST_PART = 3
 """Shorter words are no part to look for inside other words."""
 SHORTEST_MIXED = 4
 SHORTEST_DIGITS = 5
@@ -53,6 +53,8 @@ class Found:
     attributes: tuple[str, ...]
     word: str
     """The word or value that it stands for."""
+    place: int = 0
+    """How many words come before it in its attribute."""
 
 
 @dataclass(frozen=True)
@@ -81,31 +83,30 @@ def words_in_order(text: str) -> list[str]:
     return separated.split()
 
 
-def needles_of(
-    texts: Mapping[str, str], numeric: Collection[str], asking: Asking, *, finer: bool = False
-) -> list[Found]:
+def needles_of(texts: Mapping[str, str], numeric: Collection[str], asking: Asking) -> list[Found]:
     """All needles of a record (attribute name to its text in lower case), in order. `numeric` are the attributes that
-    hold a number; `finer` asks for identifiers without their last letters.
+    hold a number.
     """
     found: dict[Needle, Found] = {}
     for name, text in texts.items():
         by_value = name in numeric and asking.single_attributes
         where = name if by_value or not asking.whole else None
         in_order = words_in_order(text)[:MOST_WORDS]
-        for word in in_order[:1] if by_value else in_order:
+        for place, word in enumerate(in_order[:1] if by_value else in_order):
             kind: Kind = kind_of(word) if not by_value else "number"
-            needle, kind = _needle(word, kind, where, asking, by_value=by_value, finer=finer)
+            needle, kind = _needle(word, kind, where, asking, by_value=by_value)
             if needle is not None:
-                before = found[needle].attributes if needle in found else ()
-                found[needle] = Found(needle, kind, (*before, name) if name not in before else before, word)
+                known = found.get(needle)
+                if known is None:
+                    found[needle] = Found(needle, kind, (name,), word, place)
+                elif name not in known.attributes:
+                    found[needle] = replace(known, attributes=(*known.attributes, name))
     return list(found.values())
 
 
-def _needle(
-    word: str, kind: Kind, where: str | None, asking: Asking, *, by_value: bool, finer: bool
-) -> tuple[Needle | None, Kind]:
+def _needle(word: str, kind: Kind, where: str | None, asking: Asking, *, by_value: bool) -> tuple[Needle | None, Kind]:
     functions, longest = asking.functions, asking.limits.needle_length
-    if finer and kind == "identifier" and "is_in" in functions:
+    if kind == "identifier" and "is_in" in functions:
         core = core_of(word)
         if core != word and len(core) <= longest:
             return Needle("is_in", core, where), "piece"

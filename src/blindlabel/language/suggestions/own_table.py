@@ -44,7 +44,7 @@ class Column:
         found: list[int] = []
         counts: list[int] = []
         for text in self.texts:
-            own = [numbers.setdefault(word, len(numbers)) for word in words.words(text)]
+            own = [numbers.setdefault(word, len(numbers)) for word in words.words_of(text)]
             found += own
             counts.append(len(own))
         word_of = np.array(found, dtype=np.int32)

@@ -13,45 +13,68 @@ class Priors:
     """How probably a true partner has something, and how much of it is enough."""
 
     # How probably a true partner has a thing of the record, before its attribute is looked at.
-    word: float = 0.85
-    single_word: float = 0.75
+    word: float = 0.87
+    single_word: float = 0.62
     """A word that no other own row has: it may be a misspelling."""
-    identifier: float = 0.85
-    number: float = 0.80
-    initial: float = 0.30
-    year: float = 0.95
-    amount: float = 0.15
-    """A price, a quantity, an age: two tables seldom state the same one."""
+    identifier: float = 0.9
+    piece: float = 0.80
+    number: float = 0.95
+    initial: float = 0.5
+    year: float = 0.87
+    amount: float = 0.45
+    """A price: two tables seldom state the same one."""
+    count: float = 0.5
+    """A whole number: an age, a quantity, a size."""
     most: float = 0.97
 
     # How far an attribute can be relied on.
-    usual_words: float = 12.0
+    usual_words: float = 11.5
     """Up to this many words on average an attribute is a name, title or address; beyond it is text, told differently
     by everybody."""
-    text_power: float = 2.0
-    repeated: float = 0.2
+    text_power: float = 1.5
+    repeated: float = 0.5
     """What is left of an attribute whose values are all the same few (a category): tables name them differently."""
-    filled: float = 0.5
+    filled: float = 0.47
     """How much missing values in the own table lower the chance that the other has one."""
     codes_usual: float = 0.6
     """Where this share of rows has an identifier, identifiers are how the table names things."""
-    longer: float = 0.5
+    usual_length: float = 2.0
+    longer: float = 1.0
+    later: float = 0.2
+    """How much less probable the last words of a long text are than its first."""
     """A record that says more than others says things its partner does not."""
 
-    # Neighbours.
+    misspelt: float = 8.0
+    """How much each misspelt word of the table beyond the usual lowers the chance of any word."""
+    usual_misspelt: float = 0.015
+    coded: float = 0.13
+    """How much less plain words count where things are named by identifiers."""
+    digits: float = 0.94
+    """How far identifiers of digits alone can be relied on, compared with those of letters and digits."""
+
+    # What could be mistaken for the record. Nothing is rarer than this among it: the other table holds things of the
+    # same family that the own table does not.
     neighbours: int = 12
-    smoothing: float = 2.0
+    smoothing: float = 2.7
     """Rows that the rarity in the whole table counts for, beside the neighbours."""
-    rarest: float = 0.01
-    """Nothing is rarer than this among what could be mistaken for the record."""
-    most_bits: float = 6.0
-    duplicate: float = 0.75
+    rarest_word: float = 0.19
+    rarest_number: float = 0.06
+    rarest_identifier: float = 0.004
+    rarest_beside_identifier: float = 0.38
+    """Words of a record that has an identifier: they name the family, and the identifier its member."""
+    most_bits: float = 5.8
+    duplicate: float = 0.9
     """An own row that shares this much, and differs in no number or identifier, may be about the same thing."""
 
     # Points and bars.
-    conditions: int = 8
+    conditions: int = 7
     bits_a_point: float = 2.0
-    below: tuple[float, ...] = (1.0, 2.0, 2.0)
-    """By round: how many standard deviations below the points that a true partner should get the bar lies."""
-    missing_share: float = 0.7
-    """What a missing year is worth, as a share of the right one."""
+    single_attribute: float = 0.75
+    """Where a record is one text and nothing else, this share of what would be enough otherwise: there is no second
+    attribute to confirm what the wording hides."""
+    enough: tuple[float, ...] = (0.69, 0.32, 0.32)
+    """By round: the share of the points that a true partner should get which is enough."""
+    above_neighbours: tuple[float, ...] = (1.15, 0.55, 0.55)
+    """By round: up to which share of them the bar is raised above the likest other own row."""
+    above_others: float = 0.75
+    """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""

@@ -4,24 +4,32 @@ never at the attribute's name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from blindlabel.language.suggestions.needles import kind_of, words_in_order
+from blindlabel.language.suggestions.needles import SHORTEST_DIGITS, kind_of, words_in_order
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_ROWS = 20_000
 """Rows that an attribute is judged by, evenly spread."""
 MOSTLY = 0.8
 YEARS = range(1800, 2101)
+SHORTEST_SPELT = 5
+USUAL = 3
+"""Rows with a word from which on it is taken to be spelt right."""
+
+
+Kind = Literal["text", "year", "amount", "count"]
+"""Text (also what is named by long numbers, as telephones are), a year, an amount with decimals, a whole number."""
 
 
 @dataclass(frozen=True)
 class Profile:
     """One attribute of a table."""
 
-    kind: Literal["text", "year", "amount"]
+    kind: Kind
     filled: float
     """Share of rows that have a value."""
     different: float
@@ -33,12 +41,14 @@ class Profile:
 
     def reliance(self, priors: Priors, *, identifier: bool = False) -> float:
         """How far a word of this attribute can be relied on to stand in a true partner too."""
-        told = min(1.0, priors.usual_words / self.words) ** priors.text_power if self.words else 1.0
-        filled = 1 - priors.filled + priors.filled * self.filled
+        told: float = min(1.0, priors.usual_words / self.words) ** priors.text_power if self.words else 1.0
         if identifier:
-            usual = min(1.0, 0.3 + 0.7 * self.identifiers / priors.codes_usual)
-            return told * filled * usual
-        return told * filled * min(1.0, priors.repeated + self.different)
+            return told * self.presence(priors) * min(1.0, 0.3 + 0.7 * self.identifiers / priors.codes_usual)
+        return told * self.presence(priors) * min(1.0, priors.repeated + self.different)
+
+    def presence(self, priors: Priors) -> float:
+        """How probably the other record has a value at all, by how often the own rows have one."""
+        return 1 - priors.filled + priors.filled * self.filled
 
 
 def profiles_of(rows: Sequence[Mapping[str, str]], attributes: Sequence[str]) -> dict[str, Profile]:
@@ -54,10 +64,9 @@ def _profile(values: Sequence[str]) -> Profile:
         return Profile("text", 0.0, 0.0, 0.0, 0.0)
     in_words = [words_in_order(value) for value in present]
     numeric = sum(bool(parts) and all(part.isdigit() for part in parts) for parts in in_words) / len(present)
-    kind: Literal["text", "year", "amount"] = "text"
+    kind: Kind = "text"
     if numeric >= MOSTLY:
-        years = sum(bool(parts) and parts[0].isdecimal() and int(parts[0][:9]) in YEARS for parts in in_words)
-        kind = "year" if years >= MOSTLY * len(present) else "amount"
+        kind = _kind_of_number([parts for parts in in_words if parts])
     identifiers = sum(any(kind_of(part) == "identifier" for part in parts) for parts in in_words)
     return Profile(
         kind,
@@ -66,3 +75,38 @@ def _profile(values: Sequence[str]) -> Profile:
         sum(map(len, in_words)) / len(present),
         identifiers / len(values),
     )
+
+
+def _kind_of_number(values: Sequence[Sequence[str]]) -> Kind:
+    """What an attribute of numbers holds, by the usual form of its values (their runs of digits)."""
+
+    def mostly(form: Callable[[Sequence[str]], bool]) -> bool:
+        return sum(map(form, values)) >= MOSTLY * len(values)
+
+    if mostly(lambda parts: max(map(len, parts)) >= SHORTEST_DIGITS):
+        return "text"
+    if mostly(lambda parts: parts[0].isdecimal() and int(parts[0]) in YEARS):
+        return "year"
+    return "count" if mostly(lambda parts: len(parts) == 1) else "amount"
+
+
+def misspelt(rows: Sequence[Mapping[str, str]]) -> float:
+    """The share of longer words that look misspelt: no other row has them, but several have one that differs by a
+    letter. An owner cannot know how well the other table is spelt; tables about the same things are often alike.
+    """
+    step = max(1, -(-len(rows) // MOST_ROWS))
+    having: Counter[str] = Counter()
+    for row in rows[::step]:
+        having.update({word for text in row.values() for word in words_in_order(text) if _spelt(word)})
+    usual = {form for word, count in having.items() if count >= USUAL for form in _one_letter_less(word)}
+    wrong = sum(count == 1 and not usual.isdisjoint(_one_letter_less(word)) for word, count in having.items())
+    return wrong / max(1, having.total())
+
+
+def _spelt(word: str) -> bool:
+    return len(word) >= SHORTEST_SPELT and word.isalpha()
+
+
+def _one_letter_less(word: str) -> set[str]:
+    """The word, and the word without any one of its letters: words that share one differ by a letter at most."""
+    return {word} | {word[:place] + word[place + 1 :] for place in range(len(word))}

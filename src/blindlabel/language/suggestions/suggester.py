@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blindlabel.language import Question, case
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
 from blindlabel.language.record import Case, Record, View
-from blindlabel.language.suggestions.bars import bar
+from blindlabel.language.suggestions.bars import bar, raised
 from blindlabel.language.suggestions.conjunctions import without_counting
-from blindlabel.language.suggestions.evidence import Evidence, holds, weighed
-from blindlabel.language.suggestions.needles import Asking, Kind, Needle, needles_of, words_in_order
-from blindlabel.language.suggestions.neighbours import Neighbourhood
+from blindlabel.language.suggestions.evidence import Circumstances, Evidence, holds, weigh_all
+from blindlabel.language.suggestions.exclusions import exclusions_of
+from blindlabel.language.suggestions.needles import Asking, Found, Kind, Needle, kind_of, needles_of, words_in_order
+from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import profiles_of
+from blindlabel.language.suggestions.profiles import misspelt, profiles_of
 from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.variants import looser, stricter
 from blindlabel.language.suggestions.verdicts import Verdict, verdict
@@ -26,6 +27,8 @@ from blindlabel.language.suggestions.weighing import PLACES, Weighed, weigh
 DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
 """What can be asked where nothing else is said: what an agreement encodes by default."""
 NEVER = PointsQuestion((), 1)
+WELL_SPELT = 0.95
+"""From here on spelling is taken to be right, so that what differs by a letter is another thing."""
 
 _KEPT = 4096
 
@@ -39,23 +42,28 @@ class Suggestion:
     reasons: tuple[Reason, ...]
     verdict: Verdict
     round: int = 1
+    again: bool = False
+    """Whether it was asked before: nothing better is known."""
 
     @property
     def why(self) -> str:
         """One sentence for the person who keeps or changes it."""
         if not self.points.conditions:
             return "There is nothing in this record that could be asked, so it says no to every record."
-        return f"{self.points.bar} of {self.points.total} points are enough. {self.verdict.sentence}"
+        again = " It was asked before, and nothing better is known." if self.again else ""
+        return f"{self.points.bar} of {self.points.total} points are enough. {self.verdict.sentence}{again}"
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """A record's conditions, the same in all rounds that look alike."""
+class Judged:
+    """A record's conditions and its neighbours: the same in all rounds."""
 
+    texts: Mapping[str, str]
     weighed: tuple[Weighed, ...]
-    neighbours: tuple[int, ...]
-    """Points of the nearest own rows that are other things, highest first."""
-    near: int
+    near: tuple[Mapping[str, str], ...]
+    """The nearest own rows that are other things, the likest first."""
+    scores: tuple[int, ...]
+    """The points of each of them."""
 
 
 class Suggester:
@@ -99,34 +107,33 @@ class Suggester:
         self._case: Case = "exact" if lowered else "lower"
         self._texts = [self._texts_of(record) for record in own]
         self._profiles = profiles_of(self._texts, self.attributes)
+        excess = max(0.0, misspelt(self._texts) - self._priors.usual_misspelt)
+        self._spelt = max(0.5, 1 - self._priors.misspelt * excess)
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
+        self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
         self._column = self.table.column(View(None, self._case))
         self._neighbourhood = Neighbourhood(self._column)
         self._same: dict[str, list[int]] = {}
         for row, text in enumerate(self._column.texts):
             self._same.setdefault(text, []).append(row)
-        self._judged: dict[tuple[bool, tuple[str, ...]], _Judged] = {}
+        self._judged: dict[tuple[str, ...], Judged] = {}
 
     # -- what others build on
 
     def suggest(self, record: Record, round: int = 1, previous: Sequence[str] = ()) -> Suggestion:
-        """A question about the partner of this record. `previous` are those asked in earlier rounds: none of them is
-        suggested again while there is anything left to relax.
+        """A question about the partner of this record. `previous` are those asked in earlier rounds: one of them may be
+        suggested again, for a pair that stays in doubt had better be discarded than labelled wrong.
         """
-        judged = self._judge(record, finer=round > 1)
-        enough = bar(judged.weighed, round, self._priors)
-        suggestion = self._suggestion(record, self._points(judged, enough), judged, round)
-        while suggestion.text in previous and enough > 1:
-            enough -= 1
-            suggestion = self._suggestion(record, self._points(judged, enough), judged, round)
-        return suggestion
+        judged = self.judge(record)
+        suggestion = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
+        return replace(suggestion, again=suggestion.text in previous)
 
     def stricter(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
         """A question a little stricter than this one, which a person may have written; None where there is none, or
         where it is no points question.
         """
         points = question if isinstance(question, PointsQuestion) else points_of(question)
-        judged = self._judge(record, finer=round > 1)
+        judged = self.judge(record)
         more = self._points(judged, 1).conditions
         changed = None if points is None else stricter(points, more)
         return None if changed is None else self._suggestion(record, changed, judged, round)
@@ -135,7 +142,7 @@ class Suggester:
         """A question a little looser than this one; None where there is none, or where it is no points question."""
         points = question if isinstance(question, PointsQuestion) else points_of(question)
         changed = None if points is None else looser(points)
-        judged = self._judge(record, finer=round > 1)
+        judged = self.judge(record)
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def verdict(self, question: Formula, record: Record | None = None) -> Verdict:
@@ -148,21 +155,39 @@ class Suggester:
 
     # -- the steps
 
+    def enough(self, judged: Judged, round: int) -> int:
+        """The bar of a round: higher where more neighbours would pass than can be excluded."""
+        single = len(self.attributes) == 1
+        enough = bar(judged.weighed, judged.scores, round, self._priors, single=single)
+        excluded = [one.needle for one in self.excluded(judged, enough)]
+        left = [
+            score
+            for row, score in zip(judged.near, judged.scores, strict=True)
+            if score >= enough and not any(holds(needle, row) for needle in excluded)
+        ]
+        return raised(enough, left, judged.weighed, self._priors, single=single)
+
+    def excluded(self, judged: Judged, enough: int) -> list[Found]:
+        """What speaks for a neighbour that the points would let pass."""
+        passing = [row for row, score in zip(judged.near, judged.scores, strict=True) if score >= enough]
+        spelt = self._spelt >= WELL_SPELT
+        return exclusions_of(judged.texts, passing, self._years, self._asking, self.exclusions, spelt=spelt)
+
     def _texts_of(self, record: Record) -> Mapping[str, str]:
         return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
 
-    def _judge(self, record: Record, *, finer: bool) -> _Judged:
-        """The record's conditions and what its neighbours get: the same in all rounds after the first, so kept."""
+    def judge(self, record: Record) -> Judged:
+        """The record's conditions and what its neighbours get: the same in all rounds, so kept."""
         texts = self._texts_of(record)
-        key = (finer, tuple(texts.values()))
+        key = tuple(texts.values())
         known = self._judged.get(key)
         if known is None:
             if len(self._judged) >= _KEPT:
                 self._judged.clear()
-            known = self._judged[key] = self._judge_texts(texts, finer=finer)
+            known = self._judged[key] = self._judge_texts(texts)
         return known
 
-    def _judge_texts(self, texts: Mapping[str, str], *, finer: bool) -> _Judged:
+    def _judge_texts(self, texts: Mapping[str, str]) -> Judged:
         priors = self._priors
         reliance: dict[str, float] = {}
         for name, text in texts.items():
@@ -170,42 +195,59 @@ class Suggester:
             for word in words_in_order(text):
                 reliance[word] = max(worth, reliance.get(word, 0.0))
         itself = self._same.get(" | ".join(texts.values()), [])
-        near = self._neighbourhood.nearest(reliance, itself, priors.neighbours)
-        rows = [self._texts[one.row] for one in near]
-        lengths = {name: len(words_in_order(text)) for name, text in texts.items()}
-        evidence: list[Evidence] = []
-        for found in needles_of(texts, self._numeric, self._asking, finer=finer):
-            having = self._rows_having(found.needle, len(itself))
-            one = weighed(found, having, len(self.table), rows, self._profiles, lengths, priors)
-            if one is not None:
-                evidence.append(one)
+        near = self._others(texts, self._neighbourhood.nearest(reliance, itself, priors.neighbours))
+        found = needles_of(texts, self._numeric, self._asking)
+        given = Circumstances(
+            len(self.table),
+            near,
+            self._profiles,
+            {name: len(words_in_order(text)) for name, text in texts.items()},
+            self._spelt,
+            priors,
+        )
+        evidence = weigh_all([(one, self._rows_having(one.needle, len(itself))) for one in found], given)
         conditions = weigh(evidence, priors, self.places)
-        scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in rows]
-        return _Judged(tuple(conditions), tuple(sorted(scores, reverse=True)), len(near))
+        scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in near]
+        return Judged(texts, tuple(conditions), tuple(near), tuple(scores))
+
+    def _others(self, texts: Mapping[str, str], near: Sequence[Neighbour]) -> list[Mapping[str, str]]:
+        """The nearest own rows without those that may be about the same thing: they share nearly all, and differ in no
+        number and no identifier.
+        """
+        own = _named_by(texts)
+        return [
+            self._texts[one.row]
+            for one in near
+            if one.likeness < self._priors.duplicate or _named_by(self._texts[one.row]) != own
+        ]
 
     def _rows_having(self, needle: Needle, itself: int) -> int:
         """Own rows with the word; rows that say the very same as the record count once."""
         column = self.table.column(View(needle.attribute, self._case))
         return max(1, len(column.rows_of_word(needle.text)) - max(0, itself - 1))
 
-    def _points(self, judged: _Judged, enough: int) -> PointsQuestion:
+    def _points(self, judged: Judged, enough: int) -> PointsQuestion:
         if not judged.weighed:
             return NEVER
         conditions = [Condition((one.evidence.found.needle.atom(self._case),), one.points) for one in judged.weighed]
-        return PointsQuestion(tuple(conditions), enough)
+        excluded = [one.needle.atom(self._case) for one in self.excluded(judged, enough)] if self.counting else []
+        return PointsQuestion(tuple(conditions), enough, tuple(excluded))
 
-    def _suggestion(self, record: Record, points: PointsQuestion, judged: _Judged, round: int) -> Suggestion:
+    def _suggestion(self, record: Record, points: PointsQuestion, judged: Judged, round: int) -> Suggestion:
         text = self._text(points)
         read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         if read.formula is None:
             points, text = NEVER, self._text(NEVER)
             read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         assert read.formula is not None
-        near = {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
+        known = {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
         reasons = [
-            self._reason(condition.any_of[0], condition.points, near, judged.near, points.bar)
+            self._reason(condition.any_of[0], condition.points, known, len(judged.near), points.bar)
             for condition in points.conditions
         ]
+        for atom in points.exclusions:
+            having = len(self.table.rows_with(atom))
+            reasons.append(Reason(call_of(atom, plain=True), 0, "exclusion", having, having, len(judged.near)))
         return Suggestion(text, points, tuple(reasons), self.verdict(read.formula, record), round)
 
     def _text(self, points: PointsQuestion) -> str:
@@ -227,3 +269,9 @@ class Suggester:
     @staticmethod
     def _key(atom: Atom) -> tuple[object, ...]:
         return atom.function, atom.arguments, atom.view.attribute
+
+
+def _named_by(texts: Mapping[str, str]) -> frozenset[str]:
+    """The numbers and identifiers of a row."""
+    found = {word for text in texts.values() for word in words_in_order(text)}
+    return frozenset(word for word in found if kind_of(word) in ("number", "identifier"))

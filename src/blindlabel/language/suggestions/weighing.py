@@ -4,16 +4,18 @@ has.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 from blindlabel.language.suggestions.evidence import Evidence
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
-PLACES = (4, 4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1)
-"""The places of the default agreement: a condition takes one, or several that sum to its points."""
+PLACES = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
+"""The places of the default agreement. Places of equal weight are a class, and conditions worth the same take places of
+the same classes, whatever the class is worth.
+"""
 
 
 @dataclass(frozen=True)
@@ -24,49 +26,34 @@ class Weighed:
     points: int
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The points that a true partner should get."""
-
-    mean: float
-    deviation: float
-
-
 def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
     """The conditions, weightiest first."""
     chosen = sorted(evidence, key=lambda one: (-one.tells, one.found.needle.text, one.found.needle.attribute or ""))
     chosen = chosen[: min(priors.conditions, len(places))]
     points = {one.found.needle: _points(one.bits(priors.most_bits), priors) for one in chosen}
     weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
-    while weighed and not fits_places([one.points for one in weighed], places):
-        heaviest = max(range(len(weighed)), key=lambda place: (weighed[place].points, place))
-        if weighed[heaviest].points > 1:
-            weighed[heaviest] = Weighed(weighed[heaviest].evidence, weighed[heaviest].points - 1)
-        else:
-            weighed.pop()
+    while not fits_places([one.points for one in weighed], places):
+        weighed.pop()
     return sorted(weighed, key=lambda one: -one.points)
 
 
-def expected(weighed: Sequence[Weighed]) -> Expected:
-    """What a true partner should get, if it has each thing with its own probability."""
-    chances = [(one.points, one.evidence.partner) for one in weighed]
-    variance = sum(points * points * chance * (1 - chance) for points, chance in chances)
-    return Expected(sum(points * chance for points, chance in chances), sqrt(variance))
+def expected(weighed: Sequence[Weighed]) -> float:
+    """The points that a true partner should get, if it has each thing with its own probability."""
+    return sum(one.points * one.evidence.partner for one in weighed)
 
 
 def fits_places(points: Sequence[int], places: Sequence[int]) -> bool:
-    """Whether every condition finds places that sum to its points, the largest first."""
-    free = sorted(places, reverse=True)
-    for wanted in sorted(points, reverse=True):
+    """Whether conditions worth the same find classes of places for all of them, the most numerous first."""
+    free = sorted(Counter(places).values())
+    for wanted in sorted(Counter(points).values(), reverse=True):
         left = wanted
-        for place in tuple(free):
-            if place <= left:
-                free.remove(place)
-                left -= place
-            if not left:
-                break
-        if left:
-            return False
+        while left > 0:
+            if not free:
+                return False
+            fitting = [size for size in free if size >= left]
+            taken = fitting[0] if fitting else free[-1]
+            free.remove(taken)
+            left -= taken
     return True
 
 

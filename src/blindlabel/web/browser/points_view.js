@@ -10,7 +10,7 @@ export default {
       <template v-else>
         <p v-if="!conditions.length" class="points-empty">No condition yet. Click words of your record, type one below, or let a question be suggested.</p>
         <table v-else class="points-table">
-          <thead><tr><th scope="col">Points</th><th scope="col">The other record</th><th scope="col">Words</th><th scope="col">Where</th><th scope="col" title="How many of your other rows have it">Others of yours</th><th><span class="unseen">Remove</span></th></tr></thead>
+          <thead><tr><th scope="col">Points</th><th scope="col">The other record</th><th scope="col">Words</th><th scope="col">Where</th><th scope="col" title="How many of your other rows have it">Others</th><th><span class="unseen">Remove</span></th></tr></thead>
           <tbody>
             <tr v-for="(line, place) in conditions" :key="place">
               <td><input class="points-number" type="number" min="1" max="9" :value="line.points" :disabled="fixed"

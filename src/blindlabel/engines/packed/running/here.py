@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from blindlabel.engines.interface import Assist, Evaluated, Progress
 from blindlabel.engines.packed.questions import plans_of
-from blindlabel.engines.packed.records import read_batches
-from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
-from blindlabel.engines.packed.running.tiles import Opened, tiles_of
+from blindlabel.engines.packed.records import Batch
+from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.tiles import Opened, Tile, over_batches
 from blindlabel.engines.packed.ways.interface import Public
 from blindlabel.language.formula import Formula
 
@@ -21,28 +21,18 @@ def evaluate(
     progress: Progress,
     journal: FinishedAnswers | None = None,
 ) -> Iterator[Evaluated]:
-    """The answers parcels; what the journal has is not made again. Memory is bounded by one batch and one tile."""
+    """The answers; what is kept in the journal is not made again. Memory is bounded by one batch and one tile."""
     plans = plans_of(public.way, questions)
-    for batch in read_batches(public, contents, len(plans)):
-        if not plans:
-            continue
-        finished = journal.finished(batch) if journal is not None else {}
-        for path in finished.values():
-            yield read_answer(path)
-        wanted = tiles_of(public.way, batch.index, len(plans), finished)
+
+    def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
         if not wanted:
-            continue
+            return
         progress("prepare", batch.index / batch.batches)
         opened = Opened.of(public, plans, batch)
         progress("prepare", (batch.index + 1) / batch.batches)
-
-        def step(group: int, part: float, opened: Opened = opened) -> None:
-            progress("evaluate", opened.share(group, part))
-
+        del batch  # its bytes are no longer needed
         for tile in wanted:
-            for answer in opened.answers(tile, assist, step):
-                if journal is not None:
-                    journal.keep(answer)
-                yield answer
-            step(tile.groups[-1], 1.0)
-        del batch, opened, step  # before the next batch arrives: they are large
+            yield from opened.answers(tile, assist, lambda group, part: progress("evaluate", opened.share(group, part)))
+            progress("evaluate", opened.share(tile.groups[-1], 1.0))
+
+    return over_batches(public, contents, len(plans), journal, make)

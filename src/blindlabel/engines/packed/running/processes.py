@@ -30,10 +30,10 @@ from blindlabel.engines.interface import Assist, EngineError, Evaluated, Progres
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
-from blindlabel.engines.packed.records import Batch, read_batches
+from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.batch_file import store
-from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
-from blindlabel.engines.packed.running.tiles import Opened, Tile, tiles_of
+from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.tiles import Opened, Tile, over_batches
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.interface import Public
@@ -110,7 +110,7 @@ class _State:
         return self._opened(task.batch).unit(task.group, task.unit, self._assist)
 
     def _opened(self, batch: Batch | None) -> Opened:
-        """The session of the batch at hand; given the batch, of that one from now on."""
+        """The batch at hand; given another, that one from now on."""
         if batch is not None:
             assert self._start is not None
             self._batch = None  # not two at a time
@@ -257,25 +257,15 @@ def evaluate(
 
     with Workers(workers) as pool, TemporaryDirectory(prefix="blindlabel-") as folder:
         pool.every(_Start(public.way.terms, public_bytes, questions))
-        for arrived in read_batches(public, contents, len(plans)):
-            if not plans:
-                continue
-            finished = journal.finished(arrived) if journal is not None else {}
-            for path in finished.values():
-                yield read_answer(path)
-            batch = replace(
-                arrived,
-                items=store(Path(folder) / "batch", arrived.items),
-                shares=store(Path(folder) / "shares", arrived.shares),
-            )
-            del arrived
-            wanted = tiles_of(public.way, batch.index, len(plans), finished)
+
+        def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
+            items, shares = (Path(folder) / name for name in ("batch", "shares"))
+            batch = replace(batch, items=store(items, batch.items), shares=store(shares, batch.shares))
             work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
             enough = len(wanted) >= 2 * workers or not public.way.shares_units()
-            for answer in work.by_tiles(pool) if enough else work.by_units(pool):
-                if journal is not None:
-                    journal.keep(answer)
-                yield answer
+            return work.by_tiles(pool) if enough else work.by_units(pool)
+
+        yield from over_batches(public, contents, len(plans), journal, make)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,17 +9,17 @@ questions in all, records in all.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blindlabel.engines.interface import Assist, Evaluated, ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.opening import joint, padding
-from blindlabel.engines.packed.records import Batch
-from blindlabel.engines.packed.running.finished import Place
+from blindlabel.engines.packed.records import Batch, read_batches
+from blindlabel.engines.packed.running.finished import FinishedAnswers, Place, read_answer
 from blindlabel.engines.packed.seal.holders import SeededEncryptor
 from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step
@@ -40,6 +40,30 @@ def tiles_of(way: AnyWay, batch: int, questions: int, done: Container[Place] = (
     return [Tile(batch, tuple(wanted[start : start + size])) for start in range(0, len(wanted), size)]
 
 
+def over_batches(
+    public: Public,
+    contents: Iterable[bytes],
+    questions: int,
+    kept: FinishedAnswers | None,
+    make: Callable[[Batch, Sequence[Tile]], Iterator[Evaluated]],
+) -> Iterator[Evaluated]:
+    """The answers of one batch of records after the other. What is kept from before is not made again; what `make`
+    makes of the other tiles is kept before it is handed on.
+    """
+    for batch in read_batches(public, contents, questions):
+        if not questions:
+            continue
+        finished = kept.finished(batch) if kept is not None else {}
+        for path in finished.values():
+            yield read_answer(path)
+        made = make(batch, tiles_of(public.way, batch.index, questions, finished))
+        del batch  # large: `make` holds it as long as it needs it
+        for answer in made:
+            if kept is not None:
+                kept.keep(answer)
+            yield answer
+
+
 @dataclass(frozen=True, eq=False)
 class Opened:
     """A batch as it is worked on: its place among the others, and its evaluation."""
@@ -53,7 +77,8 @@ class Opened:
     def of(cls, public: Public, plans: Sequence[Any], batch: Batch) -> Opened:
         """Open a batch; one without ciphertexts can only join units."""
         with _one_sentence():
-            return cls(public, batch, len(plans), public.way.evaluation(public, plans, batch.records, batch.items))
+            evaluation = public.way.evaluation(public, plans, batch.records, batch.items)
+        return cls(public, replace(batch, items=()), len(plans), evaluation)
 
     def answers(self, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[Evaluated]:
         """The answers of a tile, one parcel a group."""

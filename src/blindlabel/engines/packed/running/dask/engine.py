@@ -16,14 +16,13 @@ from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progr
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
-from blindlabel.engines.packed.records import read_batches
+from blindlabel.engines.packed.records import Batch
 from blindlabel.engines.packed.running.dask import tasks
-from blindlabel.engines.packed.running.dask.connecting import Client, check_address, connected, require_dask
+from blindlabel.engines.packed.running.dask.connecting import check_address, connected, require_dask
 from blindlabel.engines.packed.running.dask.driving import Driver
 from blindlabel.engines.packed.running.dask.tasks import Study
-from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
-from blindlabel.engines.packed.running.tiles import tiles_of
-from blindlabel.engines.packed.ways.interface import Public
+from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.tiles import Tile, over_batches, tiles_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -133,35 +132,18 @@ class ClusterEngine:
             connected(self.address) as client,
             Driver(client, Study(secrets.token_hex(8), terms, public, questions), assist) as driver,
         ):
-            yield from _evaluate(client, driver, opened, parcels, questions, journal, _Clock(progress))
+            clock = _Clock(progress)
+            in_all = len(tiles_of(opened.way, 0, len(questions)))
 
+            def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
+                clock.begin(batch.index, batch.batches, in_all, len(wanted))
+                window = _AHEAD * max(1, sum(client.nthreads().values()))
+                for answers in driver.batch(batch, wanted, window) if wanted else ():
+                    yield from answers
+                    clock.tick()
 
-def _evaluate(
-    client: Client,
-    driver: Driver,
-    public: Public,
-    parcels: Iterable[bytes],
-    questions: Sequence[Formula],
-    journal: FinishedAnswers | None,
-    clock: _Clock,
-) -> Iterator[Evaluated]:
-    for batch in read_batches(public, parcels, len(questions)):
-        everything = tiles_of(public.way, batch.index, len(questions))
-        finished = journal.finished(batch) if journal is not None else {}
-        for path in finished.values():
-            yield read_answer(path)
-        wanted = tiles_of(public.way, batch.index, len(questions), finished)
-        clock.begin(batch.index, batch.batches, len(everything), len(wanted))
-        if not wanted:
-            continue
-        window = _AHEAD * max(1, sum(client.nthreads().values()))
-        for answers in driver.batch(batch, wanted, window):
-            for answer in answers:
-                if journal is not None:
-                    journal.keep(answer)
-                yield answer
-            clock.tick()
-    driver.forget_broken()
+            yield from over_batches(opened, parcels, len(questions), journal, make)
+            driver.forget_broken()
 
 
 class _Clock:

@@ -1,0 +1,70 @@
+"""But not: what speaks for another own row instead. At most a few, and only against rows that the points let pass.
+
+An own row that gets as many points as are asked for is another thing all the same. Where it has an identifier, a year
+or a name that the record lacks, the other record must not have that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from blindlabel.language import words
+from blindlabel.language.suggestions.evidence import holds
+from blindlabel.language.suggestions.needles import Asking, Found, Needle, needles_of, words_in_order
+
+MISSPELT_BY = 2
+
+
+def exclusions_of(
+    texts: Mapping[str, str],
+    passing: Sequence[Mapping[str, str]],
+    years: frozenset[str],
+    asking: Asking,
+    most: int,
+    *,
+    spelt: bool,
+) -> list[Found]:
+    """At most so many needles that own rows which the points let pass have, and the record does not. Where words are
+    often misspelt (not `spelt`), what differs from a word of the record by a letter or two says nothing, and a row must
+    differ in two things: with one, it may be about the same.
+    """
+    chosen: dict[Needle, Found] = {}
+    for row in passing:
+        if len(chosen) >= most:
+            break
+        if any(holds(needle, row) for needle in chosen):
+            continue
+        named = [
+            one
+            for one in _naming(texts, row, years, asking)
+            if not holds(one.needle, texts) and (spelt or not _like_own(one, texts))
+        ]
+        if len({one.attributes for one in named}) >= (1 if spelt else 2):
+            chosen.setdefault(named[0].needle, named[0])
+    return list(chosen.values())
+
+
+def _like_own(found: Found, texts: Mapping[str, str]) -> bool:
+    """Whether a word of the same attributes of the record may be the same word, spelt otherwise."""
+    own = {word for name in found.attributes for word in words_in_order(texts[name])}
+    return any(words.within_distance(found.word, word, MISSPELT_BY) for word in own)
+
+
+def _naming(texts: Mapping[str, str], row: Mapping[str, str], years: frozenset[str], asking: Asking) -> list[Found]:
+    """What names the row, best first: identifiers, years where the record has another, and single words (a given
+    name) where the record has another. A price or a quantity names nothing.
+    """
+    found = needles_of(row, years, asking)
+    identifiers = [one for one in found if one.kind == "identifier"]
+    numbers = [one for one in found if one.needle.attribute in years and texts[one.attributes[0]]]
+    single = {
+        name
+        for name, text in texts.items()
+        if name not in years and len(words_in_order(text)) == 1 == len(words_in_order(row[name]))
+    }
+    names: list[Found] = []
+    if asking.single_attributes and "has_word" in asking.functions:
+        for one in found:
+            if one.kind == "word" and len(one.attributes) == 1 and one.attributes[0] in single:
+                names.append(Found(Needle("has_word", one.word, one.attributes[0]), "word", one.attributes, one.word))
+    return [*identifiers, *numbers, *names]

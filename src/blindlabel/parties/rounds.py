@@ -1,0 +1,245 @@
+"""An owner's work in a round: serve own records, evaluate own questions over others' records, open others' answers.
+
+Everything is made once and saved before it leaves: bodies first, then the state with its messages. What was made before
+a crash and not saved is made anew with new randomness, and what is saved is never made again. The secret that opens an
+asker's answers is kept under the round's and the asker's name, and dropped when a later round is served.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from blindlabel.engines.interface import Assist, Engine, ParcelError, Progress, Values
+from blindlabel.envelope import (
+    Context,
+    EnvelopeDamaged,
+    EnvelopeError,
+    Identity,
+    PublicIdentity,
+    lock,
+    new_key,
+    open_,
+    seal,
+    shared_secret,
+    unlock,
+)
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.language.formula import Formula
+from blindlabel.parties.asking import check_question
+from blindlabel.protocol import comparing, framing, messages
+from blindlabel.protocol import owner as rules
+from blindlabel.protocol.errors import MalformedMessage
+from blindlabel.protocol.interfaces import SecretMissing, Store
+from blindlabel.protocol.shape import Blob, Hex32, Shape
+
+
+class _Locked(Shape):
+    """The own records as they are sent in a round: the body, and its key."""
+
+    round: int
+    blob: Blob
+    key: Hex32
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What an owner needs for its work in rounds."""
+
+    store: Store
+    identity: Identity
+    engine: Engine
+    workers: int
+    progress: Callable[[str], Progress]
+    """Reports an engine's progress in a phase."""
+    report: Callable[[str, float], None]
+    change: Callable[[Callable[[rules.State], rules.Step]], rules.Step]
+    """Saves what follows from an event, with its messages."""
+    assist: Assist
+
+    def refusing(self, todo: rules.Work, kind: Literal["records", "answers"], deed: Callable[[str, int], None]) -> None:
+        """Do something with what another owner sent; where that cannot be used, the round is void."""
+        try:
+            deed(todo.peer, todo.round)
+        except (ParcelError, EnvelopeError, MalformedMessage, SecretMissing) as error:
+            self.report(f"round {todo.round}: the {kind} of {todo.peer} cannot be used ({error})", 1.0)
+            self.change(lambda state: rules.refuses(state, todo.round, todo.peer, kind))
+
+    def carry(self, round: int) -> None:
+        """Ask the questions of a void round again."""
+        written: dict[tuple[str, str], dict[int, str]] = {}
+        for task in self.store.tasks(self.store.state().carried_from()):
+            if task.question is not None:
+                written.setdefault((task.source, task.author), {})[task.record] = task.question
+        for (source, author), texts in written.items():
+            if not self.store.state().rounds[-1].handed_in:
+                self.store.save_questions(texts, source, author)
+        self.change(lambda state: rules.Step(rules.carries(state, round)))
+
+    def serve(self, peer: str, round: int) -> None:
+        """The open records, encrypted and locked, and their key in an envelope for one other owner."""
+        state = self.store.state()
+        rules.require_confirmed(state)  # the rules say so too; this is the one line that must never be passed
+        current = state.rounds[round - 1]
+        if self.store.agreement.keys == "coordinator":
+            locked = self._locked_for_all(state, round)
+        else:
+            keys = self.engine.make_keys(self.store.agreement.terms())
+            self._drop_keys(round)
+            self.store.keep_secret(_secret_of(round, peer), keys.secret)
+            locked = self._lock(round, keys.secret, current, questions=len(current.open[peer]), before=[keys.public])
+        content = bytes.fromhex(locked.key + locked.blob.hash)
+        letter = seal(self.identity, public_of(state.peer(peer)), self._context("records-key", round), [content])
+        key = b"".join(letter)
+        self.change(lambda now: rules.has_served(now, round, peer, locked.blob, key))
+
+    def _locked_for_all(self, state: rules.State, round: int) -> _Locked:
+        """Under the coordinator's key the same body serves every other owner: made, stored and uploaded once."""
+        known = self.store.remembered("locked")
+        locked = _Locked.model_validate_json(known) if known else None
+        if locked is None or locked.round != round or not self.store.bodies.has(locked.blob):
+            locked = self._lock(round, self._public_key(state), state.rounds[round - 1])
+            self.store.remember("locked", locked.model_dump_json())
+        return locked
+
+    def _lock(
+        self, round: int, key: bytes, current: rules.OwnRound, *, questions: int = 0, before: Sequence[bytes] = ()
+    ) -> _Locked:
+        records, open_ = self.store.records(), set(current.ask)
+        prepared = [record.prepared for record in records if record.record in open_]
+        parcels: Iterable[bytes] = ()
+        if prepared and (questions or self.store.agreement.keys == "coordinator"):
+            progress = self.progress(f"round {round}: encrypt {len(prepared)} records")
+            parcels = self.engine.encrypt(
+                self.store.agreement.terms(),
+                key,
+                prepared,
+                questions=questions,
+                workers=self.workers,
+                progress=progress,
+            )
+        own = new_key()
+        locked = lock(own, self._context("records", round), itertools.chain(before, parcels))
+        return _Locked(round=round, blob=self.store.bodies.write(locked), key=own.hex())
+
+    def _drop_keys(self, round: int) -> None:
+        """Keys of earlier rounds open nothing that is still needed."""
+        for earlier in range(1, round):
+            for peer in self.store.agreement.peers(self.store.name):
+                self.store.drop_secret(_secret_of(earlier, peer))
+
+    def _records_of(self, state: rules.State, peer: str, round: int) -> Iterator[bytes]:
+        """What another owner locked: its public key, where it holds the keys, and its encrypted records."""
+        received = state.rounds[round - 1].records[peer]
+        context = self._context("records-key", round)
+        letter = open_(self.identity, public_of(state.peer(peer)), context, [bytes.fromhex(received.key)])
+        content = b"".join(letter)
+        key, named = content[:32], content[32:].hex()
+        if named != received.blob.hash:
+            raise EnvelopeDamaged(f"The key that {peer} sent belongs to other records than those that came.")
+        return unlock(key, self._context("records", round), self.store.bodies.read(received.blob))
+
+    def evaluate(self, peer: str, round: int) -> None:
+        """The questions of a round over another owner's records. Nothing random is used twice: what was made before a
+        crash and not saved is made anew, and what is saved is never made again.
+        """
+        state, bodies = self.store.state(), self.store.bodies
+        current, formulas = state.rounds[round - 1], list(self._formulas(round))
+        pads: list[bytes] = []
+        parcels = self._answers(state, peer, round, formulas, pads)
+        if self.store.agreement.keys == "coordinator":
+            blob = bodies.write(framing.frame(parcels))
+            self.change(lambda now: rules.has_answered(now, round, peer, blob))
+            return
+        sealed = seal(self.identity, public_of(state.peer(peer)), self._context("answers", round), parcels)
+        answers = bodies.write(sealed)
+        direction = rules.direction(state, round, self.store.name, peer, answers)
+        make = partial(self.engine.pad_values, self.store.agreement.terms(), pads)
+        values = self._values(len(formulas), len(current.open[peer]), make)
+        listed = bodies.write([comparing.hashes(values, self._comparing(state, peer, round), direction)])
+        commitment = rules.List(listed, secrets.token_bytes(comparing.SALT_BYTES))
+        self.change(lambda now: rules.has_answered(now, round, peer, answers, commitment))
+
+    def _answers(
+        self, state: rules.State, peer: str, round: int, formulas: list[Formula], pads: list[bytes]
+    ) -> Iterator[bytes]:
+        """Encrypted answers, parcel by parcel; their pads are kept in `pads`."""
+        pieces = self._records_of(state, peer, round)
+        public = next(pieces, b"") if self.store.agreement.keys == "owners" else self._public_key(state)
+        if not formulas or not state.rounds[round - 1].open[peer]:
+            return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
+        phase = f"round {round}: ask {peer}"
+        self.report(phase, 0.0)
+        evaluated = self.engine.evaluate(
+            self.store.agreement.terms(),
+            public,
+            pieces,
+            formulas,
+            self.assist,
+            workers=self.workers,
+            progress=self.progress(phase),
+        )
+        for one in evaluated:
+            pads.append(one.pads)
+            yield one.parcel
+
+    def open(self, peer: str, round: int) -> None:
+        """Open another owner's answers about own records, and make the list of what came out."""
+        state = self.store.state()
+        current = state.rounds[round - 1]
+        answers = current.to_open[peer].answers
+        if answers.served != current.served[peer].hash:
+            raise EnvelopeDamaged(
+                f"{peer} answers about records that were served in an earlier life of this workspace."
+            )
+        secret, sender = self.store.secret(_secret_of(round, peer)), public_of(state.peer(peer))
+        parcels = open_(self.identity, sender, self._context("answers", round), self.store.bodies.read(answers.blob))
+        phase = f"round {round}: open the answers of {peer}"
+        self.report(phase, 0.0)
+        make = partial(self.engine.open, self.store.agreement.terms(), secret, parcels)
+        values = self._values(len(current.open[peer]), len(current.ask), make)
+        direction = rules.direction(state, round, peer, self.store.name, answers.blob)
+        listed = self.store.bodies.write([comparing.hashes(values, self._comparing(state, peer, round), direction)])
+        self.change(lambda now: rules.has_opened(now, round, peer, listed))
+        self.report(phase, 1.0)
+
+    def _values(self, asked: int, served: int, make: Callable[[int, int], Values]) -> Values:
+        """Values of all pairs; none where nothing is asked, or of nobody."""
+        return make(asked, served) if asked and served else np.zeros((1, asked, served), dtype=np.uint64)
+
+    def _comparing(self, state: rules.State, peer: str, round: int) -> bytes:
+        """The secret under which this owner and another hash what is compared in a round."""
+        return shared_secret(self.identity, public_of(state.peer(peer)), self._context("comparing", round))
+
+    def _formulas(self, round: int) -> Iterator[Formula]:
+        for task in self.store.tasks(round):
+            checked = check_question(self.store.agreement, task.question or "")
+            if checked.formula is None:
+                raise InputError(
+                    f"The question of record {task.record + 1} in round {round} cannot be used any more: check it."
+                )
+            yield checked.formula
+
+    def _public_key(self, state: rules.State) -> bytes:
+        if state.keys is None or state.keys.public_key is None:
+            raise OutsideError("The coordinator's keys are not here yet.")
+        return self.store.bodies.read_all(state.keys.public_key)
+
+    def _context(self, kind: str, round: int = 0) -> Context:
+        return Context(bytes.fromhex(self.store.agreement.hash), kind, round)
+
+
+def _secret_of(round: int, asker: str) -> str:
+    """What the secret is called that opens an asker's answers of a round."""
+    return f"round-{round}-{asker}"
+
+
+def public_of(peer: messages.Peer) -> PublicIdentity:
+    """Another owner's public keys."""
+    return PublicIdentity.from_bytes(bytes.fromhex(peer.envelope_key + peer.signing_key))

@@ -1,0 +1,63 @@
+"""One way through: in a process, a question is read once and compiled once between the workspace and the engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import blindlabel as bl
+from blindlabel.engines.packed import questions
+from blindlabel.parties import asking
+
+ROWS = {"clinic": ("ada hartby", "ben moor"), "hospital": ("ada hartby", "cleo lindt")}
+
+
+def test_a_question_is_read_and_compiled_once_from_saving_to_the_answers(tmp_path: Path) -> None:
+    messages = tmp_path / "messages"
+    messages.mkdir()
+    coordinator = bl.Coordinator(tmp_path / "coordinator")
+    agreement = coordinator.write_agreement(
+        tmp_path / "agreement.toml",
+        "once",
+        list(ROWS),
+        ["name"],
+        rounds=1,
+        sampling={"records": 2},
+        encoding={  # without the assist, which would wait for a coordinator in another process
+            "engine": "packed",
+            "record_length": 16,
+            "attributes": False,
+            "functions": ["is_in"],
+            "counting": False,
+            "negation": False,
+        },
+    )
+    invitations = coordinator.invite(agreement, f"folder:{messages}")
+    owners = []
+    for name, rows in ROWS.items():
+        table = tmp_path / f"{name}.csv"
+        table.write_text("name\n" + "\n".join(rows) + "\n")
+        owners.append(bl.Owner.join(tmp_path / name, invitations[name], table))
+    read, planned, saved, over = asking._read.cache_info(), questions.plan_of.cache_info(), 0, False
+    confirmed = False
+    while not over:
+        done = [owner.run() for owner in owners]
+        coordinator.serve(messages)
+        over = all(done)
+        if not confirmed and all(owner.words() for owner in owners):
+            for owner in owners:
+                for peer, words in owner.words().items():
+                    owner.confirm(peer, words)
+            confirmed = True
+        for owner in owners:
+            tasks = owner.tasks()
+            for number, record in tasks.items():
+                text = f'ret is_in("{record.row["name"].split()[0]}", $r)  # {owner.name}, {number}'
+                assert owner.save(number, text).ok
+                saved += 1
+            if tasks:
+                owner.hand_in()
+    assert saved == 4
+    assert asking._read.cache_info().misses - read.misses == saved
+    assert questions.plan_of.cache_info().misses - planned.misses == saved
+    assert asking._read.cache_info().hits > read.hits and questions.plan_of.cache_info().hits > planned.hits
+    assert {(pair.i, pair.j) for pair in coordinator.truths("once")["clinic", "hospital"].matches()} == {(0, 0)}

@@ -1,0 +1,117 @@
+"""Whole studies in which nobody holds the key to another's records."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.questions import open_tasks
+from blindlabel.parties.running import run
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.interfaces import Store
+from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.study_parties import clear_labels, confirm_all, joined, small_agreement, told, write_person_tables
+
+
+class FirstWords:
+    """Asks for a record's first word, which needs no assist."""
+
+    def provide(self, store: Store) -> str | None:
+        records = store.records()
+        texts = {
+            task.record: f'ret is_in("{records[task.record].prepared.whole.split(" ")[0][:12]}", $r)'
+            for task in open_tasks(store)
+        }
+        store.save_questions(texts, "person")
+        store.hand_in()
+        return None
+
+
+def begun(folder: Path, agreement: Agreement) -> tuple[Coordinator, list[Workspace], Path]:
+    """A study whose owners have joined, and the folder over which it goes."""
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    tables = write_person_tables(folder, len(agreement.owners), rows=agreement.sampling.records)
+    workspaces = joined(folder, coordinator.create(to_text(agreement)), tables)
+    shared = folder / "shared"
+    shared.mkdir()
+    return coordinator, workspaces, shared
+
+
+def play(workspaces: list[Workspace], shared: Path, serve: Callable[[], object]) -> None:
+    """Owners take turns until the study is over."""
+    study = workspaces[0].agreement.hash
+    owners = [Owner(workspace, FolderTransport(shared, study, workspace.name)) for workspace in workspaces]
+    for _ in range(400):
+        over = [run(owner, FirstWords(), once=True, tell=lambda _: None) for owner in owners]
+        if all(over):
+            return
+        confirm_all(owners)
+        serve()
+    raise AssertionError([owner.awaits() for owner in owners])
+
+
+def check_labels(coordinator: Coordinator, workspaces: list[Workspace], study: str) -> None:
+    by_name = {workspace.name: workspace for workspace in workspaces}
+    for (first, second), found in coordinator.labels(study).items():
+        expected = clear_labels(by_name[first], by_name[second])
+        assert np.array_equal(found, expected)
+        assert np.array_equal(by_name[first].labels()[second], told(expected))
+        assert np.count_nonzero(found & 1), "a study without any match proves little"
+
+
+@pytest.mark.parametrize("owners", [2, 3])
+def test_study_under_owners_keys_gives_the_labels_of_clear_evaluation(tmp_path: Path, owners: int) -> None:
+    agreement = small_agreement(owners, records=6, keys="owners")
+    coordinator, workspaces, shared = begun(tmp_path, agreement)
+    play(workspaces, shared, FolderServer(coordinator, shared).turn)
+    check_labels(coordinator, workspaces, agreement.hash)
+    kept = {path.name for path in (tmp_path / "coordinator" / "keys" / agreement.hash).iterdir()}
+    assert kept == {"signing.key"}, "the coordinator holds nothing that opens a record"
+    state = coordinator.load(agreement.hash).state
+    for workspace in workspaces:
+        left = {path.name for path in workspace.folder.glob("round-*.key")}
+        assert left == {f"round-{state.round}-{peer}.key" for peer in agreement.peers(workspace.name)}
+    bodies = {path.name for path in (tmp_path / "coordinator" / "bodies" / agreement.hash).iterdir()}
+    assert not bodies & {blob.hash for one in state.rounds for blob in one.bodies}, "nothing of the rounds is kept"
+
+
+SERVE = """
+import sys
+for name in ("tenseal", "openfhe", "blindlabel.engines.packed"):
+    sys.modules[name] = None  # whatever imports it fails
+from blindlabel.cli.main import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_packed_study_under_owners_keys_with_a_coordinator_that_has_no_homomorphic_library(tmp_path: Path) -> None:
+    encoding = {
+        "engine": "packed",
+        "record_length": 200,
+        "counting": False,
+        "negation": False,
+        "functions": ["is_in"],
+        "attributes": False,
+    }
+    agreement = small_agreement(2, records=6, keys="owners", encoding=encoding, rounds=2)
+    coordinator, workspaces, shared = begun(tmp_path, agreement)
+    command = [sys.executable, "-c", SERVE, "coordinator", "serve", "--at", str(tmp_path / "coordinator")]
+    with subprocess.Popen([*command, "--via", f"folder:{shared}"], stderr=subprocess.PIPE) as serving:
+        try:
+            play(workspaces, shared, lambda: time.sleep(0.3))
+        finally:
+            serving.terminate()
+            said = serving.stderr.read().decode() if serving.stderr else ""
+    assert "Error" not in said and "Traceback" not in said
+    check_labels(coordinator, workspaces, agreement.hash)
