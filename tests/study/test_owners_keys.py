@@ -115,3 +115,22 @@ def test_packed_study_under_owners_keys_with_a_coordinator_that_has_no_homomorph
             said = serving.stderr.read().decode() if serving.stderr else ""
     assert "Error" not in said and "Traceback" not in said
     check_labels(coordinator, workspaces, agreement.hash)
+
+
+@pytest.mark.slow
+def test_points_study_under_owners_keys_gives_the_labels_of_clear_evaluation(tmp_path: Path) -> None:
+    encoding = {
+        "engine": "packed",
+        "questions": "points",
+        "profile": [2, 1, 1],
+        "exclusions": 1,
+        "record_length": 120,
+        "counting": False,
+        "negation": False,
+        "functions": ["is_in"],
+        "attributes": False,
+    }
+    agreement = small_agreement(2, records=6, keys="owners", encoding=encoding, rounds=2)
+    coordinator, workspaces, shared = begun(tmp_path, agreement)
+    play(workspaces, shared, FolderServer(coordinator, shared).turn)
+    check_labels(coordinator, workspaces, agreement.hash)
