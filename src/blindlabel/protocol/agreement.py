@@ -286,7 +286,8 @@ def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
     encoding = agreement.encoding
     if agreement.keys == "owners" and encoding.engine == "gates":
         yield 'keys: the gates engine needs keys = "coordinator"'
-    if agreement.keys == "owners" and encoding.engine == "packed" and (encoding.counting or encoding.negation):
+    helped = encoding.questions == "any" and (encoding.counting or encoding.negation)
+    if agreement.keys == "owners" and encoding.engine == "packed" and helped:
         yield 'keys: counting and negation with the assist need keys = "coordinator"'
     if not encoding.encode_whole and not encoding.encode_attributes:
         yield "encoding: whole and attributes are both off, so nothing could be asked"
