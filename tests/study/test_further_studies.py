@@ -146,7 +146,13 @@ def test_table_that_does_not_fit_is_refused_when_joining(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_packed_engine_over_a_shared_folder_with_its_assist_calls(tmp_path: Path) -> None:
-    encoding = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
+    encoding = {
+        "engine": "packed",
+        "questions": "any",
+        "record_length": 160,
+        "attributes": False,
+        "functions": ["is_in", "is_empty"],
+    }
     agreement = small_agreement(records=3, encoding=encoding, rounds=1)
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, rows=3))

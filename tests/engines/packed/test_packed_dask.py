@@ -46,6 +46,7 @@ distributed = pytest.importorskip("distributed")
 
 TERMS = Terms(
     ("name",),
+    questions="any",
     encode_attributes=False,
     record_length=20,
     case="lower",

@@ -24,7 +24,8 @@ from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear
 
 TERMS = Terms(
-    ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
+    ("a",), questions="any",
+    record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
     limits=Limits(needle_length=4, total_weight=7), probes=4, inner_gates=1, inner_weight=7,
 )  # fmt: skip
 ALONE = replace(TERMS, counting=False, negation=False)
