@@ -111,7 +111,7 @@ def second_round(page: Page, where: str) -> None:
     expect(page.locator(".plot")).to_be_visible()
     seen(page, f"second round, {where}")
     page.locator(".row-open").first.click()
-    expect(page.locator(".choice").nth(2)).to_be_visible()
+    expect(page.locator(".choice").nth(1)).to_be_visible()
     seen(page, f"choices, {where}")
 
 

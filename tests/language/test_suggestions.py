@@ -166,6 +166,7 @@ def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_take
     ]
     terms = Terms(
         ("name",),
+        questions="any",
         record_length=40,
         encode_attributes=False,
         functions=("is_in",),

@@ -79,7 +79,7 @@ def _another(value: object, setting: Setting) -> object:
     if isinstance(value, bool):
         return not value
     if isinstance(value, tuple):
-        return ("is_in",)
+        return (*value, value[0])
     if isinstance(value, str):
         return value + "!"
     return setting.most

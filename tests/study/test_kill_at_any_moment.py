@@ -25,6 +25,7 @@ from support.study_parties import (
     joined,
     over_http,
     small_agreement,
+    told,
     write_person_tables,
 )
 
@@ -104,8 +105,8 @@ def one_study(folder: Path, chance: random.Random) -> int:
         for owner in owners:
             owner.line.close()
     expected = clear_labels(*workspaces)
-    assert np.array_equal(workspaces[0].labels()["berta"], expected)
-    assert np.array_equal(workspaces[1].labels()["anna"], expected.T)
+    assert np.array_equal(workspaces[0].labels()["berta"], told(expected))
+    assert np.array_equal(workspaces[1].labels()["anna"], told(expected.T))
     assert np.array_equal(coordinator.labels(agreement.hash)[("anna", "berta")], expected)
     state = coordinator.load(agreement.hash).state
     assert sum(facts.tallies["anna berta"].agreed for facts in state.rounds) == np.count_nonzero(expected)

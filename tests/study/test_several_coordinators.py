@@ -28,7 +28,15 @@ from blindlabel.storage.workspace import Workspace
 from support.coordinator_processes import CoordinatorProcesses, spread_over
 from support.patience import PATIENCE, Patience
 from support.slow_command import SlowEngine
-from support.study_parties import clear_labels, confirm_all, joined, over_http, small_agreement, write_person_tables
+from support.study_parties import (
+    clear_labels,
+    confirm_all,
+    joined,
+    over_http,
+    small_agreement,
+    told,
+    write_person_tables,
+)
 
 PAUSE = 0.05
 
@@ -141,7 +149,7 @@ def _check_labels(coordinator: Coordinator, agreement: Agreement, workspaces: li
     for (first, second), labels in coordinator.labels(agreement.hash).items():
         expected = clear_labels(by_name[first], by_name[second])
         assert np.array_equal(labels, expected)
-        assert np.array_equal(by_name[second].labels()[first], expected.T)
+        assert np.array_equal(by_name[second].labels()[first], told(expected.T))
 
 
 def _check_messages(coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace]) -> None:

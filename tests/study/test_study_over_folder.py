@@ -16,7 +16,7 @@ from blindlabel.parties.running import run
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from support.study_parties import clear_labels, confirm_all, joined, small_agreement, write_person_tables
+from support.study_parties import clear_labels, confirm_all, joined, small_agreement, told, write_person_tables
 
 
 @pytest.mark.parametrize("owners", [2, 3])
@@ -49,7 +49,7 @@ def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Pat
     by_name = {workspace.name: workspace for workspace in workspaces}
     for (first, second), labels in coordinator.labels(agreement.hash).items():
         assert np.array_equal(labels, clear_labels(by_name[first], by_name[second]))
-        assert np.array_equal(by_name[second].labels()[first], labels.T)
+        assert np.array_equal(by_name[second].labels()[first], told(labels.T))
 
 
 def begun(tmp_path: Path) -> tuple[Coordinator, Owner, Path]:

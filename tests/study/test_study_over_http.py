@@ -14,7 +14,16 @@ from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.client import HttpTransport
-from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
+from support.study_parties import (
+    clear_labels,
+    joined,
+    over_http,
+    play,
+    served,
+    small_agreement,
+    told,
+    write_person_tables,
+)
 
 
 def counted_uploads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
@@ -45,8 +54,8 @@ def test_labels_over_http_are_those_of_clear_evaluation(
     for (first, second), labels in coordinator.labels(agreement.hash).items():
         expected = clear_labels(by_name[first], by_name[second])
         assert np.array_equal(labels, expected)
-        assert np.array_equal(by_name[first].labels()[second], expected)
-        assert np.array_equal(by_name[second].labels()[first], expected.T)
+        assert np.array_equal(by_name[first].labels()[second], told(expected))
+        assert np.array_equal(by_name[second].labels()[first], told(expected.T))
         assert np.count_nonzero(labels & 1), "a study without any match proves little"
     first_round = coordinator.load(agreement.hash).state.rounds[0]
     for name in agreement.owners:

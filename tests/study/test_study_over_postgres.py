@@ -13,7 +13,16 @@ from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.postgres import Server
-from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
+from support.study_parties import (
+    clear_labels,
+    joined,
+    over_http,
+    play,
+    served,
+    small_agreement,
+    told,
+    write_person_tables,
+)
 
 
 def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
@@ -34,8 +43,8 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     for (first, second), found in labels.items():
         expected = clear_labels(by_name[first], by_name[second])
         assert np.array_equal(found, expected)
-        assert np.array_equal(by_name[first].labels()[second], expected)
-        assert np.array_equal(by_name[second].labels()[first], expected.T)
+        assert np.array_equal(by_name[first].labels()[second], told(expected))
+        assert np.array_equal(by_name[second].labels()[first], told(expected.T))
     assert any(np.count_nonzero(found & 1) for found in labels.values()), "a study without any match proves little"
     sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
     rounds = coordinator.load(agreement.hash).state.round

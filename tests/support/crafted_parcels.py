@@ -26,7 +26,7 @@ from blindlabel.language import Limits, Question, Record
 from support.packed_rounds import ENGINE, Round
 
 TERMS = Terms(
-    ("a",), record_length=12, records=8, case="lower", encode_attributes=False, functions=("equals",),
+    ("a",), questions="any", record_length=12, records=8, case="lower", encode_attributes=False, functions=("equals",),
     limits=Limits(needle_length=4, total_weight=7), probes=2, inner_gates=0, inner_levels=0,
 )  # fmt: skip
 _SEAL = struct.Struct("<HBBBBHQ")

@@ -44,6 +44,7 @@ def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **
     settings: dict[str, object] = {
         "sampling": {"records": records},
         "encoding": {"engine": engine, "record_length": 200},
+        "release": "labels",
     }
     name = str(other.pop("name", "persons"))
     return agreements.new(name, names, list(PERSON_ATTRIBUTES), **(settings | other))
@@ -154,3 +155,8 @@ def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:
                     if one == two:
                         expected[i, j] = 2 * number + one
     return expected
+
+
+def told(labels: labelling.Labels, release: labelling.Release = "labels") -> labelling.Labels:
+    """What an owner is told of labels."""
+    return labelling.released(labels, release)

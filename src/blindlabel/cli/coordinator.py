@@ -9,6 +9,7 @@ import typer
 
 from blindlabel.cli.opening import coordinator_at, passphrase, studies_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.question_files import listed
 from blindlabel.errors import InputError
 
 app = typer.Typer(
@@ -50,8 +51,8 @@ def new(
         raise InputError(f"{file} is there already; --force replaces it.")
     made = agreements.new(
         name,
-        _listed(owners),
-        _listed(attributes),
+        listed(owners, "--owners"),
+        listed(attributes, "--attributes"),
         rounds=rounds,
         sampling={"records": records},
         encoding={"engine": engine, "record_length": record_length},
@@ -59,10 +60,6 @@ def new(
     file.write_text(to_text(made), encoding="utf-8")
     result(str(file))
     say("Edit it, above all the criteria, and then run `blindlabel coordinator invite`.")
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 @app.command("check")

@@ -21,7 +21,7 @@ def demo(
             "--records",
             min=2,
             max=5000,
-            help="Records of each owner in the sample; above 200 without counting and negation.",
+            help="Records of each owner in the sample.",
         ),
     ] = 50,
     engine: Annotated[

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import OutsideError
-from blindlabel.export.studies import truths_of_owner
+from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
@@ -42,10 +42,6 @@ GATES_ATTRIBUTES = ("given_name", "surname")
 PATIENCE = 900.0
 """Seconds after which a demonstration is given up, and more for every pair: see `Plan.patience`."""
 PATIENCE_PER_PAIR = 0.002
-LARGE = 200
-"""With more records the packed engine is shown without counting and negation: with them, about 10 KB travel for every
-pair.
-"""
 EXIT_OUTSIDE = 3
 MOST_FAILURES = 10
 """How often a process may fail by something outside (one of its workers was killed, say) before that is an error."""
@@ -69,11 +65,6 @@ class Plan:
     def patience(self) -> float:
         """Seconds after which it is given up."""
         return PATIENCE + PATIENCE_PER_PAIR * self.records**2
-
-    @property
-    def assisted(self) -> bool:
-        """Whether questions may count and negate, for which the packed engine needs the coordinator's assist."""
-        return self.engine != "packed" or self.records <= LARGE
 
     @property
     def rows(self) -> int:
@@ -108,11 +99,6 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
         f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled so that about half have a"
         f" partner; a coordinator and two owners as processes on {address}, {plan.engine} engine."
     )
-    if not plan.assisted:
-        tell(
-            f"More than {LARGE} records: the agreement does without counting and negation, which do not scale"
-            " (docs/scale.md)."
-        )
     with Processes(commands, folder, tell) as running:
         until = time.monotonic() + plan.patience
         _confirm(workspaces, running, tell, until)
@@ -141,8 +127,6 @@ def _agreement(plan: Plan, made: Generated) -> Agreement:
             "record_length": 8 * (longest // 8 + 1),
             "attributes": False,
             "functions": ["is_in", "is_empty"],
-            "counting": plan.assisted,
-            "negation": plan.assisted,
         },
     )
 
@@ -311,7 +295,7 @@ def _report(
 ) -> dict[str, Any]:
     from blindlabel.export import write as write_truth
 
-    truth = truths_of_owner(workspaces[0])[NAMES[1]]
+    truth = truths_of_coordinator(coordinator, agreement.hash)[(NAMES[0], NAMES[1])]
     labels_path = write_truth(truth, "csv", folder / "labels.csv")[0]
     sampled = [set(workspace.state().sample.positions) for workspace in workspaces]  # type: ignore[union-attr]
     pairs = ((made.a.position(a), made.b.position(b)) for a, b in made.matches)

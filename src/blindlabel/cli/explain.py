@@ -18,10 +18,12 @@ def explain(
     attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
     records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
     length: Annotated[int, typer.Option(min=1, help="Longest record.")] = 148,
-    no_assist: Annotated[bool, typer.Option("--no-assist", help="An agreement without counting and negation.")] = False,
+    anything: Annotated[
+        bool, typer.Option("--any", help='An agreement with questions = "any", which calls the coordinator for help.')
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Print the plan of a question on the packed engine: predicates, gates or clauses, assist calls, noise, time and
+    """Print the plan of a question on the packed engine: predicates, places or gates, assist calls, noise, time and
     bytes.
     """
     from blindlabel.engines.interface import EngineError, Terms
@@ -44,8 +46,7 @@ def explain(
             records=records,
             record_length=length,
             functions=tuple(dict.fromkeys((*Terms(()).functions, *(a.function for a in atoms_of(checked.formula))))),
-            counting=not no_assist,
-            negation=not no_assist,
+            questions="any" if anything else "points",
         )
         plan = PackedEngine().explain(terms, checked.formula)
     except EngineError as problem:

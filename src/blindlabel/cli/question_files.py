@@ -47,11 +47,19 @@ def question_source(argument: str) -> tuple[str, str]:
     return "question", argument
 
 
+def listed(text: str, option: str) -> list[str]:
+    """The names in an option that takes several, separated by commas; none of an empty one."""
+    names = [name.strip() for name in text.split(",")] if text.strip() else []
+    if not all(names):
+        raise InputError(f"{option} has an empty name in {text!r}.")
+    return names
+
+
 def attribute_list(given: str | None) -> list[str] | None:
-    """The attributes of a comma-separated option."""
+    """The attributes that --attributes names; None where it is not given."""
     if given is None:
         return None
-    names = [name.strip() for name in given.split(",") if name.strip()]
+    names = listed(given, "--attributes")
     if not names:
         raise InputError("--attributes names no attribute; give them separated by commas.")
     return names

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json
+from blindlabel.cli.question_files import attribute_list, listed
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ def suggest(
     from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
-    chosen = _listed(attributes, "--attributes")
-    steps = check_steps(_listed(prepare, "--prepare") or DEFAULT_STEPS)
+    chosen = attribute_list(attributes)
+    steps = check_steps(listed(prepare or "", "--prepare") or DEFAULT_STEPS)
     table = read_table(records, id_column=id_column, attributes=chosen)
     rows = prepare_rows(table, table.attributes, steps)
     suggester = Suggester(rows, table.attributes, lowered=gives_lower_case(steps))
@@ -136,13 +137,3 @@ def _lines(one: dict[str, Any]) -> Iterator[str]:
         if variant is not None:
             yield f"# {name}: {variant['why']}"
             yield variant["question"].rstrip("\n")
-
-
-def _listed(text: str | None, option: str) -> list[str] | None:
-    """The parts of a comma-separated option."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(parts):
-        raise InputError(f"{option} has an empty name in {text!r}.")
-    return parts

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from blindlabel.cli.output import JsonFlag, phases, progress_bar, result, result_json, say
-from blindlabel.cli.question_files import attribute_list, question_source
+from blindlabel.cli.question_files import attribute_list, listed, question_source
 from blindlabel.errors import InputError
 
 
@@ -38,7 +38,7 @@ def try_(
     from blindlabel.records.tables import read_table
 
     chosen = engine_named(engine)
-    steps = check_steps(step.strip() for step in prepare.split(",") if step.strip())
+    steps = check_steps(listed(prepare, "--prepare"))
     name, source = question_source(question)
     table = read_table(records, id_column=id_column, attributes=attribute_list(attributes), encoding=encoding)
     lowered = gives_lower_case(steps)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -141,4 +142,6 @@ def ask(
 ) -> Answers:
     """All questions over all records on one engine, from keys to answers."""
     terms = terms_for(questions, records, attributes, lowered=lowered)
+    if any(engine.refuse(terms, question) is not None for question in questions):
+        terms = replace(terms, questions="any")
     return EncryptedRecords(engine, terms, records, workers=workers, progress=progress).ask(questions)

@@ -126,16 +126,16 @@ class Encoded:
         Setting(
             '"points": conditions with points, a bar and exclusions, without the assist; "any": all the language has.'
         ),
-    ] = "any"
+    ] = "points"
     profile: Annotated[
         tuple[Annotated[int, Field(ge=1, le=255)], ...],
         Setting("points: the places of one question by weight; conditions with the same points take places alike."),
     ] = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
     exclusions: Annotated[int, Setting('points: conditions that one question may exclude ("but not").', 0, 8)] = 2
     counting: Annotated[
-        bool, Setting("Whether questions may count (3*is_in(...) + is_in(...) >= 3); needs the assist.")
+        bool, Setting("any: whether questions may count (3*is_in(...) + is_in(...) >= 3); needs the assist.")
     ] = True
-    negation: Annotated[bool, Setting("Whether questions may negate; needs the assist.")] = True
+    negation: Annotated[bool, Setting("any: whether questions may negate; needs the assist.")] = True
     probes: Annotated[
         int, Setting("packed: needles that one question has room for; 0: 16, more for similar and between.", 0, 512)
     ] = 0  # more than 512 would bring the error of hashing beyond 1e-6 a label

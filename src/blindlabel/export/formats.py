@@ -32,6 +32,8 @@ class Format:
     description: str
     suffix: str
     write: Callable[[GroundTruth, Path], None]
+    needs_labels: bool = False
+    """Whether it is of no use without pairs that are no match."""
 
 
 def write(truth: GroundTruth, format: str, path: Path) -> list[Path]:
@@ -41,9 +43,17 @@ def write(truth: GroundTruth, format: str, path: Path) -> list[Path]:
     if format not in FORMATS:
         raise InputError(f"There is no format {format!r}. There are {', '.join(FORMATS)}.")
     chosen = FORMATS[format]
+    if chosen.needs_labels and truth.only_matches:
+        raise InputError(
+            f"The format {format} needs pairs that are no match, and this study released the matches alone"
+            ' (release = "matches" in its agreement). Take splink-matches, pyjedai, leipzig or csv, or ask the'
+            " coordinator, who has all labels."
+        )
     path = prepared(path, chosen.suffix)
     beside = discarded_path(path)
     replacing(path, lambda part: chosen.write(truth, part))
+    if truth.only_matches:
+        return [path]
     replacing(beside, lambda part: _write_discarded(truth, part))
     return [path, beside]
 
@@ -218,7 +228,11 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 _parquet,
             ),
             Format(
-                "splink", "Splink labels for evaluation, with a clerical match score of 1.0 or 0.0.", ".csv", _splink
+                "splink",
+                "Splink labels for evaluation, with a clerical match score of 1.0 or 0.0.",
+                ".csv",
+                _splink,
+                needs_labels=True,
             ),
             Format(
                 "splink-matches",
@@ -226,14 +240,21 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 ".csv",
                 _splink_matches,
             ),
-            Format("recordlinkage", "Annotation file of the Python Record Linkage Toolkit.", ".json", _recordlinkage),
+            Format(
+                "recordlinkage",
+                "Annotation file of the Python Record Linkage Toolkit.",
+                ".json",
+                _recordlinkage,
+                needs_labels=True,
+            ),
             Format(
                 "py_entitymatching",
                 "Labelled candidate set: _id, ltable_id, rtable_id, label.",
                 ".csv",
                 _py_entitymatching,
+                needs_labels=True,
             ),
-            Format("rltk", "Ground truth of RLTK: id1, id2, label (True or False).", ".csv", _rltk),
+            Format("rltk", "Ground truth of RLTK: id1, id2, label (True or False).", ".csv", _rltk, needs_labels=True),
             Format("pyjedai", "Ground truth of pyJedAI: D1|D2, matches only.", ".csv", _pyjedai),
             Format(
                 "leipzig",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blindlabel.errors import InputError
 from blindlabel.export.truth import GroundTruth
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.storage.workspace import Workspace
@@ -12,18 +13,20 @@ def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
     is side a.
     """
     state, found = workspace.state(), {}
-    labels = workspace.labels()
+    if workspace.agreement.release == "none":
+        raise InputError('This study releases nothing to owners (release = "none"): the coordinator has the labels.')
+    labels, only = workspace.labels(), workspace.agreement.release == "matches"
     assert state.truth is not None and state.sample is not None
     ids = {record.position: record.id for record in workspace.records()}
     for pairing in state.truth.pairings:
         matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
         if workspace.name < pairing.peer:
             found[pairing.peer] = GroundTruth.of_matrix(
-                (workspace.name, pairing.peer), matrix, (own, other), (ids, None)
+                (workspace.name, pairing.peer), matrix, (own, other), (ids, None), only_matches=only
             )
         else:
             found[pairing.peer] = GroundTruth.of_matrix(
-                (pairing.peer, workspace.name), matrix.T, (other, own), (None, ids)
+                (pairing.peer, workspace.name), matrix.T, (other, own), (None, ids), only_matches=only
             )
     return found
 

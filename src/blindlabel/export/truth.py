@@ -14,12 +14,16 @@ from typing import Generic, Self, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from blindlabel.protocol.labels import UNSAID
+
 _Pair = TypeVar("_Pair")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """Row i of the first table and row j of the second are a match or not, agreed in this round (from 1)."""
+    """Row i of the first table and row j of the second are a match or not, agreed in this round (from 1; 0: not
+    said).
+    """
 
     i: int
     j: int
@@ -84,7 +88,7 @@ class AgreedPairs(_Cells[LabelledPair]):
         return meant
 
     def _pair(self, i: int, j: int, value: int) -> LabelledPair:
-        return LabelledPair(i, j, bool(value & 1), value >> 1)
+        return LabelledPair(i, j, bool(value & 1), 0 if value >> 1 == UNSAID else value >> 1)
 
     def matches(self) -> list[LabelledPair]:
         """Those labelled as match, without looking at the others one by one."""
@@ -118,6 +122,8 @@ class GroundTruth:
     """Pairs that the owners never agreed on: neither match nor no match."""
     ids_a: Mapping[int, str] | None = None
     ids_b: Mapping[int, str] | None = None
+    only_matches: bool = False
+    """Whether this party was given the matches alone: every other pair is no match, or was discarded."""
 
     def __post_init__(self) -> None:
         for side, ids in ((0, self.ids_a), (1, self.ids_b)):
@@ -143,9 +149,12 @@ class GroundTruth:
         matrix: npt.NDArray[np.uint8],
         positions: tuple[Sequence[int], Sequence[int]],
         ids: tuple[Mapping[int, str] | None, Mapping[int, str] | None] = (None, None),
+        *,
+        only_matches: bool = False,
     ) -> Self:
         """One pairing from its labels; positions are those of the sampled rows in the owners' tables."""
-        return cls(*names, AgreedPairs(matrix, positions), DiscardedPairs(matrix, positions), *ids)
+        discarded = () if only_matches else DiscardedPairs(matrix, positions)
+        return cls(*names, AgreedPairs(matrix, positions), discarded, *ids, only_matches)
 
     def name_a(self, i: int) -> str:
         """How row i of the first table is called: its id where known, else its position."""

@@ -14,9 +14,11 @@ property tests then hold it to both. The docs show one being added (docs/languag
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 from blindlabel.language import families, words
+from blindlabel.language.families import Family
 from blindlabel.language.limits import Limits
 from blindlabel.language.signatures import CaseRule, Clear, Function, Parameter, Predicate, Problem, Tally, Type
 
@@ -105,6 +107,27 @@ def _always_if_empty(arguments: tuple[Clear, ...]) -> bool | None:
 _NEEDLE_EDGE = "An empty needle is in every text. Upper and lower case differ; use lower($r) to ignore case."
 _WORD_EDGE = "A word is a longest run of letters, digits and combining marks; everything else separates words."
 
+
+def _at_an_end(
+    name: str, does: str, example: str, found: Callable[[str, str], bool], family: Callable[[int], Family]
+) -> Predicate:
+    """A needle at the beginning or the end of the text."""
+    return Predicate(
+        name,
+        (_NEEDLE, _TEXT),
+        Type.BOOLEAN,
+        f"Whether the text {does} with the needle.",
+        f"Every text {does} with the empty needle. Upper and lower case differ.",
+        example,
+        meaning=lambda text, arguments: found(text, _string(arguments)),
+        family_of=lambda _, limits: family(limits.needle_length),
+        asked=lambda arguments: (_string(arguments),),
+        always=_always_if_empty,
+        all_families=lambda limits: (family(limits.needle_length),),
+        case_rule=CaseRule.NEEDLES,
+    )
+
+
 _PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "is_in",
@@ -120,34 +143,8 @@ _PREDICATES: tuple[Predicate, ...] = (
         all_families=lambda limits: tuple(families.substrings(n) for n in range(1, limits.needle_length + 1)),
         case_rule=CaseRule.NEEDLES,
     ),
-    Predicate(
-        "starts_with",
-        (_NEEDLE, _TEXT),
-        Type.BOOLEAN,
-        "Whether the text begins with the needle.",
-        "Every text begins with the empty needle. Upper and lower case differ.",
-        'ret starts_with("19", $r.year)',
-        meaning=lambda text, arguments: text.startswith(_string(arguments)),
-        family_of=lambda _, limits: families.prefixes(limits.needle_length),
-        asked=lambda arguments: (_string(arguments),),
-        always=_always_if_empty,
-        all_families=lambda limits: (families.prefixes(limits.needle_length),),
-        case_rule=CaseRule.NEEDLES,
-    ),
-    Predicate(
-        "ends_with",
-        (_NEEDLE, _TEXT),
-        Type.BOOLEAN,
-        "Whether the text ends with the needle.",
-        "Every text ends with the empty needle. Upper and lower case differ.",
-        'ret ends_with("son", lower($r.surname))',
-        meaning=lambda text, arguments: text.endswith(_string(arguments)),
-        family_of=lambda _, limits: families.suffixes(limits.needle_length),
-        asked=lambda arguments: (_string(arguments),),
-        always=_always_if_empty,
-        all_families=lambda limits: (families.suffixes(limits.needle_length),),
-        case_rule=CaseRule.NEEDLES,
-    ),
+    _at_an_end("starts_with", "begins", 'ret starts_with("19", $r.year)', str.startswith, families.prefixes),
+    _at_an_end("ends_with", "ends", 'ret ends_with("son", lower($r.surname))', str.endswith, families.suffixes),
     Predicate(
         "equals",
         (Parameter("value", Type.TEXT, clear=True), _TEXT),

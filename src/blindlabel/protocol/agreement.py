@@ -124,6 +124,10 @@ class Agreement(Shape):
         Literal["owners", "coordinator"],
         Setting('Who can open an owner\'s encrypted records: that owner alone ("owners"), or the coordinator.'),
     ] = "coordinator"
+    release: Annotated[
+        Literal["matches", "labels", "none"],
+        Setting("What owners get at the end: agreed matches, all agreed labels (says more of the others), or nothing."),
+    ] = "matches"
     salt: Annotated[
         str,
         StringConstraints(pattern=r"^[0-9a-f]{32}$"),

@@ -50,7 +50,6 @@ from blindlabel.protocol.facts import (
     Work,
     all_blocking,
     all_confirmed,
-    blob_of,
     directions,
     key_of,
     peer_facts,
@@ -277,14 +276,8 @@ def _send_keys(agreement: Agreement, step: Step) -> Step:
 
 
 def _begin(agreement: Agreement, state: State, drawn: Mapping[str, tuple[int, ...]]) -> Step:
-    bodies = {
-        key_of(a, b): labelling.to_bytes(labelling.no_labels(len(drawn[a]), len(drawn[b])))
-        for a, b in agreement.pairings
-    }
-    state = state.model_copy(
-        update={"samples": dict(drawn), "labels": {key: blob_of(body) for key, body in bodies.items()}}
-    )
-    step = Step(state, (), tuple(bodies.values()))
+    nothing = {key_of(a, b): labelling.no_labels(len(drawn[a]), len(drawn[b])) for a, b in agreement.pairings}
+    step = rounds.labelled(agreement, state.model_copy(update={"samples": dict(drawn)}), nothing)
     for owner in sorted(drawn):
         others = {peer: len(drawn[peer]) for peer in agreement.peers(owner)}
         step = send(step, owner, 0, messages.Sample(positions=tuple(drawn[owner]), others=others))

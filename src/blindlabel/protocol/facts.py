@@ -86,6 +86,8 @@ class State(Shape):
     rounds: tuple[RoundFacts, ...] = ()
     labels: dict[str, Blob] = Field(default_factory=dict)
     """Current labels, by `first second`."""
+    released: dict[str, Blob] = Field(default_factory=dict)
+    """What of them goes to owners when the study ends, by `first second`."""
     seen: dict[str, str] = Field(default_factory=dict)
     """Digest of the message in each slot."""
     ended: Reason | None = None
@@ -181,7 +183,8 @@ def send(step: Step, receiver: str, round: int, body: messages.Body) -> Step:
 
 def spent_bodies(state: State) -> list[Blob]:
     """Bodies of rounds that are settled or void and that nothing else names: nobody needs them again."""
-    needed = {blob.hash for blob in state.labels.values()} | ({state.public_key.hash} if state.public_key else set())
+    needed = {blob.hash for blob in (*state.labels.values(), *state.released.values())}
+    needed |= {state.public_key.hash} if state.public_key else set()
     for facts in state.owners.values():
         needed |= {blob.hash for blob in facts.blocking.values()}
     spent: dict[str, Blob] = {}

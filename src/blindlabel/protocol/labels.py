@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,11 @@ Labels = npt.NDArray[np.uint8]
 
 MOST_ROUNDS = 100
 """Rounds that an agreement may allow; a label's byte has room for 127."""
+
+UNSAID = 127
+"""In place of a round that is not said."""
+
+Release = Literal["matches", "labels", "none"]
 
 STRIPE = 1 << 20
 """Pairs that are settled at a time."""
@@ -121,6 +127,14 @@ def open_counts(labels: Labels, *, axis: int) -> npt.NDArray[np.int64]:
     return counts
 
 
+def released(labels: Labels, release: Release) -> Labels:
+    """What owners get of the labels. Rounds of single pairs go to nobody: they are `UNSAID`."""
+    if release == "none":
+        return np.zeros_like(labels)
+    meant = is_match(labels) if release == "matches" else is_agreed(labels)
+    return np.where(meant, np.uint8(2 * UNSAID) + (labels & 1), np.uint8(0)).astype(np.uint8)
+
+
 def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
     """Every agreed pair: index of the first owner's record, of the second's, label, round."""
     for i, row in enumerate(labels):
@@ -139,6 +153,6 @@ def from_bytes(data: bytes, first: int, second: int) -> Labels:
     if len(data) != first * second:
         raise NotFitting("The size of the labels is wrong for the samples.")
     labels = np.frombuffer(data, dtype=np.uint8).reshape(first, second)
-    if np.any(labels == 1) or np.any(labels > 2 * MOST_ROUNDS + 1):
+    if np.any(labels == 1) or np.any((labels > 2 * MOST_ROUNDS + 1) & (labels >> 1 != UNSAID)):
         raise NotFitting("The labels hold a value that no round can give.")
     return labels

@@ -181,12 +181,22 @@ def settle(
         after[key], tallies[key] = found.labels, found.tally
         loose[first].update(found.loose[0])
         loose[second].update(found.loose[1])
-    bodies = tuple(labelling.to_bytes(matrix) for matrix in after.values())
     state = _with_current(
         state, tallies=tallies, loose={owner: tuple(sorted(places)) for owner, places in loose.items()}
     )
-    state = state.model_copy(update={"labels": {key: blob_of(body) for key, body in zip(after, bodies)}})
-    return _next(agreement, Step(state, (), bodies), _still_open(agreement, state, after))
+    return _next(agreement, labelled(agreement, state, after), _still_open(agreement, state, after))
+
+
+def labelled(agreement: Agreement, state: State, labels: Mapping[str, labelling.Labels]) -> Step:
+    """The state with these labels, and with what of them goes to owners."""
+    kept = {key: labelling.to_bytes(matrix) for key, matrix in labels.items()}
+    given = {key: labelling.to_bytes(labelling.released(matrix, agreement.release)) for key, matrix in labels.items()}
+    named = {"labels": _named(kept), "released": _named(given)}
+    return Step(state.model_copy(update=named), (), (*kept.values(), *given.values()))
+
+
+def _named(bodies: Mapping[str, bytes]) -> dict[str, Blob]:
+    return {key: blob_of(body) for key, body in bodies.items()}
 
 
 def _next(agreement: Agreement, step: Step, still_open: Mapping[str, tuple[int, ...]]) -> Step:
@@ -237,7 +247,7 @@ def end(agreement: Agreement, step: Step, reason: Reason) -> Step:
             messages.Pairing(
                 peer=peer,
                 positions=state.samples[peer],
-                labels=state.labels[key_of(owner, peer)],
+                labels=state.released[key_of(owner, peer)],
                 tallies=tuple(facts.tallies[key_of(owner, peer)] for facts in state.settled),
             )
             for peer in agreement.peers(owner)

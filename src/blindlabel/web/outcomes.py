@@ -31,7 +31,7 @@ def settled_sentence(app: OwnerApp) -> str:
 def outcomes(app: OwnerApp) -> list[Outcome]:
     """Each own record with the positions of its matches; nothing before the end."""
     state = app.desk.state
-    if state.truth is None or not app.truths():
+    if state.truth is None or app.workspace.agreement.release == "none" or not app.truths():
         return []
     labels = app.workspace.labels()
     positions = {pairing.peer: pairing.positions for pairing in state.truth.pairings}
@@ -41,6 +41,7 @@ def outcomes(app: OwnerApp) -> list[Outcome]:
         for peer, matrix in labels.items():
             row = matrix[own.record]
             matches += [f"row {positions[peer][column] + 1:,} of {peer}" for column in (row & 1).nonzero()[0]]
-            open_pairs += int((row == 0).sum())
+            if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
+                open_pairs += int((row == 0).sum())
         found.append(Outcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
     return found

@@ -31,7 +31,8 @@ from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
 
 TERMS = Terms(
-    ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
+    ("a",), questions="any",
+    record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
     limits=Limits(needle_length=4, total_weight=7), counting=False, negation=False, keys="owners",
 )  # fmt: skip
 RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]

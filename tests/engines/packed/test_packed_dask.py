@@ -38,6 +38,7 @@ from support.study_parties import (
     over_http,
     served,
     small_agreement,
+    told,
     write_person_tables,
 )
 
@@ -45,6 +46,7 @@ distributed = pytest.importorskip("distributed")
 
 TERMS = Terms(
     ("name",),
+    questions="any",
     encode_attributes=False,
     record_length=20,
     case="lower",
@@ -183,5 +185,5 @@ def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Pat
             patience.check()
         for owner in owners:
             owner.line.close()
-    assert np.array_equal(workspaces[0].labels()["berta"], clear_labels(*workspaces))
+    assert np.array_equal(workspaces[0].labels()["berta"], told(clear_labels(*workspaces)))
     assert list((tmp_path / "anna" / "journal").glob("*.answers"))

@@ -20,6 +20,7 @@ from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, ra
 
 SMALL = Terms(
     ("name",),
+    questions="any",
     record_length=40,
     records=8,
     encode_attributes=False,
@@ -67,6 +68,7 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
 def test_random_questions_with_the_assist(seed: int) -> None:
     terms = Terms(
         ATTRIBUTES,
+        questions="any",
         record_length=46,
         attribute_length=12,
         records=9,
@@ -83,7 +85,7 @@ def test_random_questions_with_the_assist(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_without_the_assist(seed: int) -> None:
     terms = Terms(
-        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4),
+        ATTRIBUTES, questions="any", record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4),
         counting=False, negation=False, clauses=2,
     )  # fmt: skip
     records, questions, expected = random_round(terms, seed, 9, 24)
@@ -95,7 +97,8 @@ def test_random_questions_without_the_assist(seed: int) -> None:
 @pytest.mark.slow
 def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
     terms = Terms(
-        ("name",), record_length=24, records=8, case="both", encode_attributes=False, functions=("similar",
+        ("name",), questions="any",
+        record_length=24, records=8, case="both", encode_attributes=False, functions=("similar",
         "between", "has_word"),
         limits=Limits(similar_distance=1), inner_gates=1,
     )  # fmt: skip
@@ -118,7 +121,8 @@ def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
 @pytest.mark.slow
 def test_wide_alternatives_without_the_assist() -> None:
     terms = Terms(
-        ("year",), record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",
+        ("year",), questions="any",
+        record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",
         "has_word"),
         counting=False, negation=False,
     )  # fmt: skip
@@ -137,7 +141,8 @@ def test_wide_alternatives_without_the_assist() -> None:
 @pytest.mark.parametrize("assisted", [True, False])
 def test_batches_of_any_size(records: int, questions: int, assisted: bool) -> None:
     terms = Terms(
-        ("a",), record_length=10, records=records, case="lower", encode_attributes=False, functions=("has_word",),
+        ("a",), questions="any",
+        record_length=10, records=records, case="lower", encode_attributes=False, functions=("has_word",),
         limits=Limits(total_weight=3), probes=2, inner_gates=0, counting=assisted, negation=assisted,
     )  # fmt: skip
     rows = [Record.of({"a": f"w{i % 7} v{i % 5}"}) for i in range(records)]
@@ -149,7 +154,8 @@ def test_samples_larger_than_a_batch_are_streamed(monkeypatch: pytest.MonkeyPatc
     # Many features make the engine hold fewer records at a time; a small memory does so here: three batches of 512.
     monkeypatch.setattr(layout, "_MOST_FEATURES", 1 << 12)
     terms = Terms(
-        ("a",), record_length=9, records=1100, case="lower", encode_attributes=False, functions=("has_word",),
+        ("a",), questions="any",
+        record_length=9, records=1100, case="lower", encode_attributes=False, functions=("has_word",),
         counting=False, negation=False, alternatives=1,
     )  # fmt: skip
     rows = [Record.of({"a": f"w{i % 11}"}) for i in range(1100)]

@@ -29,6 +29,7 @@ from support.packed_rounds import keys_of
 
 TERMS = Terms(
     ("a",),
+    questions="any",
     record_length=60,
     records=30,
     case="lower",
@@ -105,9 +106,9 @@ def test_weighted_sums_stay_within_the_estimate() -> None:
     [
         TERMS,
         ALONE,
-        Terms(("a", "b", "c", "d")),
-        Terms(("a",), records=1000, record_length=404),
-        Terms(("a",), functions=("similar", "between"), encode_attributes=False),
+        Terms(("a", "b", "c", "d"), questions="any"),
+        Terms(("a",), questions="any", records=1000, record_length=404),
+        Terms(("a",), questions="any", functions=("similar", "between"), encode_attributes=False),
         replace(ALONE, alternatives=8),
         replace(ALONE, alternatives=32),
     ],

@@ -18,7 +18,8 @@ from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, keys_of
 
 TERMS = Terms(
-    ("a",), record_length=12, records=8, case="lower", encode_attributes=False, functions=("has_word",),
+    ("a",), questions="any",
+    record_length=12, records=8, case="lower", encode_attributes=False, functions=("has_word",),
     limits=Limits(total_weight=3), probes=2, inner_gates=0,
 )  # fmt: skip
 RECORDS = [Record.of({"a": f"w{i}"}) for i in range(8)]

@@ -5,6 +5,7 @@ sets themselves.
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -29,6 +30,11 @@ WIDE = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "
 LIMITS = Limits(similar_distance=1)
 
 
+def _any(**other: Any) -> Terms:
+    """Terms of an agreement where anything may be asked."""
+    return Terms(("a",), questions="any", **other)
+
+
 def _holds(probe: Probe, record: Record) -> bool:
     return probe.element in probe.table.family.elements(record.text(probe.table.view))
 
@@ -48,7 +54,7 @@ def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
         question = maker.question()
     except NoRecordLeft:
         return
-    terms = Terms(ATTRIBUTES, functions=WIDE, limits=LIMITS, probes=64, inner_gates=8, inner_levels=3)
+    terms = Terms(ATTRIBUTES, questions="any", functions=WIDE, limits=LIMITS, probes=64, inner_gates=8, inner_levels=3)
     tables = tables_of(terms, MODULUS)
     try:
         plan = plans.compile_question(terms, tables, formula_of(question, LIMITS))
@@ -67,7 +73,7 @@ def test_a_plan_of_gates_means_what_the_question_means(seed: int) -> None:
 
 
 def test_most_random_questions_fit_the_default_room() -> None:
-    terms = Terms(ATTRIBUTES)
+    terms = Terms(ATTRIBUTES, questions="any")
     tables = tables_of(terms, MODULUS)
     fitting = 0
     for seed in range(300):
@@ -93,7 +99,16 @@ def test_a_plan_of_clauses_means_what_the_question_means(seed: int) -> None:
         question = maker.question()
     except NoRecordLeft:
         return
-    terms = Terms(ATTRIBUTES, functions=WIDE, limits=LIMITS, counting=False, negation=False, alternatives=32, clauses=3)
+    terms = Terms(
+        ATTRIBUTES,
+        questions="any",
+        functions=WIDE,
+        limits=LIMITS,
+        counting=False,
+        negation=False,
+        alternatives=32,
+        clauses=3,
+    )
     tables = tables_of(terms, MODULUS)
     try:
         plan = clauses.compile_question(terms, tables, formula_of(question, LIMITS))
@@ -121,7 +136,9 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     if PREDICATES[function].always(arguments) is not None:
         return
     lowered = random.random() < 0.3
-    terms = Terms((), functions=WIDE, limits=LIMITS, record_length=40, case="lower" if lowered else "both")
+    terms = Terms(
+        (), questions="any", functions=WIDE, limits=LIMITS, record_length=40, case="lower" if lowered else "both"
+    )
     text = case.lower(text) if lowered else text
     atom = Atom(function, arguments, View(None, shown))  # type: ignore[arg-type]  # drawn from the literals
     record = Record({}, text)
@@ -132,17 +149,29 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
 @pytest.mark.parametrize(
     ("source", "terms", "word"),
     [
-        ('ret is_in("abcdefghi", $r)', Terms(("a",), limits=Limits(needle_length=8)), "needles of at most 8"),
-        ('ret !is_in("a", $r)', Terms(("a",), negation=False), "negation"),
-        ('ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2', Terms(("a",), counting=False), "counting"),
-        ('ret similar("jonson", $r, 1)', Terms(("a",)), "does not encode similar"),
-        ('ret is_in("a", $r.a)', Terms(("a",), encode_attributes=False), "single attributes"),
-        ('ret is_in("a", $r)', Terms(("a",), encode_whole=False), "whole records"),
-        ('ret is_in("a", $r.b)', Terms(("a",)), "no attribute 'b'"),
-        ("ret " + " | ".join(f'is_in("{c}", $r)' for c in "abcdefg"), Terms(("a",), probes=6), "more probes"),
+        (
+            'ret is_in("abcdefghi", $r)',
+            _any(limits=Limits(needle_length=8)),
+            "needles of at most 8",
+        ),
+        ('ret !is_in("a", $r)', _any(negation=False), "negation"),
+        (
+            'ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2',
+            _any(counting=False),
+            "counting",
+        ),
+        ('ret similar("jonson", $r, 1)', _any(), "does not encode similar"),
+        ('ret is_in("a", $r.a)', _any(encode_attributes=False), "single attributes"),
+        ('ret is_in("a", $r)', _any(encode_whole=False), "whole records"),
+        ('ret is_in("a", $r.b)', _any(), "no attribute 'b'"),
+        (
+            "ret " + " | ".join(f'is_in("{c}", $r)' for c in "abcdefg"),
+            _any(probes=6),
+            "more probes",
+        ),
         (
             "ret " + " | ".join(f'is_in("{c}", $r)' for c in "abc"),
-            Terms(("a",), negation=False, counting=False),
+            _any(negation=False, counting=False),
             "alternatives",
         ),
     ],
@@ -157,7 +186,7 @@ def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, 
 def test_a_question_that_was_checked_is_not_compiled_again_to_be_asked() -> None:
     formula = Question('ret is_in("a", $r)').formula
     assert formula is not None
-    terms = Terms(("a",))
+    terms = _any()
     assert PackedEngine().refuse(terms, formula) is None
     before = plan_of.cache_info()
     assert plans_of(way_of(terms), [formula]) == [plan_of(way_of(terms), formula)]
@@ -174,7 +203,7 @@ def test_any_function_of_six_needles_is_one_gate() -> None:
     )
     formula = Question(source).formula
     assert formula is not None
-    terms = Terms(("a",), inner_gates=0)
+    terms = _any(inner_gates=0)
     plan = plans.compile_question(terms, tables_of(terms, MODULUS), formula)
     assert plan.levels == ()
     assert plan.final.total <= 63
@@ -189,6 +218,6 @@ def test_a_nested_count_becomes_an_inner_gate_where_the_sum_would_grow_too_large
         + " >= 5)"
     ).formula
     assert formula is not None
-    terms = Terms(("a",))
+    terms = _any()
     plan = plans.compile_question(terms, tables_of(terms, MODULUS), formula)
     assert sum(map(len, plan.levels)) >= 1

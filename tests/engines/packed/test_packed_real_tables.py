@@ -108,7 +108,8 @@ def test_labels_on_real_tables(name: str) -> None:
     random = Random(name)
     own, other = _sample(name, random, lowered=name != "abt-buy")
     terms = Terms(
-        SETS[name], record_length=LONGEST, case="both" if name == "abt-buy" else "lower", encode_attributes=False,
+        SETS[name], questions="any",
+        record_length=LONGEST, case="both" if name == "abt-buy" else "lower", encode_attributes=False,
         functions=("is_in", "has_word", "starts_with", "sounds_like", "is_empty", "equals"),
         limits=Limits(needle_length=12, total_weight=20), probes=8, inner_gates=1, inner_weight=8,
     )  # fmt: skip
@@ -128,7 +129,7 @@ def test_labels_on_attributes_of_real_tables_without_the_assist() -> None:
     own, other = _sample("febrl", random, lowered=False)
     names = ("given_name", "surname", "age")
     terms = Terms(
-        names, record_length=LONGEST, attribute_length=24, encode_whole=False,
+        names, questions="any", record_length=LONGEST, attribute_length=24, encode_whole=False,
         functions=("equals", "has_word", "sounds_like", "starts_with"), limits=Limits(needle_length=6),
         counting=False, negation=False,
     )  # fmt: skip

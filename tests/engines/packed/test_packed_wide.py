@@ -31,6 +31,7 @@ from support.packed_rounds import ENGINE, Round, in_clear, keys_of
 
 TERMS = Terms(
     ("name",),
+    questions="any",
     encode_attributes=False,
     record_length=20,
     functions=("is_in", "has_word"),

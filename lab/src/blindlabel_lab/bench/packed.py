@@ -1,8 +1,8 @@
 """How fast the packed engine answers a round: random records and questions of one shape, every label checked against
 clear evaluation.
 
-`and` and `or` are measured under an agreement without counting and negation, which never calls the assist; `not` and
-`count` under one with both. `total` is what an owner waits for in a round: prepare + evaluate + assist, the assist
+All shapes are points questions, answered without any call; with `anything`, under an agreement that calls the assist.
+`total` is what an owner waits for in a round: prepare + evaluate + assist, the assist
 being served in this process.
 """
 
@@ -12,7 +12,7 @@ import random
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from string import ascii_lowercase
 from typing import TypeVar
@@ -56,34 +56,38 @@ class PackedFigures:
         return {"engine": "packed", **self.__dict__}
 
 
-def terms_of(shape: str, records: int, length: int, needles: int, full: bool = False) -> Terms:
-    """The agreement that is measured: whole records in lower case and is_in alone, or (`full`) what an agreement has by
-    default.
+def terms_of(
+    shape: str,
+    records: int,
+    length: int,
+    needles: int,
+    full: bool = False,
+    *,
+    anything: bool = False,
+    exclusions: int = 0,
+) -> Terms:
+    """The agreement that is measured: whole records in lower case, is_in alone and places for just these questions, or
+    (`full`) what an agreement has by default. With the assist where `anything` may be asked.
     """
-    assisted = shape in ("not", "count")
-    alternatives = 1 if shape == "and" else 2
+    default = Terms(("text",), record_length=length, records=records, questions="any" if anything else "points")
     if full:
-        return Terms(
-            ("text",),
-            record_length=length,
-            records=records,
-            counting=assisted,
-            negation=assisted,
-            alternatives=alternatives,
-        )
-    return Terms(
-        ("text",),
-        record_length=length,
-        records=records,
+        return default
+    profiles = {"and": (1,), "or": (1, 1), "not": (1,), "count": tuple(sorted(weights_of(needles), reverse=True))}
+    return replace(
+        default,
         encode_attributes=False,
         case="lower",
         functions=("is_in",),
-        counting=assisted,
-        negation=assisted,
+        profile=profiles[shape],
+        exclusions=max(exclusions, shape == "not"),
         probes=needles,
         inner_gates=0,
-        alternatives=alternatives,
     )
+
+
+def weights_of(needles: int) -> tuple[int, ...]:
+    """What the needles of a count are worth."""
+    return tuple(1 + place % 3 for place in range(needles))
 
 
 def question(chance: random.Random, records: list[Record], own: int, needles: int, shape: str) -> Formula:
@@ -101,7 +105,7 @@ def question(chance: random.Random, records: list[Record], own: int, needles: in
     if shape == "not":
         return Conjunction((*parts[:-1], Negation(parts[-1]))) if needles > 1 else Negation(parts[0])
     if shape == "count":
-        weights = tuple(1 + place % 3 for place in range(needles))
+        weights = weights_of(needles)
         return Count(weights, parts, (sum(weights) + 1) // 2, sum(weights))
     return Conjunction(parts) if needles > 1 else parts[0]
 
@@ -140,13 +144,15 @@ def measure(
     workers: int = 1,
     seed: int = 0,
     full: bool = False,
+    anything: bool = False,
+    exclusions: int = 0,
     processor: bool = False,
 ) -> PackedFigures:
     """Play one round of `records` questions over `records` records of `length` characters."""
     chance = random.Random(seed)  # noqa: S311 - nothing secret
     rows = [Record.of({"text": "".join(chance.choices(_LETTERS, k=length))}) for _ in range(records)]
     questions = [question(chance, rows, own, needles, shape) for own in range(records)]
-    terms = terms_of(shape, records, length, needles, full)
+    terms = terms_of(shape, records, length, needles, full, anything=anything, exclusions=exclusions)
     engine, clock = PackedEngine(), _Clock(processor)
     way_of(terms)  # opening the library is not counted
     keys = clock.timed("keys", lambda: engine.make_keys(terms))

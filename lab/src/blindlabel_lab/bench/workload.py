@@ -52,8 +52,8 @@ def workload(length: int, size: int = 50) -> Workload:
         record_length=length,
         encode_attributes=False,
         functions=("is_in",),
-        counting=False,
-        negation=False,
+        profile=(1, 1),
+        exclusions=0,
         records=size,
     )
     return Workload(terms, records, questions, needles=5)

@@ -19,6 +19,10 @@ def packed(
     full: Annotated[
         bool, typer.Option("--full", help="Measure a default agreement: every function, attributes, both cases.")
     ] = False,
+    anything: Annotated[
+        bool, typer.Option("--any", help='Measure an agreement with questions = "any", which calls the assist.')
+    ] = False,
+    exclusions: Annotated[int, typer.Option(min=0, max=8, help="Room for exclusions, used or not.")] = 0,
     processor: Annotated[
         bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")
     ] = False,
@@ -35,7 +39,17 @@ def packed(
     if shape not in SHAPES:
         raise InputError(f"There is no shape {shape}; there are {', '.join(SHAPES)}.")
     try:
-        figures = measure(shape, records, length, needles, workers=workers, full=full, processor=processor)
+        figures = measure(
+            shape,
+            records,
+            length,
+            needles,
+            workers=workers,
+            full=full,
+            anything=anything,
+            exclusions=exclusions,
+            processor=processor,
+        )
     except EngineError as problem:
         raise InputError(str(problem)) from problem
     if json:

@@ -108,6 +108,7 @@ class Plan:
             budget=budget,
             salt=salt,
             encoding={"engine": "plain", "record_length": 60},
+            release=chance.choice(("matches", "labels", "none")),
             keys=self.keys or chance.choice(("owners", "owners", "coordinator")),
         )
         self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
@@ -358,17 +359,24 @@ def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int
 
 
 def _judged_owner(study: Study, name: str, expected: dict[tuple[Row, Row], tuple[bool, int]]) -> list[str]:
-    owner = study.owners[name]
+    """An owner has what its agreement releases, at the right rows, and nothing else."""
+    owner, release = study.owners[name], study.plan.agreement.release
     state = owner.store.state()
     assert state.truth is not None
     own_rows = state.sample.positions if state.sample else ()
-    given: dict[tuple[Row, Row], tuple[bool, int]] = {}
+    given: dict[tuple[Row, Row], bool] = {}
     for pairing in state.truth.pairings:
         own = [(name, row) for row in own_rows]
         other = [(pairing.peer, row) for row in pairing.positions]
         rows, columns = (own, other) if name < pairing.peer else (other, own)
         body = owner.store.bodies.read_all(pairing.labels)
         for i, j, label, number in labels.agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
-            given[(rows[i], columns[j])] = (label, number)
-    wanted = {pair: label for pair, label in expected.items() if name in (pair[0][0], pair[1][0])}
-    return [] if given == wanted else [f"the labels that {name} got are not those of the clear protocol"]
+            given[(rows[i], columns[j])] = label
+            if number != labels.UNSAID:
+                return [f"{name} was told the round of a pair"]
+    wanted = {
+        pair: label
+        for pair, (label, _) in expected.items()
+        if name in (pair[0][0], pair[1][0]) and (release == "labels" or (release == "matches" and label))
+    }
+    return [] if given == wanted else [f"what {name} got is not what the clear protocol releases"]

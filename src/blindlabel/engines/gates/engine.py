@@ -16,34 +16,25 @@ import numpy as np
 
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.gates import parcels
+from blindlabel.engines.gates.base import AnyGatesEngine, Asked
 from blindlabel.engines.gates.circuit import run
-from blindlabel.engines.gates.compiling import Compiled, compiled, refusal
+from blindlabel.engines.gates.compiling import Compiled
 from blindlabel.engines.gates.forking import in_forks
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import EncryptedGates, context
 from blindlabel.engines.gates.parcels import Kind, Values
 from blindlabel.engines.interface import (
     Answers,
-    Assist,
-    EngineError,
-    Evaluated,
     Keys,
     ParcelError,
     Progress,
     Terms,
-    WithoutPads,
 )
-from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
 
-class LocalGatesEngine(WithoutPads):
+class LocalGatesEngine(AnyGatesEngine):
     """Implements `Engine`. Needs openfhe when it is used, not when it is made."""
-
-    name = "gates"
-
-    def refuse(self, terms: Terms, question: Formula) -> str | None:
-        return refusal(terms, question)
 
     def make_keys(self, terms: Terms) -> Keys:
         fresh = EncryptedGates()
@@ -74,36 +65,23 @@ class LocalGatesEngine(WithoutPads):
                 progress("encrypt", (number + 1) / len(bits))
             yield parcels.batch(Kind.RECORD, terms, key_id, record=number, values=values)
 
-    def evaluate(
-        self,
-        terms: Terms,
-        public: bytes,
-        parcels: Iterable[bytes],
-        questions: Sequence[Formula],
-        assist: Assist,  # noqa: ARG002 - this engine never needs it
-        *,
-        workers: int = 1,
-        progress: Progress | None = None,
-    ) -> Iterator[Evaluated]:
-        circuit = compiled(terms, questions)
+    def answered(self, terms: Terms, public: bytes, parcels: Iterable[bytes], asked: Asked) -> Iterator[bytes]:
         key_id, library = _with_public_key(terms, public)
-        work = _Work(terms, key_id, circuit, library, progress if workers <= 1 else None)
+        progress, workers = asked.progress, asked.workers
+        work = _Work(terms, key_id, asked.circuit, library, progress if workers <= 1 else None)
 
         def tasks() -> Iterator[_Task]:
             for number, parcel in enumerate(parcels):
                 if number == terms.records:
                     raise ParcelError(f"There are more encrypted records than the {terms.records} of the agreement.")
                 # Made here, before and outside any forked process: OpenFHE's random numbers must not be shared.
-                masks = library.values_of([library.encrypt(True) for _ in questions])
+                masks = library.values_of([library.encrypt(True) for _ in asked.questions])
                 yield _Task(number, parcel, masks)
 
         for number, answers in enumerate(in_forks(_answered, work, tasks(), workers)):
             if progress is not None:
                 progress("evaluate", min(1.0, (number + 1) / max(1, terms.records)))
-            yield Evaluated(answers)
-
-    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
-        raise EngineError("The gates engine never asks for an assist, so there is no request to answer.")
+            yield answers
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         return _decrypted(terms, secret, parcels, questions, records)

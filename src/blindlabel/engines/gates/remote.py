@@ -27,20 +27,16 @@ import numpy as np
 from blindlabel.engines import interface
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.gates import wire
-from blindlabel.engines.gates.compiling import compiled, refusal
+from blindlabel.engines.gates.base import AnyGatesEngine, Asked
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.interface import (
     Answers,
-    Assist,
     EngineError,
     EngineUnavailable,
-    Evaluated,
     Keys,
     Progress,
     Terms,
-    WithoutPads,
 )
-from blindlabel.language.formula import Formula
 from blindlabel.language.formula_document import formula_document
 from blindlabel.language.record import Record
 
@@ -125,13 +121,8 @@ def find_python(pythons: Sequence[Path] | None = None) -> Path:
     )
 
 
-class RemoteGatesEngine(WithoutPads):
+class RemoteGatesEngine(AnyGatesEngine):
     """Implements `Engine`; every call but `refuse` starts a worker."""
-
-    name = "gates"
-
-    def refuse(self, terms: Terms, question: Formula) -> str | None:
-        return refusal(terms, question)
 
     def make_keys(self, terms: Terms) -> Keys:
         public, secret = _call({"call": "make_keys", "terms": wire.terms_document(terms)}, ())
@@ -155,24 +146,10 @@ class RemoteGatesEngine(WithoutPads):
         call = {"call": "encrypt", "terms": wire.terms_document(terms), "records": documents, "workers": workers}
         return _call(call, (key,), progress)
 
-    def evaluate(
-        self,
-        terms: Terms,
-        public: bytes,
-        parcels: Iterable[bytes],
-        questions: Sequence[Formula],
-        assist: Assist,  # noqa: ARG002 - this engine never needs it
-        *,
-        workers: int = 1,
-        progress: Progress | None = None,
-    ) -> Iterator[Evaluated]:
-        compiled(terms, questions)  # what cannot be asked is said before a worker starts
-        documents = [formula_document(question) for question in questions]
-        call = {"call": "evaluate", "terms": wire.terms_document(terms), "questions": documents, "workers": workers}
-        return map(Evaluated, _call(call, _chained(public, parcels), progress))
-
-    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
-        raise EngineError("The gates engine never asks for an assist, so there is no request to answer.")
+    def answered(self, terms: Terms, public: bytes, parcels: Iterable[bytes], asked: Asked) -> Iterator[bytes]:
+        call: dict[str, Any] = {"call": "evaluate", "terms": wire.terms_document(terms), "workers": asked.workers}
+        call["questions"] = [formula_document(question) for question in asked.questions]
+        return _call(call, _chained(public, parcels), asked.progress)
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         call = {"call": "decrypt", "terms": wire.terms_document(terms), "questions": questions, "records": records}

@@ -23,6 +23,8 @@ class Explained:
 
     parameters: str
     predicates: list[str]
+    places: list[str] = field(default_factory=list)
+    """Without help: what the places of every class ask, and what is excluded."""
     gates: list[str] = field(default_factory=list)
     clauses: list[list[str]] = field(default_factory=list)
     zero_tests: int = 0
@@ -42,12 +44,15 @@ class Explained:
         """As a person reads it."""
         found = [f"parameters   {self.parameters}", "predicates"]
         found += [f"  {number}  {predicate}" for number, predicate in enumerate(self.predicates)]
+        if self.places:
+            found += ["places", *(f"  {place}" for place in self.places)]
         if self.gates:
             found += ["gates", *(f"  {gate}" for gate in self.gates)]
         for number, clause in enumerate(self.clauses):
             found.append(f"clause {number + 1}: one of")
             found += [f"  {alternative}" for alternative in clause]
-        found.append(f"zero tests   {self.zero_tests} a question")
+        if self.zero_tests:
+            found.append(f"zero tests   {self.zero_tests} a question")
         found.append(f"assist       {self.assist_calls} calls a round")
         found.append("old noise    " + ", ".join(f"{stage} 2^{left:.0f}" for stage, left in self.noise_left.items()))
         found.append(f"a round      about {self.seconds:.1f} s on one core")
