@@ -30,6 +30,7 @@ TERMS = Terms(
 )  # fmt: skip
 ALONE = replace(TERMS, counting=False, negation=False)
 WIDE = replace(ALONE, records=512, record_length=16, functions=("is_in",))
+POINTS = replace(ALONE, questions="points", profile=(2, 1, 1), exclusions=0)
 RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
 
 
@@ -111,7 +112,7 @@ def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
             assert _chi_square(values, modulus) < LIMIT
 
 
-@pytest.mark.parametrize("terms", [TERMS, ALONE])
+@pytest.mark.parametrize("terms", [TERMS, ALONE, POINTS])
 def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms) -> None:
     shapes = []
     for questions in (FEW, MANY):
@@ -164,7 +165,7 @@ def _unlike(terms: Terms) -> tuple[list[Formula], list[Formula]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("terms", [ALONE, TERMS, WIDE])
+@pytest.mark.parametrize("terms", [ALONE, TERMS, WIDE, POINTS])
 def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise(terms: Terms) -> None:
     assert isinstance(way_of(terms), ManyRecords) == (terms is WIDE)
     runs = 5 if terms is ALONE else 2
@@ -177,7 +178,7 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("terms", [ALONE, WIDE])
+@pytest.mark.parametrize("terms", [ALONE, WIDE, POINTS])
 def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(
     terms: Terms, monkeypatch: pytest.MonkeyPatch
 ) -> None:

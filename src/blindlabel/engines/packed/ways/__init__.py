@@ -1,6 +1,7 @@
 """The ways of answering, one package each, behind the Protocol of `interface`; `choosing` says which one an agreement
 gets.
 
+- `points`: conditions with points, a bar and exclusions, without any call;
 - `assisted`: anything the language can say, with calls to the holder of the secret key;
-- `conjunctive`: AND and a few OR without any call.
+- `conjunctive`: AND and a few OR without any call, where an agreement allows neither points nor counting nor negation.
 """
