@@ -15,33 +15,28 @@ from blindlabel.language.suggestions.needles import Asking, Found, Needle, needl
 MISSPELT_BY = 2
 
 
-def exclusions_of(
-    texts: Mapping[str, str],
-    passing: Sequence[Mapping[str, str]],
-    years: frozenset[str],
-    asking: Asking,
-    most: int,
-    *,
-    spelt: bool,
+def exclusions_of(named: Sequence[tuple[Mapping[str, str], Sequence[Found]]], most: int) -> list[Found]:
+    """At most so many needles that keep out rows which the points let pass: for each row, what names it otherwise."""
+    chosen: dict[Needle, Found] = {}
+    for row, needles in named:
+        if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
+            chosen[needles[0].needle] = needles[0]
+    return list(chosen.values())
+
+
+def named_otherwise(
+    texts: Mapping[str, str], row: Mapping[str, str], years: frozenset[str], asking: Asking, *, spelt: bool
 ) -> list[Found]:
-    """At most so many needles that own rows which the points let pass have, and the record does not. Where words are
+    """What names another row and not the record; nothing where the row may be about the same thing. Where words are
     often misspelt (not `spelt`), what differs from a word of the record by a letter or two says nothing, and a row must
     differ in two things: with one, it may be about the same.
     """
-    chosen: dict[Needle, Found] = {}
-    for row in passing:
-        if len(chosen) >= most:
-            break
-        if any(holds(needle, row) for needle in chosen):
-            continue
-        named = [
-            one
-            for one in _naming(texts, row, years, asking)
-            if not holds(one.needle, texts) and (spelt or not _like_own(one, texts))
-        ]
-        if len({one.attributes for one in named}) >= (1 if spelt else 2):
-            chosen.setdefault(named[0].needle, named[0])
-    return list(chosen.values())
+    named = [
+        one
+        for one in _naming(texts, row, years, asking)
+        if not holds(one.needle, texts) and (spelt or not _like_own(one, texts))
+    ]
+    return named if len({one.attributes for one in named}) >= (1 if spelt else 2) else []
 
 
 def _like_own(found: Found, texts: Mapping[str, str]) -> bool:

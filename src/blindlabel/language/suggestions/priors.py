@@ -68,6 +68,8 @@ class Priors:
 
     # Points and bars.
     conditions: int = 7
+    small_conditions: int = 5
+    """Conditions worth one point, at most: more of them only repeat what the others say."""
     bits_a_point: float = 2.0
     single_attribute: float = 0.75
     """Where a record is one text and nothing else, this share of what would be enough otherwise: there is no second
@@ -76,5 +78,5 @@ class Priors:
     """By round: the share of the points that a true partner should get which is enough."""
     above_neighbours: tuple[float, ...] = (1.15, 0.55, 0.55)
     """By round: up to which share of them the bar is raised above the likest other own row."""
-    above_others: float = 0.75
+    above_others: float = 0.8
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""

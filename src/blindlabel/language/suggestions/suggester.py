@@ -13,7 +13,7 @@ from blindlabel.language.record import Case, Record, View
 from blindlabel.language.suggestions.bars import bar, raised
 from blindlabel.language.suggestions.conjunctions import without_counting
 from blindlabel.language.suggestions.evidence import Circumstances, Evidence, holds, weigh_all
-from blindlabel.language.suggestions.exclusions import exclusions_of
+from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
 from blindlabel.language.suggestions.needles import Asking, Found, Kind, Needle, kind_of, needles_of, words_in_order
 from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
@@ -64,6 +64,8 @@ class Judged:
     """The nearest own rows that are other things, the likest first."""
     scores: tuple[int, ...]
     """The points of each of them."""
+    named: tuple[tuple[Found, ...], ...]
+    """What names each of them, and not the record; nothing where it may be about the same thing."""
 
 
 class Suggester:
@@ -162,16 +164,15 @@ class Suggester:
         excluded = [one.needle for one in self.excluded(judged, enough)]
         left = [
             score
-            for row, score in zip(judged.near, judged.scores, strict=True)
-            if score >= enough and not any(holds(needle, row) for needle in excluded)
+            for row, score, named in zip(judged.near, judged.scores, judged.named, strict=True)
+            if score >= enough and named and not any(holds(needle, row) for needle in excluded)
         ]
         return raised(enough, left, judged.weighed, self._priors, single=single)
 
     def excluded(self, judged: Judged, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
-        passing = [row for row, score in zip(judged.near, judged.scores, strict=True) if score >= enough]
-        spelt = self._spelt >= WELL_SPELT
-        return exclusions_of(judged.texts, passing, self._years, self._asking, self.exclusions, spelt=spelt)
+        everything = zip(judged.near, judged.scores, judged.named, strict=True)
+        return exclusions_of([(row, named) for row, score, named in everything if score >= enough], self.exclusions)
 
     def _texts_of(self, record: Record) -> Mapping[str, str]:
         return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
@@ -208,7 +209,9 @@ class Suggester:
         evidence = weigh_all([(one, self._rows_having(one.needle, len(itself))) for one in found], given)
         conditions = weigh(evidence, priors, self.places)
         scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in near]
-        return Judged(texts, tuple(conditions), tuple(near), tuple(scores))
+        spelt = self._spelt >= WELL_SPELT
+        named = [tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt)) for row in near]
+        return Judged(texts, tuple(conditions), tuple(near), tuple(scores), tuple(named))
 
     def _others(self, texts: Mapping[str, str], near: Sequence[Neighbour]) -> list[Mapping[str, str]]:
         """The nearest own rows without those that may be about the same thing: they share nearly all, and differ in no

@@ -32,6 +32,9 @@ def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = 
     chosen = chosen[: min(priors.conditions, len(places))]
     points = {one.found.needle: _points(one.bits(priors.most_bits), priors) for one in chosen}
     weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
+    small = [one for one in weighed if one.points == 1]
+    for one in small[priors.small_conditions :]:
+        weighed.remove(one)
     while not fits_places([one.points for one in weighed], places):
         weighed.pop()
     return sorted(weighed, key=lambda one: -one.points)
