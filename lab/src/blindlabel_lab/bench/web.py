@@ -138,6 +138,9 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
         page.wait_for_timeout(200)  # until everything about the record before has gone
         checked.append(page.evaluate("""() => measured('.verdict', () => type('ret is_in("y", $r)'))"""))
         page.wait_for_timeout(200)
+        page.keyboard.press("Alt+g")  # what was typed is too loose to be saved at once
+        page.locator(".why", has_text="Suggested").wait_for()
+        page.wait_for_timeout(200)
         saved.append(page.evaluate("() => measured('h2', () => act('save-next'))"))
         page.wait_for_timeout(50 if place else 300)
     names = ("open_ms", "check_ms", "save_and_next_ms")
