@@ -16,8 +16,8 @@ from support.documented_python import ROOT
 EXAMPLES = ROOT / "examples"
 SAID = {
     "case_studies.py": "agreed in round 2: a match",
-    "first_steps.py": "s1: ['d3']",
-    "study_by_folder.py": "clinic's row 1 and hospital's h3 are the same person",
+    "first_steps.py": "by hand: ['Canon 2470 lens']",
+    "study_by_folder.py": "9 pairs agreed, 0 discarded\nclinic's row 0 and hospital's h1 are the same person\n",
     "rehearsal.py": "written: ground_truth.csv, ground_truth.discarded.csv",
 }
 

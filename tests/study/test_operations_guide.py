@@ -67,7 +67,8 @@ def test_every_command_of_the_guide_works(
             process.kill()
             process.wait()
     exported = read_ground_truth(tmp_path / "berta-labels.csv")
-    assert len(exported.pairs) > 30
+    assert exported.pairs and all(pair.label for pair in exported.pairs), "owners get the matches alone"
+    assert len(read_ground_truth(tmp_path / "labels.json").pairs) > 30, "the coordinator has all labels"
     assert not (tmp_path / "anna").exists()
     assert (tmp_path / "anna-carried").exists()
 

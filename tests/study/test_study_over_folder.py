@@ -13,17 +13,19 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from support.study_parties import clear_labels, confirm_all, joined, small_agreement, told, write_person_tables
 
 
-@pytest.mark.parametrize("owners", [2, 3])
-def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Path, owners: int) -> None:
-    agreement = small_agreement(owners)
+def carried(tmp_path: Path, agreement: Agreement) -> tuple[Coordinator, list[Workspace], int]:
+    """A whole study over folders that no two parties share, and how often somebody carried files there and back."""
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
-    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, owners))
+    tables = write_person_tables(tmp_path, len(agreement.owners))
+    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), tables)
     folders = {name: tmp_path / f"stick-{name}" for name in (*agreement.owners, "coordinator")}
     for folder in folders.values():
         folder.mkdir()
@@ -32,24 +34,44 @@ def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Pat
         Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name))
         for workspace in workspaces
     ]
-    for _ in range(60):
+    for trips in range(60):
         over = []
         for owner in parties:
             over.append(run(owner, SuggestedQuestions(), once=True, tell=lambda _: None))
             shutil.copytree(folders[owner.store.name], folders["coordinator"], dirs_exist_ok=True)  # carried there
         if all(over):
-            break
+            return coordinator, workspaces, trips
         confirm_all(parties)
         while server.turn():
             time.sleep(0)
         for owner in parties:
             shutil.copytree(folders["coordinator"], folders[owner.store.name], dirs_exist_ok=True)  # and back
-    else:
-        raise AssertionError([owner.awaits() for owner in parties])
+    raise AssertionError([owner.awaits() for owner in parties])
+
+
+@pytest.mark.parametrize("owners", [2, 3])
+def test_labels_over_carried_folders_are_those_of_clear_evaluation(tmp_path: Path, owners: int) -> None:
+    agreement = small_agreement(owners)
+    coordinator, workspaces, _ = carried(tmp_path, agreement)
     by_name = {workspace.name: workspace for workspace in workspaces}
     for (first, second), labels in coordinator.labels(agreement.hash).items():
         assert np.array_equal(labels, clear_labels(by_name[first], by_name[second]))
         assert np.array_equal(by_name[second].labels()[first], told(labels.T))
+
+
+def test_points_take_no_more_trips_than_clear_evaluation(tmp_path: Path) -> None:
+    """Records there, answers back, once each: encryption adds no file that has to be waited for."""
+    taken = {}
+    for engine in ("plain", "packed"):
+        encoding = {"engine": engine, "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
+        agreement = small_agreement(records=3, rounds=1, encoding=encoding)
+        (tmp_path / engine).mkdir()
+        coordinator, workspaces, taken[engine] = carried(tmp_path / engine, agreement)
+        ((pairing, labels),) = coordinator.labels(agreement.hash).items()
+        by_name = {workspace.name: workspace for workspace in workspaces}
+        assert np.array_equal(labels, clear_labels(*(by_name[name] for name in pairing)))
+        assert not list((tmp_path / engine).glob("stick-*/**/*.assist"))
+    assert taken["packed"] == taken["plain"]
 
 
 def begun(tmp_path: Path) -> tuple[Coordinator, Owner, Path]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,15 @@ class GroundTruth(truth.GroundTruth):
         return cls(**{field.name: getattr(found, field.name) for field in fields(truth.GroundTruth)})
 
     def to_rows(self) -> Iterator[dict[str, Any]]:
-        """One row a labelled pair: `id_a`, `id_b`, `label`, `round`. Discarded pairs have no label and no row."""
+        """One row a labelled pair: `id_a`, `id_b`, `label`, `round`. Discarded pairs have no label and no row. An owner
+        who was given matches alone is not told their rounds: None.
+        """
         for pair in self.pairs:
             yield {
                 "id_a": self.name_a(pair.i),
                 "id_b": self.name_b(pair.j),
                 "label": pair.label,
-                "round": pair.round,
+                "round": None if self.only_matches else pair.round,
             }
 
     def to_pandas(self) -> Any:
@@ -54,8 +57,11 @@ class GroundTruth(truth.GroundTruth):
 
     def score(self, known: Known, *, round: int | None = None) -> Scores:
         """Precision, recall and F against the true pairs, at the end or as it was after a round. True pairs of rows
-        that are not in the sample do not count.
+        that are not in the sample do not count. An owner who was given matches alone does not know which other pairs
+        were agreed: what would need that is not a number (NaN), and rounds cannot be told apart.
         """
+        if self.only_matches and round is not None:
+            raise InputError("This owner was given matches alone, without rounds. The coordinator has all labels.")
         labels, (first, second) = self._matrix()
         if round is not None:
             if round < 1:
@@ -67,7 +73,9 @@ class GroundTruth(truth.GroundTruth):
         for a, b in known:
             if str(a) in rows and str(b) in columns:
                 true[rows[str(a)], columns[str(b)]] = True
-        return scores.scores(labels, true)
+        found = scores.scores(labels, true)
+        unknown = dict.fromkeys(("recall", "f", "agreement", "records_to_ask"), math.nan) if self.only_matches else {}
+        return replace(found, **unknown)
 
     def export(self, format: str, folder: Path | str) -> list[Path]:
         """Write the truth for another tool into a folder; `blindlabel export --help` names the formats. Returns the

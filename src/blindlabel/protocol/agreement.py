@@ -123,7 +123,7 @@ class Agreement(Shape):
     keys: Annotated[
         Literal["owners", "coordinator"],
         Setting('Who can open an owner\'s encrypted records: that owner alone ("owners"), or the coordinator.'),
-    ] = "coordinator"
+    ] = "owners"
     release: Annotated[
         Literal["matches", "labels", "none"],
         Setting("What owners get at the end: agreed matches, all agreed labels (says more of the others), or nothing."),
@@ -178,7 +178,9 @@ class Agreement(Shape):
 
 
 def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: Any) -> Agreement:
-    """A new agreement with its own salt; `other` sets any further field. Wrong values are said as for a file."""
+    """A new agreement with its own salt; `other` sets any further field. Wrong values are said as for a file. Owners
+    hold the keys unless something is agreed that needs the coordinator to.
+    """
     values = {
         "name": name,
         "owners": list(owners),
@@ -186,6 +188,10 @@ def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: An
         "salt": secrets.token_hex(16),
     } | other
     values.setdefault("criteria", "Two records match when they are about the same real-world entity.")
+    if "keys" not in values:
+        values["keys"] = "coordinator"
+        agreement = _from_values(values, "The agreement")
+        return agreement if _needs_help(agreement.encoding) else agreement.model_copy(update={"keys": "owners"})
     return _from_values(values, "The agreement")
 
 
@@ -284,10 +290,11 @@ def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
 
 def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
     encoding = agreement.encoding
-    if agreement.keys == "owners" and encoding.engine == "gates":
-        yield 'keys: the gates engine needs keys = "coordinator"'
-    if agreement.keys == "owners" and encoding.engine == "packed" and (encoding.counting or encoding.negation):
-        yield 'keys: counting and negation with the assist need keys = "coordinator"'
+    if agreement.keys == "owners" and _needs_help(encoding):
+        yield (
+            'keys: the gates engine, and questions = "any" with counting or negation on the packed engine, need'
+            ' keys = "coordinator"'
+        )
     if not encoding.encode_whole and not encoding.encode_attributes:
         yield "encoding: whole and attributes are both off, so nothing could be asked"
     if not encoding.functions:
@@ -297,6 +304,12 @@ def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
             yield f"encoding.functions: there is no {function!r}; there are {', '.join(sorted(PREDICATES))}"
     if encoding.attribute_length is not None and encoding.attribute_length > encoding.record_length:
         yield "encoding.attribute_length is larger than encoding.record_length"
+
+
+def _needs_help(encoding: Encoding) -> bool:
+    """Whether questions are answered with the help of a coordinator that holds the keys."""
+    assisted = encoding.questions == "any" and (encoding.counting or encoding.negation)
+    return encoding.engine == "gates" or (encoding.engine == "packed" and assisted)
 
 
 def compare(first: Agreement, second: Agreement) -> list[str]:

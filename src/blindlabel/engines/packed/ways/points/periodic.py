@@ -18,6 +18,9 @@ from blindlabel.engines.packed.seal import matrices
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Ring
 
+_MOST_PATTERNS = 1 << 23
+"""Values of patterns that are transformed at a time; each takes some 60 bytes meanwhile."""
+
 
 def in_slots(layout: RecordLayout, values: Residues) -> Residues:
     """values[record, column] as slots."""
@@ -33,6 +36,12 @@ def sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) 
     """Σ_inner pattern · ciphertext for every row: patterns[row, inner, column] times words[inner, part, prime,
     position], as words [row, part, prime, position].
     """
+    size = max(1, _MOST_PATTERNS // max(1, patterns[0].size))
+    parts = [patterns[start : start + size] for start in range(0, patterns.shape[0], size)]
+    return np.concatenate([_sums(ring, layout, part, words) for part in parts])
+
+
+def _sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) -> Residues:
     rows, inner, stride = patterns.shape
     stretch = ring.degree // stride
     signed = _coefficients(ring, layout, patterns.reshape(rows * inner, stride))
