@@ -64,7 +64,7 @@ def test_points_take_no_more_trips_than_clear_evaluation(tmp_path: Path) -> None
     taken = {}
     for engine in ("plain", "packed"):
         encoding = {"engine": engine, "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
-        agreement = small_agreement(records=3, rounds=1, encoding=encoding)
+        agreement = small_agreement(records=3, rounds=1, encoding=encoding, keys="coordinator")
         (tmp_path / engine).mkdir()
         coordinator, workspaces, taken[engine] = carried(tmp_path / engine, agreement)
         ((pairing, labels),) = coordinator.labels(agreement.hash).items()
