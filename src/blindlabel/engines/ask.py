@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -127,6 +126,7 @@ def terms_for(
         counting=any(isinstance(node, Count) for node in nodes),
         negation=any(isinstance(node, Negation) for node in nodes),
         records=max(1, len(records)),
+        questions="any",  # answers the whole language, and few records soonest; nobody has to be asked for help here
     )
 
 
@@ -142,6 +142,4 @@ def ask(
 ) -> Answers:
     """All questions over all records on one engine, from keys to answers."""
     terms = terms_for(questions, records, attributes, lowered=lowered)
-    if any(engine.refuse(terms, question) is not None for question in questions):
-        terms = replace(terms, questions="any")
     return EncryptedRecords(engine, terms, records, workers=workers, progress=progress).ask(questions)
