@@ -97,7 +97,7 @@ class Studies(Protocol):
         ...
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
-        """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""
+        """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
         ...
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:

@@ -293,7 +293,7 @@ class CoordinatorStore:
             ]
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
-        """When a study got how far: keys given out, samples drawn, records exchanged, each round settled."""
+        """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
         sent = (
             sa.select(tables.outgoing.c.kind, tables.outgoing.c.made)
             .where(tables.outgoing.c.study == study)
@@ -301,11 +301,8 @@ class CoordinatorStore:
         )
         with self.database.read() as connection:
             rows = [(row.kind, row.made) for row in connection.execute(sent)]
-        last = {
-            kind: max((made for other, made in rows if other == kind), default=None)
-            for kind in ("keys", "sample", "relay")
-        }
-        names = {"keys": "joining and keys", "sample": "verification and sample", "relay": "encryption and exchange"}
+        last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample")}
+        names = {"keys": "joining and keys", "sample": "verification and sample"}
         found = [(names[kind], at) for kind, at in last.items() if at is not None]
         settled = sorted({made for kind, made in rows if kind in ("round", "truth")})[1:]
         return found + [(f"round {number}", at) for number, at in enumerate(settled, start=1)]
