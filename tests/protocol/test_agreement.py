@@ -89,7 +89,9 @@ def test_terms_carry_hash_salt_and_case() -> None:
 
 def test_agreement_without_whole_records_takes_records_of_any_length_together() -> None:
     """Found from outside: `encoding.whole = false` still refused records by the whole's length."""
-    made = agreements.new("s", ["a", "b"], ["name", "city"], encoding={"whole": False, "record_length": 6})
+    made = agreements.new(
+        "s", ["a", "b"], ["name", "city"], encoding={"whole": False, "record_length": 6}, keys="coordinator"
+    )
     table = Table("t", ("1",), ("name", "city"), (("abcdef", "ghijkl"),))
     record = prepare_table(table, [0], ["name", "city"], [], made.lengths())[0]
     assert record.whole == "abcdef | ghijkl"

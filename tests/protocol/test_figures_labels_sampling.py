@@ -98,7 +98,7 @@ def test_rounds_agree_with_a_naive_count(
     assert np.array_equal(labels.from_bytes(labels.to_bytes(matrix), rows, columns), matrix)
 
 
-@pytest.mark.parametrize("data", [b"\1", b"\xff", b"\0\0"])
+@pytest.mark.parametrize("data", [b"\1", b"\xca", b"\0\0"])
 def test_impossible_labels_are_refused(data: bytes) -> None:
     with pytest.raises(NotFitting):
         labels.from_bytes(data, 1, 1)

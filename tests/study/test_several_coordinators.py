@@ -102,9 +102,8 @@ def _play_and_kill(
     agreement: Agreement,
 ) -> None:
     """Every owner at work in a thread of its own; one process is killed when the first answers have come in."""
-    owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
-    for owner in owners:
-        owner.engine = SlowEngine()  # which calls the assist four times for each other owner
+    # The slow engine calls the assist four times for each other owner.
+    owners = [Owner(workspace, over_http(address)(workspace), engine=SlowEngine()) for workspace in workspaces]
     failures: list[BaseException] = []
     patience = Patience()
 

@@ -50,7 +50,7 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     rounds = coordinator.load(agreement.hash).state.round
     assert (sent["records"], sent["relay"], sent["answers"]) == (4 * rounds, 4 * rounds, 4 * rounds)
     outside = {path.name for path in (tmp_path / "outside" / agreement.hash).iterdir()}
-    assert len(outside) == 5, "the locked records of every owner, once for all others, and no answers any more"
+    assert outside == set(), "the records and the answers of a round are removed when it is settled"
     _check_backup(coordinator, tmp_path / "coordinator", agreement.hash, postgres, postgres_database)
 
 

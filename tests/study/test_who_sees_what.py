@@ -249,7 +249,7 @@ def test_coordinator_cannot_open_the_envelope_with_anything_it_stores(played: Pl
     assert opens_the_box(berta.envelope_secret)
     assert opens_the_stream(SealedBox(PrivateKey(berta.envelope_secret)).decrypt(boxed))
     anna = PublicIdentity.from_bytes(bytes.fromhex(joins["anna"].envelope_key + joins["anna"].signing_key))
-    content = b"".join(open_(berta, anna, Context(bytes.fromhex(state.study), "records-key"), [letter]))
+    content = b"".join(open_(berta, anna, Context(bytes.fromhex(state.study), "records-key", state.round), [letter]))
     assert opens_the_records(content[:32])
     assert RECORD_WORDS["anna"].encode() in b"".join(unlock(content[:32], records, [locked]))
 
