@@ -172,8 +172,8 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
     one, other = (_noises(terms, questions, runs) for questions in _unlike(terms))
     assert one.keys() == other.keys()
     for kind in one:
-        # The largest of 8,192 rounding errors varies by about a tenth of a bit; the means of a few of them by less. In the
-        # points way's ring it comes out in whole bits, and unhidden noise would stand out by more than ten.
+        # The largest of 8,192 rounding errors varies by about a tenth of a bit; the means of a few of them by less. In
+        # the points way's ring it comes out in whole bits, and unhidden noise would stand out by more than ten.
         allowed = 1.1 if terms is POINTS else 0.4
         assert abs(np.mean(one[kind]) - np.mean(other[kind])) < allowed
         assert np.std([*one[kind], *other[kind]]) < allowed
