@@ -108,7 +108,7 @@ class SeededEncryptor(Encryptor):
         key = ring.of_residues(self._key[:, :level], transformed=True)
         words = ring.residues(ring.from_ntt(ring.multiply_plain(key, factor)))
         errors = [samples.errors(ring.degree) for _ in words]
-        words += np.stack([[samples.modulo(error, prime) for prime in primes] for error in errors])
+        words = words + np.stack([[samples.modulo(error, prime) for prime in primes] for error in errors])
         return words % np.array(primes, dtype=np.uint64)[None, :, None]
 
 

@@ -88,17 +88,17 @@ class PointsWay(Way[PointsPlan]):
         return len(groups(self.terms.records, self.columns(self.terms.records).questions))
 
     def key_needs(self) -> tuple[KeyNeeds, ...]:
-        """Rotations by one and by a giant step, the swap, and products."""
-        return (KeyNeeds(self.ring, tuple(forms.rotations(self.ring, self.layout, self.steps)), relinearisation=True),)
+        """Rotations by one and by a giant step, and products."""
+        return (KeyNeeds(self.ring, tuple(forms.rotations(self.ring, self.steps)), relinearisation=True),)
 
     def noise(self) -> dict[str, Noise]:
         """Of the answers: linear forms, the products of both halves, what is asked, masks, and a last product."""
         ring, t = self.parameters.rings[0], self.tables.modulus
-        linear = noise.fresh(ring) + noise.plain_product(ring, t, self.layout.stride)
-        linear += noise.sum_of(2 * self.layout.chunks * self.steps.babies * self.steps.giants)
+        linear = noise.fresh(ring) + noise.plain_product(ring, t, 2 * self.layout.stride)
+        linear += noise.sum_of(self.layout.chunks * self.steps.babies * self.steps.giants)
         level = noise.product(ring, t) + noise.sum_of(2)
         depth_left, depth_right = self.shape.depth
-        left = linear + depth_left * level + noise.plain_product(ring, t, self.layout.stride)
+        left = linear + depth_left * level + noise.plain_product(ring, t, 2 * self.layout.stride)
         left += noise.sum_of(self.shape.coefficients(self.shape.left))
         right = linear + depth_right * level + noise.plain_product(ring, t)
         count = self.shape.coefficients(self.shape.right)
@@ -119,7 +119,7 @@ class PointsWay(Way[PointsPlan]):
 
     def groups_together(self) -> int:
         """As many as have room, since their matrices are multiplied together."""
-        each = self.columns(self.terms.records).outputs * 2 * self.steps.giants
+        each = self.columns(self.terms.records).outputs * self.steps.giants
         return max(1, _MOST_SUMS // (each * 8 * 2 * self.parameters.rings[0].data_primes * self.ring.degree))
 
     def shares_units(self) -> bool:
@@ -171,7 +171,7 @@ class PointsWay(Way[PointsPlan]):
         ring, steps, records = self.parameters.rings[0], self.steps, self.terms.records
         outputs = self.columns(records).outputs * self._group_count()
         rotated = steps.babies * self.layout.chunks * (_ROTATION + _RESIDUES)
-        sums = outputs * 2 * steps.giants
+        sums = outputs * steps.giants
         made = sums * (_ROTATION + _RESIDUES + 2e-9 * steps.babies * self.layout.chunks * 2 * ring.degree)
         multiplied = self._group_count() * self.values * (self.shape.products + self.places) * _PRODUCT
         return self.layout.batches(records) * ring.data_primes / 6 * (rotated + made + multiplied)
