@@ -75,7 +75,8 @@ class Encryptor:
         """The same content under fresh randomness, switched down so that what was computed no longer shows in the
         noise.
         """
-        return self.ring.switched(self.ring.add(cipher, self.zero()), 1)
+        zero = self.ring.switched(self.zero(), cipher.coeff_modulus_size())
+        return self.ring.switched(self.ring.add(cipher, zero), 1)
 
     def zero(self) -> Cipher:
         """A fresh encryption of zero."""
