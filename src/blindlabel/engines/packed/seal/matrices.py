@@ -1,11 +1,11 @@
 """Products of matrices modulo primes below 2^60, with the floating-point matrix product of the machine (BLAS), exactly.
 
 Both factors are cut into digits. A product of two digit matrices stays within 2^53, where doubles are exact, as long as
-the inner dimension is at most `_Digits.longest` (longer ones are cut). Primes of up to 56 bits take two digits by three,
-larger ones three by three. The digits' products S are then put together as Σ S·c modulo the prime with constants c: the
-quotient is estimated in doubles, where it is off by less than 128, and the rest is taken in 64-bit words that may
-overflow on the way, since only their lowest 64 bits count. Ten times as fast as multiplying word by word. Knows nothing
-of encryption.
+the inner dimension is at most `_Digits.longest` (longer ones are cut). Primes of up to 56 bits take two digits by
+three, larger ones three by three. The digits' products S are then put together as Σ S·c modulo the prime with constants
+c: the quotient is estimated in doubles, where it is off by less than 128, and the rest is taken in 64-bit words that
+may overflow on the way, since only their lowest 64 bits count. Ten times as fast as multiplying word by word. Knows
+nothing of encryption.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ def right_digits(values: Residues, prime: int) -> list[Doubles]:
     half, mask = 1 << (width - 1), np.uint64((1 << width) - 1)
     moved = values + np.uint64(sum(half << (width * place) for place in range(count - 1)))
     digits = [((moved >> np.uint64(width * place)) & mask).astype(np.float64) for place in range(count - 1)]
-    for digit in digits:
-        digit -= half
-    return [*digits, (moved >> np.uint64(width * (count - 1))).astype(np.float64)]
+    lower = [np.subtract(digit, half, out=digit) for digit in digits]
+    return [*lower, (moved >> np.uint64(width * (count - 1))).astype(np.float64)]
 
 
 def product(left: list[Doubles], right: list[Doubles], prime: int) -> Residues:

@@ -87,9 +87,7 @@ class PointsEvaluation(Evaluation):
             return (reached,)
         both = masked(missed, residues.uniform(ring.degree, ring.modulus))
         excluded = ring.switched(excluded, missed.coeff_modulus_size())
-        return reached, filled(
-            ring.add(both, masked(excluded, residues.uniform_nonzero(ring.degree, ring.modulus)))
-        )
+        return reached, filled(ring.add(both, masked(excluded, residues.uniform_nonzero(ring.degree, ring.modulus))))
 
     def points(self, group: int, units: Sequence[Cipher]) -> tuple[Cipher, Cipher]:
         """Y and V of a group's questions, not masked: a value in every slot of a pair, other slots hold anything. V is

@@ -57,4 +57,6 @@ class Levels:
         """The level at which two are multiplied, and the larger noise there."""
         level = min(one.level, other.level)
         rounding = noise.rounding(self.ring)
-        return At(level, max(rounding, *(at.noise - sum(self.ring.prime_bits[level : at.level]) for at in (one, other))))
+        return At(
+            level, max(rounding, *(at.noise - sum(self.ring.prime_bits[level : at.level]) for at in (one, other)))
+        )

@@ -22,6 +22,8 @@ from blindlabel.engines.packed.seal.ring import Ring
 
 _MOST_PATTERNS = 1 << 23
 """Values of patterns that are transformed at a time; each takes some 60 bytes meanwhile."""
+_PIECE = 256
+"""Patterns that are transformed and cut into digits at a time."""
 
 
 def in_slots(layout: RecordLayout, values: Residues) -> Residues:
@@ -50,15 +52,23 @@ def _sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues)
     stretches = words.reshape(inner, 2, len(primes), 2 * stride, -1)
     result = np.empty((rows, *stretches.shape[1:]), dtype=np.uint64)
     for index, prime in enumerate(primes):
-        transform = matrices.right_digits(_transform(ring, layout)[index], prime)
-        values = matrices.product([signed], transform, prime).reshape(rows, inner, stride)
-        left = [np.ascontiguousarray(digit.transpose(2, 0, 1)) for digit in matrices.left_digits(values, prime)]
+        left = _left(signed, _transform(ring, layout)[index], prime).reshape(-1, stride, rows, inner)
         for part in range(stride):
             both = [part, 2 * stride - 1 - part]
             right = matrices.right_digits(stretches[:, :, index, both].reshape(inner, -1), prime)
             made = matrices.product([digit[part] for digit in left], right, prime)
             result[:, :, index, both] = made.reshape(rows, 2, 2, -1)
     return result.reshape(rows, *words.shape[1:])
+
+
+def _left(signed: matrices.Doubles, transform: Residues, prime: int) -> matrices.Doubles:
+    """The constants of all patterns as digits [digit, stretch, pattern], made in pieces that stay in the cache."""
+    right = matrices.right_digits(transform, prime)
+    pieces = []
+    for start in range(0, signed.shape[0], _PIECE):
+        values = matrices.product([signed[start : start + _PIECE]], right, prime)
+        pieces.append(np.stack([digit.T for digit in matrices.left_digits(values, prime)]))
+    return np.concatenate(pieces, axis=2)
 
 
 def _coefficients(ring: Ring, layout: RecordLayout, patterns: Residues) -> matrices.Doubles:

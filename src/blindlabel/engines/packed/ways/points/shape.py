@@ -9,7 +9,8 @@ it false; that is where its points and its bar live, and nothing else of the eva
     Y = Σ_right B_right · (Σ_left S[left, right] · A_left)
 
 with A and B the products of the classes of either half, S the question's 0 and 1. Y is zero where the question is true,
-and what leaves is Y times a fresh uniform value for every pair. So points are free: the profile's weights only say which conditions are alike.
+and what leaves is Y times a fresh uniform value for every pair. So points are free: the profile's weights only say
+which conditions are alike.
 """
 
 from __future__ import annotations
