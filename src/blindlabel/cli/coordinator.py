@@ -233,6 +233,13 @@ def _print_standing(one: dict[str, Any]) -> None:
                 f" {figures['matches']} matches"
             )
             result(f"  round {round_['round']}: {text}, kappa {shown['kappa']}, AC1 {shown['ac1']}")
+    for pairing, parts in one["parts"].items():
+        for name, words in (("uniform", "both drawn uniformly"), ("by_keys", "one or both by blocking keys")):
+            part = parts[name]
+            result(
+                f"  {pairing}, {words}: {part['pairs']} pairs, {part['matches']} matches,"
+                f" {part['discarded']} without a label"
+            )
     for owner, known in one["owners"].items():
         used = f"{known['records_asked']} of {one['budget']['records_asked']} questions"
         result(f"  {owner}: {used}, {known['assist_calls']} of {one['budget']['assist_calls']} assist calls used")

@@ -26,7 +26,10 @@ _REASONS = {
     "void": "What came in a round could not be used, again and again, so the study was stopped for people to look.",
 }
 _WORK = {
-    "blocking": "Your machine has to make its blocking hashes for {peer} now.",
+    "offer": "Your machine has to offer its blinded blocking keys to {peer} now.",
+    "blind": "Your machine has to blind the keys that {peer} offered now.",
+    "pick": "Your machine has to tell {peer} now which of its keys were chosen.",
+    "sample": "Your machine has to take its sample now.",
     "carry": "Your machine has to take over your questions into the round that is asked again.",
     "serve": "Your machine has to encrypt your records for {peer} now.",
     "evaluate": "Your machine has to ask your questions of {peer}'s encrypted records now.",
