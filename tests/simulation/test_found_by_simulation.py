@@ -10,6 +10,7 @@ import pytest
 from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
+from blindlabel.parties.running import run as take_turns
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked, WrongRound
@@ -21,7 +22,7 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.parties import Mortality
 from blindlabel_lab.simulation.places import InMemory
-from blindlabel_lab.simulation.schedule import Plan, Study, run
+from blindlabel_lab.simulation.schedule import Plan, Study, judged, run
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
@@ -252,6 +253,60 @@ def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: P
     server.turn()
     for one in owners:
         assert one.fetch(0), "the good study went on"
+
+
+def test_everybody_restored_at_once_hears_that_the_coordinator_has_to_be_restored() -> None:
+    """Seed 73311175 of the campaign in memory: owners that are back before they served their records, but after those
+    of the others came, serve them anew; the coordinator has forgotten what these messages follow, so nobody can bring
+    it forward. It was called stuck, and `owner run` said only that some messages wait."""
+    study = quiet(73, owners=3)
+    while any(one.store.state().round < 1 for one in study.owners.values()):
+        for one in study.owners.values():
+            one.fetch()
+    for party in (*study.owners, "coordinator"):
+        study.place.back_up(party)
+        study._open(party)
+    for name in study.owners:
+        study.act(name)
+    assert all("records" in sent_by(study, name) for name in study.owners)
+    later = study.place.studies()
+    for name in study.owners:
+        assert study.place.restore(name)
+        study.restart(name)
+        assert study.owners[name].fetch() and "records" not in sent_by(study, name)
+    assert study.place.restore("coordinator")
+    study.weather.counts["backup of coordinator"] += 1
+    study.restart_coordinator()
+    assert not study.calm()
+    assert study.behind() == set(study.owners) and judged(study, finished=False) == []
+    for one in study.owners.values():
+        said: list[str] = []
+        assert one.store.unsent() and not take_turns(one.owner, None, once=True, tell=said.append)
+        assert "restore a newer backup" in said[-1]
+    study.coordinator.party.store = later
+    for one in study.owners.values():
+        one.turn()
+        assert not one.owner.is_ahead
+    assert study.calm() and judged(study, finished=True) == []
+
+
+def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
+    """It noticed only when it was started again, and waited for others until then."""
+    study = quiet(4)
+    study.place.back_up("coordinator")
+    study.restart_coordinator()
+    anna = study.owners["anna"]
+    study.owners["berta"].turn()
+    assert anna.fetch()
+    anna.owner.look_back()
+    assert not anna.owner.is_ahead
+    study.place.restore("coordinator")
+    study.restart_coordinator()
+    anna.owner.look_back()
+    assert anna.owner.is_ahead and "restored" in " ".join(anna.owner.awaits())
+    study.weather.counts["backup of coordinator"] += 1
+    study.owners["berta"].owner.look_back()
+    assert study.calm() and judged(study, finished=True) == []
 
 
 def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:

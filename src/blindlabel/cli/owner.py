@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -311,8 +310,5 @@ def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", he
         f"Delete everything of the study {workspace.agreement.name} on this side?", err=True
     ):
         raise InputError("Nothing was deleted.")
-    workspace.database.close()
-    for path in at.glob("*.key"):
-        path.write_bytes(bytes(path.stat().st_size))
-    shutil.rmtree(at)
+    workspace.delete()
     say("Deleted. Backups and carried folders have to be deleted where they are.")

@@ -90,16 +90,17 @@ class HttpTransport:
         """Get a body that a message names, continuing what is there."""
 
         def attempt() -> None:
+            if bodies.has(blob):
+                return
             here = bodies.received(blob)
-            if here == blob.length and blob.length:
+            if here == blob.length:  # nothing to fetch; or all of it came, and the process died before it was kept
+                bodies.append(blob, here, [])
                 return
             url = f"/v1/studies/{self._study}/bodies/{blob.hash}"
             with self._client.stream("GET", url, params={"offset": here}) as response:
                 if response.status_code != 200:
                     response.read()
                     _check(response)
-                if blob.length == 0:
-                    bodies.append(blob, 0, [])
                 for piece in response.iter_bytes(2**20):
                     here = bodies.append(blob, here, [piece])
                     if moved:
