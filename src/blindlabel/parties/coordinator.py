@@ -26,6 +26,7 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import comparing, framing, messages, rounds
 from blindlabel.protocol import coordinator as rules
@@ -83,6 +84,7 @@ class Coordinator:
         writes them down before the study is there: nobody could make them again.
         """
         agreement = agreements.from_text(text, source=source)
+        account_of(agreement)
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
