@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from blindlabel.engines.interface import Terms
 from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
@@ -19,8 +20,8 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from blindlabel_lab.simulation.faults import Weather
-from blindlabel_lab.simulation.parties import Mortality
+from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.parties import FaultyEngine, Mortality
 from blindlabel_lab.simulation.places import InMemory
 from blindlabel_lab.simulation.schedule import Plan, Study, judged, run
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
@@ -307,6 +308,41 @@ def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
     study.weather.counts["backup of coordinator"] += 1
     study.owners["berta"].owner.look_back()
     assert study.calm() and judged(study, finished=True) == []
+
+
+def test_message_is_not_taken_in_before_its_body() -> None:
+    study = quiet(6)
+    anna = study.owners["anna"]
+    study.network.put_body = lambda _blob, _body: None  # type: ignore[method-assign]
+    anna.owner.fetch(0.0)
+    anna.work()
+    assert any(messages.parse(wire).message.kind == "records" for _, wire in anna.store.unsent()), "it waits"
+    assert not study.coordinator.known().rounds[-1].records
+    del study.network.put_body
+    assert anna.send() and study.coordinator.known().rounds[-1].records
+    assert study.calm() and judged(study, finished=True) == []
+
+
+def test_assist_call_is_counted_before_it_is_served() -> None:
+    """Whoever breaks the connection, or the coordinator, while a call is served must not get it for nothing."""
+    study = quiet(6, keys="coordinator")
+    anna, called = study.owners["anna"], []
+    while "records" not in sent_by(study, "berta"):
+        study.owners["berta"].turn()
+    anna.fetch()
+
+    class Dying(FaultyEngine):
+        def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
+            called.append(study.coordinator.known().owners["anna"])
+            raise Crash
+
+    before = study.coordinator.known().owners["anna"]
+    study.coordinator.party._engines = lambda _name: Dying(study.weather)
+    with pytest.raises(OutsideError):
+        anna.owner._assist(b"please")
+    assert [facts.assist_calls for facts in called] == [before.assist_calls + 1]
+    study.restart_coordinator()
+    assert study.coordinator.known().owners["anna"].assist_calls == before.assist_calls + 1
 
 
 def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
