@@ -232,7 +232,8 @@ def run(
     questions: Annotated[
         Path | None,
         typer.Option(
-            "--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."
+            "--questions",
+            help="Folder of .question files, named by record id or position (from 0); those of round 2 in round-2/, …",
         ),
     ] = None,
     auto: Annotated[
