@@ -100,11 +100,12 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"no question for 3 of them: .*\(row 1\).*\(row 3\)"):
             run(owners[0], FolderQuestions(questions), once=True, tell=silent)
         for record in range(3):
-            (questions / f"{record}.question").write_text('ret is_in("e", $r)')
+            (questions / f"{record}.question").write_text('ret is_in("##", $r)')
+        (questions / "0.question").write_text('ret !is_in("##", $r)')  # which the other side's others deny
         (questions / "1.question").write_text('ret is_in("e" $r)')
         with pytest.raises(InputError, match=r"1\.question cannot be used"):
             run(owners[0], FolderQuestions(questions), once=True, tell=silent)
-        (questions / "1.question").write_text('ret is_in("e", $r)')
+        (questions / "1.question").write_text('ret is_in("##", $r)')
         for owner in owners:  # round 1 is asked; in round 2 nothing of it is asked again by itself
             run(owner, FolderQuestions(questions), once=True, tell=silent)
         with pytest.raises(InputError, match="The questions of earlier rounds are not asked again by themselves"):
@@ -112,7 +113,7 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
         for number in (2, 3):
             (questions / f"round-{number}").mkdir(exist_ok=True)
             for record in range(3):
-                (questions / f"round-{number}" / f"{record}.question").write_text('ret !is_in("e", $r)')
+                (questions / f"round-{number}" / f"{record}.question").write_text('ret is_in("##", $r)')
         for owner in owners:
             owner.line.close()
         play(workspaces, over_http(address), FolderQuestions(questions))
