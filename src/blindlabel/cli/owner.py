@@ -14,6 +14,7 @@ import typer
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
+from blindlabel.cli.owner_questions import questions_app
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
 app.add_typer(log_app)
+app.add_typer(questions_app)
 app.command("annotators")(annotators)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
