@@ -159,12 +159,12 @@ def verify(
 @app.command("status")
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """Show how the study stands on this side, and what it is waiting for."""
-    from blindlabel.protocol import owner as rules
+    from blindlabel.parties.owner import steps_of
     from blindlabel.protocol.deadline import is_overdue
 
     workspace = workspace_at(at)
-    state, progress, activity = workspace.state(), workspace.progress(), workspace.activity()
-    waiting = rules.awaits(workspace.agreement, state)
+    progress, activity = workspace.progress(), workspace.activity()
+    steps = steps_of(workspace)
     if json:
         document: dict[str, Any] = {
             "study": workspace.agreement.name,
@@ -179,7 +179,9 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "over": progress.over,
             "deadline": workspace.agreement.deadline or None,
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
-            "waiting": waiting,
+            "next": [{"who": step.who, "what": step.what, "sentence": step.sentence} for step in steps],
+            "waiting": [step.sentence for step in steps],
+            "running": workspace.is_run,
             "unsent": len(workspace.unsent()),
             "activity": None
             if activity is None
@@ -201,8 +203,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             f"  to be done by {workspace.agreement.deadline}"
             + (", which has passed" if is_overdue(workspace.agreement, datetime.date.today()) else "")
         )
-    for sentence in waiting:
-        result(f"  {sentence}")
+    for step in steps:
+        result(f"  {step.sentence}")
+    if any(step.who == "machine" for step in steps) and not workspace.is_run:
+        result(f"  `blindlabel owner run --at {at}` does that, and is not running.")
 
 
 @app.command("annotate")
