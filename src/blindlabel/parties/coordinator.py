@@ -26,6 +26,7 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import comparing, framing, messages, rounds
 from blindlabel.protocol import coordinator as rules
@@ -74,6 +75,7 @@ class Coordinator:
     def create(self, text: str, address: str = "", *, source: str = "The agreement") -> list[Invitation]:
         """Begin a study under this agreement; the invitations for its owners are to be given to them privately."""
         agreement = agreements.from_text(text, source=source)
+        account_of(agreement)
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}

@@ -12,6 +12,7 @@ from typing import TypeVar
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError
+from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages, owner, proofs
 from blindlabel.protocol.agreement import Agreement
@@ -72,6 +73,7 @@ def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = 
 def begin_study(store: Store, invitation: Invitation, table: Table, settings: Mapping[str, str]) -> None:
     """Check the table against the agreement, make keys, and put the join message into the outbox."""
     agreement = _invited(invitation)
+    account_of(agreement)
     prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
     check_lengths(prepared, agreement.lengths())
     identity, token = new_identity(), secrets.token_urlsafe(32)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import asdict
 from typing import Any
 
+from blindlabel.parties.accounting import use_of
 from blindlabel.parties.coordinator import Coordinator
+from blindlabel.protocol.account import account
 from blindlabel.protocol.deadline import is_overdue
 from blindlabel.protocol.facts import State, key_of
 from blindlabel.protocol.figures import Tally
@@ -32,6 +35,8 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
             "assist_calls": agreement.budget.assist_calls,
             "rounds": agreement.rounds,
         },
+        "account": account(agreement.exposure).to_json(),
+        "used": {key: asdict(use) for key, use in use_of(agreement, state).items()},
         "traffic": [dict(zip(("owner", "kind", "times", "bytes"), row)) for row in coordinator.store.traffic(study)],
     }
 
