@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
+    from blindlabel.parties.questions import QuestionSource
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
@@ -231,6 +232,18 @@ def annotate(
     open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
 
 
+def _source(questions: Path | None, *, auto: bool, replace: bool) -> QuestionSource | None:
+    """Where the questions come from that no person writes in the web app."""
+    from blindlabel.parties.questions import FolderQuestions, SuggestedQuestions
+
+    if questions is not None and auto:
+        raise InputError("Questions come from --questions or from --auto, not from both.")
+    if replace and not auto:
+        raise InputError("--replace says something about suggested questions: use it with --auto.")
+    suggested = SuggestedQuestions(replace=replace) if auto else None
+    return FolderQuestions(questions) if questions else suggested
+
+
 @app.command("run")
 def run(
     *,
@@ -273,17 +286,11 @@ def run(
     any time.
     """
     from blindlabel.parties.computing import Computing
-    from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions
     from blindlabel.parties.running import run as take_turns
 
     if cluster_may_see_records and not cluster:
         raise InputError("--cluster-may-see-records says something about a cluster: name one with --cluster.")
-    if questions is not None and auto:
-        raise InputError("Questions come from --questions or from --auto, not from both.")
-    if replace and not auto:
-        raise InputError("--replace says something about suggested questions: use it with --auto.")
-    suggested = SuggestedQuestions(replace=replace) if auto else None
-    source: QuestionSource | None = FolderQuestions(questions) if questions else suggested
+    source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
         workspace.hand_in()
