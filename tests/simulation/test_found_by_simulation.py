@@ -304,7 +304,7 @@ def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
     study.place.restore("coordinator")
     study.restart_coordinator()
     anna.owner.look_back()
-    assert anna.owner.is_ahead and "restored" in " ".join(anna.owner.awaits())
+    assert anna.owner.is_ahead and "restored" in anna.owner.next_steps()[0].sentence
     study.weather.counts["backup of coordinator"] += 1
     study.owners["berta"].owner.look_back()
     assert study.calm() and judged(study, finished=True) == []

@@ -178,7 +178,7 @@ class Owner:
     def waits_for(self) -> list[str]:
         """What the study waits for on this side, in sentences."""
         with self._party() as party:
-            return list(party.awaits())
+            return [step.sentence for step in party.next_steps()]
 
     def truths(self) -> dict[str, GroundTruth]:
         """After the end: the labels with every other owner, this owner's rows by their ids."""

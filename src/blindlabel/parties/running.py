@@ -47,7 +47,7 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
         if happened:
             busy = time.monotonic()
             continue
-        waiting = missing or _waiting(owner)
+        waiting = missing or " ".join(step.sentence for step in owner.next_steps())
         told = _tell(owner, tell, told, waiting)
         if once:
             return False
@@ -60,24 +60,7 @@ def is_over(owner: Owner) -> bool:
 
 
 def _waits_for_person(owner: Owner) -> bool:
-    state = owner.store.state()
-    unconfirmed = state.keys is not None and len(state.confirmed) < len(state.keys.peers)
-    return unconfirmed or (bool(state.rounds) and not state.rounds[-1].handed_in)
-
-
-def _waiting(owner: Owner) -> str:
-    if owner.is_ahead:
-        return " ".join(owner.awaits())
-    if owner.store.unsent():
-        return "Some messages wait for the coordinator to be ready for them."
-    tasks = open_tasks(owner.store)
-    if tasks:
-        saved = sum(1 for task in tasks if task.state == "saved")
-        return (
-            f"Round {tasks[0].round} waits for you: {saved} of {len(tasks)} records have a question. Write them with"
-            " `blindlabel owner annotate` and hand the round in."
-        )
-    return " ".join(owner.awaits())
+    return any(step.who == "you" for step in owner.next_steps())
 
 
 def _tell(owner: Owner, tell: Callable[[str], None], told: str, sentence: str) -> str:
