@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -300,11 +301,11 @@ def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
     study.owners["berta"].turn()
     assert anna.fetch()
     anna.owner.look_back()
-    assert not anna.owner.is_ahead
+    assert study.behind() == set()
     study.place.restore("coordinator")
     study.restart_coordinator()
     anna.owner.look_back()
-    assert anna.owner.is_ahead and "restored" in anna.owner.next_steps()[0].sentence
+    assert study.behind() == {"anna"} and "restored" in anna.owner.next_steps()[0].sentence
     study.weather.counts["backup of coordinator"] += 1
     study.owners["berta"].owner.look_back()
     assert study.calm() and judged(study, finished=True) == []
@@ -313,12 +314,13 @@ def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
 def test_message_is_not_taken_in_before_its_body() -> None:
     study = quiet(6)
     anna = study.owners["anna"]
-    study.network.put_body = lambda _blob, _body: None  # type: ignore[method-assign]
+    lost = patch.object(study.network, "put_body")
+    lost.start()
     anna.owner.fetch(0.0)
     anna.work()
     assert any(messages.parse(wire).message.kind == "records" for _, wire in anna.store.unsent()), "it waits"
     assert not study.coordinator.known().rounds[-1].records
-    del study.network.put_body
+    lost.stop()
     assert anna.send() and study.coordinator.known().rounds[-1].records
     assert study.calm() and judged(study, finished=True) == []
 

@@ -110,8 +110,8 @@ def test_a_coordinators_study_outlasts_a_power_cut(disk: Disk, home: Path) -> No
     store.close()
     disk.cut(home)
     coordinator = Coordinator(CoordinatorStore(home))
-    assert coordinator.load(agreement.hash) == before
-    assert coordinator.store.bodies(agreement.hash).has(before.state.public_key)  # type: ignore[union-attr, arg-type]
+    assert before is not None and coordinator.load(agreement.hash) == before
+    assert coordinator.store.bodies(agreement.hash).has(before.state.public_key)  # type: ignore[arg-type]
     coordinator._engine_secret(agreement.hash)
 
 

@@ -110,6 +110,7 @@ def test_coordinator_killed_at_the_rename_of_an_uploaded_body_does_not_call_it_c
     coordinator: Coordinator, line: Line, tmp_path: Path
 ) -> None:
     own, there = Bodies(tmp_path / "bodies"), coordinator.store.bodies(line.study)
+    assert isinstance(there, Bodies)
     for arrived in (CONTENT, CONTENT[::-1]):  # as it was sent, and damaged
         content = secrets.token_bytes(1) + arrived
         blob = own.write([content])
