@@ -107,7 +107,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
             kept += [path.read_bytes() for path in (folder / "coordinator" / "keys").rglob("*") if path.is_file()]
             return Played(coordinator, parties, kept)
         confirm_all(parties)
-    raise AssertionError([owner.awaits() for owner in parties])
+    raise AssertionError([owner.next_steps() for owner in parties])
 
 
 def windows(contents: Sequence[bytes]) -> set[bytes]:
