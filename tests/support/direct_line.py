@@ -1,8 +1,6 @@
-"""A line from an owner straight to a coordinator in the same process: no network, no files in between."""
+"""An owner's line to a coordinator in the same process: as over HTTP, without the network."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol import messages
@@ -10,36 +8,26 @@ from blindlabel.protocol.interfaces import Bodies, MovedBytes
 from blindlabel.protocol.shape import Blob
 
 
-@dataclass(frozen=True)
 class DirectLine:
-    """What one owner reaches the coordinator by."""
+    """One owner's."""
 
-    coordinator: Coordinator
-    study: str
-    owner: str
+    def __init__(self, coordinator: Coordinator, study: str, owner: str) -> None:
+        self._coordinator, self._study, self._owner = coordinator, study, owner
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
-        """Hand over a message after its bodies, and let the coordinator work."""
-        there = self.coordinator.store.bodies(self.study)
         for blob in messages.parse(wire).message.blobs:
-            if not there.has(blob):
-                there.append(blob, 0, bodies.read(blob))
-        self.coordinator.receive(wire)
-        self.coordinator.work(self.study)
+            self._coordinator.store.bodies(self._study).write(bodies.read(blob))
+        self._coordinator.receive(wire)
 
     def fetch(self, after: int, wait: float) -> list[bytes]:
-        """The coordinator's messages."""
-        self.coordinator.work(self.study)
-        return self.coordinator.store.outgoing(self.study, self.owner, after)
+        self._coordinator.work(self._study)
+        return list(self._coordinator.store.outgoing(self._study, self._owner, after))
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
-        """Get a body that this owner may have."""
-        assert self.coordinator.store.fetchable(self.study, self.owner, blob.hash) == blob
-        bodies.append(blob, 0, self.coordinator.store.bodies(self.study).read(blob))
+        bodies.append(blob, 0, self._coordinator.store.bodies(self._study).read(blob))
 
     def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Carry an assist call."""
-        return self.coordinator.assist(wire, body)
+        return self._coordinator.assist(wire, body)
 
     def close(self) -> None:
-        """Nothing is open."""
+        pass

@@ -7,7 +7,7 @@ The rules by which facts come in and what follows from them are in `coordinator`
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -218,49 +218,3 @@ def spent_bodies(state: State) -> list[Blob]:
 def directions(agreement: Agreement) -> list[str]:
     """Every `asker>holder`."""
     return [f"{asker}>{holder}" for asker in sorted(agreement.owners) for holder in agreement.peers(asker)]
-
-
-def awaited(agreement: Agreement, state: State) -> list[tuple[str, str]]:
-    """Whom the study waits for: owner, and what it has to do (join, confirm, sample, records, answers, open). Empty
-    when it waits for nobody.
-    """
-    if state.ended:
-        return []
-    waits = ((owner, _awaited_of(agreement, state, owner)) for owner in sorted(state.owners))
-    return [(owner, what) for owner, what in waits if what is not None]
-
-
-def _awaited_of(agreement: Agreement, state: State, owner: str) -> str | None:
-    facts, peers = state.owners[owner], agreement.peers(owner)
-    if facts.join is None:
-        return "join"
-    if not state.keys_sent:
-        return None
-    if len(facts.confirmed) < len(peers):
-        return "confirm"
-    if not state.rounds:
-        return "sample" if agreement.sampling.method == "enriched" and _is_to_sample(state, owner, peers) else None
-    current = state.rounds[-1]
-    if any(f"{peer}>{owner}" not in current.records for peer in peers):
-        return "records"
-    if any(f"{owner}>{peer}" not in current.answers for peer in peers):
-        return "answers"
-    if agreement.keys == "owners":
-        if any(f"{owner}>{peer}" not in current.listed for peer in peers):
-            return "answers"
-        if any(f"{peer}>{owner}" in current.answers and f"{peer}>{owner}" not in current.opened for peer in peers):
-            return "open"
-    return None
-
-
-def _is_to_sample(state: State, owner: str, peers: Sequence[str]) -> bool:
-    """Whether an owner's machine has the next step in drawing an enriched sample."""
-    facts = state.owners[owner]
-    if len(facts.offered) < len(peers):
-        return True
-    if any(owner in state.owners[peer].offered and peer not in facts.blinded for peer in peers):
-        return True
-    if not state.uniform:
-        return False
-    waits_for_others = any(owner not in state.owners[peer].picked for peer in peers)
-    return len(facts.picked) < len(peers) or not (facts.sampled or waits_for_others)

@@ -148,6 +148,22 @@ class Task:
     """Whether it comes back because its question said yes to too many records."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """One question as it was saved for a round. Rounds count from 1; one that was void and repeated counts once."""
+
+    round: int
+    position: int
+    """The record's row in its owner's table."""
+    id: str
+    text: str
+    source: str = ""
+    """Where it came from, one of `SOURCES`; empty where nobody knows."""
+    author: str = ""
+    saved: float | None = None
+    """Seconds since 1970."""
+
+
 class Questions(Protocol):
     """Where the questions of a round are kept."""
 
