@@ -46,7 +46,7 @@ def carried(tmp_path: Path, agreement: Agreement) -> tuple[Coordinator, list[Wor
             time.sleep(0)
         for owner in parties:
             shutil.copytree(folders["coordinator"], folders[owner.store.name], dirs_exist_ok=True)  # and back
-    raise AssertionError([owner.awaits() for owner in parties])
+    raise AssertionError([owner.next_steps() for owner in parties])
 
 
 @pytest.mark.parametrize("owners", [2, 3])

@@ -112,7 +112,7 @@ def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource |
             if all(over):
                 return owners
             confirm_all(owners)
-            patience.check(lambda: [owner.awaits() for owner in owners])
+            patience.check(lambda: [owner.next_steps() for owner in owners])
             time.sleep(0.02)
     finally:
         for owner in owners:

@@ -64,12 +64,18 @@ def new(
 
 @app.command("check")
 def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: JsonFlag = False) -> None:
-    """Check an agreement and print its hash."""
-    agreement, _ = _read_agreement(file)
+    """Check an agreement, print its hash, and say in bits what each party can learn under it at most."""
+    from blindlabel.parties.accounting import account_of
+
+    agreement, _ = read_agreement(file)
+    account = account_of(agreement)
     if json:
-        result_json({"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)})
-    else:
-        result(agreement.hash)
+        named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
+        result_json(named | {"account": account.to_json()})
+        return
+    result(agreement.hash)
+    for line in account.lines():
+        say(line)
 
 
 @app.command("compare")
@@ -81,7 +87,7 @@ def compare(
     """Show what differs between two agreements. The exit code is 1 where something does."""
     from blindlabel.protocol import agreement as agreements
 
-    differences = agreements.compare(_read_agreement(first)[0], _read_agreement(second)[0])
+    differences = agreements.compare(read_agreement(first)[0], read_agreement(second)[0])
     if json:
         result_json({"same": not differences, "differences": differences})
     elif not differences:
@@ -92,7 +98,8 @@ def compare(
         raise typer.Exit(1)
 
 
-def _read_agreement(file: Path) -> tuple[Any, str]:
+def read_agreement(file: Path) -> tuple[Any, str]:
+    """An agreement's file: what it says, and its text."""
     from blindlabel.protocol import agreement as agreements
 
     try:
@@ -119,7 +126,7 @@ def invite(
     """
     from blindlabel.api.parties import Coordinator
 
-    agreement, _ = _read_agreement(file)
+    agreement, _ = read_agreement(file)
     paths = Coordinator(at, database=database, passphrase=passphrase()).invite(file, address, to=to)
     if json:
         result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
@@ -236,8 +243,20 @@ def _print_standing(one: dict[str, Any]) -> None:
     for owner, known in one["owners"].items():
         used = f"{known['records_asked']} of {one['budget']['records_asked']} questions"
         result(f"  {owner}: {used}, {known['assist_calls']} of {one['budget']['assist_calls']} assist calls used")
+    _print_use(one)
     for sentence in one["waiting"]:
         result(f"  waiting: {sentence}")
+
+
+def _print_use(one: dict[str, Any]) -> None:
+    """What has been given away so far, beside what the agreement allows at most."""
+    coordinator, owner = one["account"]["parties"][:2]
+    for pairing, used in one["used"].items():
+        result(
+            f"  bits about {pairing.replace(' ', ' and ')}: coordinator {used['coordinator']:,} of"
+            f" {coordinator['cheating']:,}, an owner {used['owner']:,} of {owner['honest']:,},"
+            f" about one key {used['key']:,} of {one['account']['key']['spent']:,}"
+        )
 
 
 @app.command("export")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
+    from blindlabel.parties.questions import QuestionSource
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
@@ -159,12 +159,12 @@ def verify(
 @app.command("status")
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """Show how the study stands on this side, and what it is waiting for."""
-    from blindlabel.protocol import owner as rules
+    from blindlabel.parties.owner import steps_of
     from blindlabel.protocol.deadline import is_overdue
 
     workspace = workspace_at(at)
-    state, progress, activity = workspace.state(), workspace.progress(), workspace.activity()
-    waiting = rules.awaits(workspace.agreement, state)
+    progress, activity = workspace.progress(), workspace.activity()
+    steps = steps_of(workspace)
     if json:
         document: dict[str, Any] = {
             "study": workspace.agreement.name,
@@ -179,7 +179,9 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "over": progress.over,
             "deadline": workspace.agreement.deadline or None,
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
-            "waiting": waiting,
+            "next": [{"who": step.who, "what": step.what, "sentence": step.sentence} for step in steps],
+            "waiting": [step.sentence for step in steps],
+            "running": workspace.is_run,
             "unsent": len(workspace.unsent()),
             "activity": None
             if activity is None
@@ -201,8 +203,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             f"  to be done by {workspace.agreement.deadline}"
             + (", which has passed" if is_overdue(workspace.agreement, datetime.date.today()) else "")
         )
-    for sentence in waiting:
-        result(f"  {sentence}")
+    for step in steps:
+        result(f"  {step.sentence}")
+    if any(step.who == "machine" for step in steps) and not workspace.is_run:
+        result(f"  `blindlabel owner run --at {at}` does that, and is not running.")
 
 
 @app.command("annotate")
@@ -227,6 +231,18 @@ def annotate(
     open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
 
 
+def _source(questions: Path | None, *, auto: bool, replace: bool) -> QuestionSource | None:
+    """Where the questions come from that no person writes in the web app."""
+    from blindlabel.parties.questions import FolderQuestions, SuggestedQuestions
+
+    if questions is not None and auto:
+        raise InputError("Questions come from --questions or from --auto, not from both.")
+    if replace and not auto:
+        raise InputError("--replace says something about suggested questions: use it with --auto.")
+    suggested = SuggestedQuestions(replace=replace) if auto else None
+    return FolderQuestions(questions) if questions else suggested
+
+
 @app.command("run")
 def run(
     *,
@@ -234,7 +250,8 @@ def run(
     questions: Annotated[
         Path | None,
         typer.Option(
-            "--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."
+            "--questions",
+            help="Folder of .question files, named by record id or position (from 0); those of round 2 in round-2/, …",
         ),
     ] = None,
     auto: Annotated[
@@ -268,17 +285,11 @@ def run(
     any time.
     """
     from blindlabel.parties.computing import Computing
-    from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions
     from blindlabel.parties.running import run as take_turns
 
     if cluster_may_see_records and not cluster:
         raise InputError("--cluster-may-see-records says something about a cluster: name one with --cluster.")
-    if questions is not None and auto:
-        raise InputError("Questions come from --questions or from --auto, not from both.")
-    if replace and not auto:
-        raise InputError("--replace says something about suggested questions: use it with --auto.")
-    suggested = SuggestedQuestions(replace=replace) if auto else None
-    source: QuestionSource | None = FolderQuestions(questions) if questions else suggested
+    source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
         workspace.hand_in()
@@ -313,8 +324,5 @@ def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", he
         f"Delete everything of the study {workspace.agreement.name} on this side?", err=True
     ):
         raise InputError("Nothing was deleted.")
-    workspace.database.close()
-    for path in at.glob("*.key"):
-        path.write_bytes(bytes(path.stat().st_size))
-    shutil.rmtree(at)
+    workspace.delete()
     say("Deleted. Backups and carried folders have to be deleted where they are.")

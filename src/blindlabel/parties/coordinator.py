@@ -26,6 +26,7 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import comparing, framing, messages, rounds
 from blindlabel.protocol import coordinator as rules
@@ -71,21 +72,34 @@ class Coordinator:
 
     # Studies
 
-    def create(self, text: str, address: str = "", *, source: str = "The agreement") -> list[Invitation]:
-        """Begin a study under this agreement; the invitations for its owners are to be given to them privately."""
+    def create(
+        self,
+        text: str,
+        address: str = "",
+        *,
+        source: str = "The agreement",
+        keep: Callable[[list[Invitation]], None] = lambda _: None,
+    ) -> list[Invitation]:
+        """Begin a study under this agreement; the invitations for its owners are to be given to them privately. `keep`
+        writes them down before the study is there: nobody could make them again.
+        """
         agreement = agreements.from_text(text, source=source)
+        account_of(agreement)
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
         state = new_state(agreement, public)
 
-        def keep_identity() -> None:
-            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
-
-        if not self.store.create(agreement.name, text, state, keep_identity):
-            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         key = identity.public.signing_key.hex()
-        return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+        invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+
+        def keep_before() -> None:
+            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
+            keep(invitations)
+
+        if not self.store.create(agreement.name, text, state, keep_before):
+            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
+        return invitations
 
     def find(self, named: str) -> str:
         """The one study with this name, or whose hash begins so."""

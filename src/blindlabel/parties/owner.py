@@ -27,6 +27,7 @@ from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Line, MovedBytes, OwnRecord, Store
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.next_steps import NextStep, of_owner
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.preparation import prepare, prepare_table
 from blindlabel.records.tables import Table
@@ -111,6 +112,15 @@ class Owner:
         return [
             (number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)
         ]
+
+    def look_back(self) -> None:
+        """While nothing comes: whether the coordinator has forgotten messages meanwhile, or knows them again. What it
+        misses is handed over again with the next turn.
+        """
+        state = self.store.state()
+        if self._handed_over_again and state.truth is None:
+            self.is_ahead = self._is_forgotten(state)
+            self._handed_over_again = not self.is_ahead
 
     def _is_forgotten(self, state: rules.State) -> bool:
         """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked`
@@ -282,6 +292,12 @@ class Owner:
     def _sign(self, message: Message) -> Signed:
         return signed_by(self.identity, message)
 
-    def awaits(self) -> list[str]:
-        """What has to happen before there is work again."""
-        return rules.awaits(self.agreement, self.store.state(), ahead=self.is_ahead)
+    def next_steps(self) -> list[NextStep]:
+        """Who has to do what next."""
+        return steps_of(self.store, ahead=self.is_ahead)
+
+
+def steps_of(store: Store, *, ahead: bool = False) -> list[NextStep]:
+    """Who has to do what next, as one owner's store knows it."""
+    saved = sum(1 for task in store.tasks() if task.question is not None)
+    return of_owner(store.agreement, store.state(), saved=saved, unsent=bool(store.unsent()), ahead=ahead)

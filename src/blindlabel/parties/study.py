@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import asdict
 from typing import Any
 
+from blindlabel.parties.accounting import use_of
 from blindlabel.parties.coordinator import Coordinator
+from blindlabel.protocol.account import account
 from blindlabel.protocol.deadline import is_overdue
-from blindlabel.protocol.facts import State, awaited, key_of
+from blindlabel.protocol.facts import State, key_of
 from blindlabel.protocol.figures import Tally
-
-_TODO = {
-    "join": "has to join",
-    "confirm": "has to compare the verification words",
-    "blocking": "has to send its blocking hashes",
-    "records": "has to encrypt and send its records",
-    "answers": "has to answer round {round}",
-    "open": "has to open the answers of round {round}, which its machine does by itself",
-}
+from blindlabel.protocol.next_steps import of_coordinator
 
 
 def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
@@ -32,7 +27,7 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         "deadline": agreement.deadline or None,
         "overdue": is_overdue(agreement, datetime.date.today()) and not state.ended,
         "ended": state.ended,
-        "waiting": [f"{owner} {_TODO[what].format(round=state.round)}" for owner, what in awaited(agreement, state)],
+        "waiting": [step.sentence for step in of_coordinator(agreement, state)],
         "owners": {owner: _owner_standing(state, owner) for owner in state.owners},
         "history": [_round_standing(state, number) for number in range(1, state.round + 1)],
         "budget": {
@@ -40,6 +35,8 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
             "assist_calls": agreement.budget.assist_calls,
             "rounds": agreement.rounds,
         },
+        "account": account(agreement.exposure).to_json(),
+        "used": {key: asdict(use) for key, use in use_of(agreement, state).items()},
         "traffic": [dict(zip(("owner", "kind", "times", "bytes"), row)) for row in coordinator.store.traffic(study)],
     }
 

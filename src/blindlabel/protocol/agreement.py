@@ -26,6 +26,7 @@ from blindlabel.engines.interface import Encoded, Terms
 from blindlabel.errors import InputError
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
+from blindlabel.protocol import account
 from blindlabel.protocol.labels import MOST_ROUNDS, pairings
 from blindlabel.protocol.shape import COORDINATOR, Name, Position, Shape, canonical
 from blindlabel.records import preparation as preparing
@@ -173,6 +174,20 @@ class Agreement(Shape):
             salt=bytes.fromhex(self.salt),
             case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
             limits=self.limits,
+            keys=self.keys,
+            key_bits=account.key_must_bear(self.exposure),
+        )
+
+    @property
+    def exposure(self) -> account.Exposure:
+        """The part that the account of bits needs."""
+        return account.Exposure(
+            records=self.sampling.records,
+            owners=len(self.owners),
+            rounds=self.rounds,
+            most_yes=self.budget.most_yes,
+            release=self.release,
+            exclusions=self.encoding.questions == "points" and self.encoding.exclusions > 0,
             keys=self.keys,
         )
 

@@ -199,38 +199,3 @@ def spent_bodies(state: State) -> list[Blob]:
 def directions(agreement: Agreement) -> list[str]:
     """Every `asker>holder`."""
     return [f"{asker}>{holder}" for asker in sorted(agreement.owners) for holder in agreement.peers(asker)]
-
-
-def awaited(agreement: Agreement, state: State) -> list[tuple[str, str]]:
-    """Whom the study waits for: owner, and what it has to do (join, confirm, blocking, records, answers, open). Empty
-    when it waits for nobody.
-    """
-    if state.ended:
-        return []
-    waits = ((owner, _awaited_of(agreement, state, owner)) for owner in sorted(state.owners))
-    return [(owner, what) for owner, what in waits if what is not None]
-
-
-def _awaited_of(agreement: Agreement, state: State, owner: str) -> str | None:
-    facts, peers = state.owners[owner], agreement.peers(owner)
-    if facts.join is None:
-        return "join"
-    if not state.keys_sent:
-        return None
-    if len(facts.confirmed) < len(peers):
-        return "confirm"
-    if agreement.sampling.method == "enriched" and len(facts.blocking) < len(peers):
-        return "blocking"
-    if not state.rounds:
-        return None
-    current = state.rounds[-1]
-    if any(f"{peer}>{owner}" not in current.records for peer in peers):
-        return "records"
-    if any(f"{owner}>{peer}" not in current.answers for peer in peers):
-        return "answers"
-    if agreement.keys == "owners":
-        if any(f"{owner}>{peer}" not in current.listed for peer in peers):
-            return "answers"
-        if any(f"{peer}>{owner}" in current.answers and f"{peer}>{owner}" not in current.opened for peer in peers):
-            return "open"
-    return None

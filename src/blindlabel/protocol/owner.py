@@ -22,12 +22,11 @@ output, no keys.
 8. Owners count rounds themselves: no more than agreed, no more void ones than `MOST_VOID`, and lists of open records
    that only shrink. What others sent and cannot be used is refused, and the round is void for everybody.
 
-`work` names what can be done now, `awaits` says what has to happen first and who has to do it.
+`work` names what can be done now; `next_steps` says who has to do what.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -55,11 +54,6 @@ from blindlabel.protocol.shape import COORDINATOR, Blob, Shape
 _FORKED = (
     "The coordinator's messages do not continue what it sent before. It seems to have been restored from an old backup,"
     " and this study cannot go on. Ask the coordinator to restore a newer backup, or to begin the study again."
-)
-
-_AHEAD = (
-    "The coordinator does not know messages any more that it has sent: it was restored from an old backup. It may catch"
-    " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
 )
 
 # Messages of the coordinator
@@ -403,50 +397,6 @@ def work(agreement: Agreement, state: State) -> list[Work]:
         ready = [peer for peer in peers if peer in current.records and peer not in current.answers]
         todo += [Work("evaluate", peer, number) for peer in ready]
     return todo
-
-
-def awaits(agreement: Agreement, state: State, *, ahead: bool = False) -> list[str]:
-    """What has to happen before there is work again, a sentence each; empty when the study is over. `ahead`: the
-    coordinator has forgotten messages that came here. Others' messages may bring it forward again; where they were made
-    after what is forgotten, every owner waits for the others.
-    """
-    if state.truth is not None:
-        return []
-    if ahead:
-        return [_AHEAD]
-    if state.join is None:
-        return ["This workspace has not joined yet: run `blindlabel owner join`."]
-    if state.keys is None:
-        return ["The coordinator has to make its keys, and the other owners have to join."]
-    peers = agreement.peers(state.name)
-    unconfirmed = [peer for peer in peers if peer not in state.confirmed]
-    if unconfirmed:
-        return [
-            f"You have to compare the verification words with {peer} (`blindlabel owner verify`)."
-            for peer in unconfirmed
-        ]
-    if state.sample is None:
-        return [f"{_have(peers)} to compare the verification words; then the coordinator draws the sample."]
-    current = state.rounds[-1] if state.rounds else None
-    if current is not None and not current.handed_in:
-        return [f"You have to write the questions of round {state.round} and hand them in: {len(current.ask)} records."]
-    if current is None:
-        return ["The coordinator has to begin the first round."]
-    if current.refused:
-        return ["What came in this round cannot be used. The coordinator has to begin it again."]
-    missing = [peer for peer in peers if peer not in current.records]
-    if missing:
-        return [f"{peer} has to send its encrypted records." for peer in missing]
-    if agreement.keys == "owners":
-        unasked = [peer for peer in peers if peer not in current.to_open]
-        if unasked:
-            return [f"{peer} has to hand in; then your machine opens its answers." for peer in unasked]
-        return [f"{_have(peers)} to open your answers; then the coordinator settles the round."]
-    return [f"{_have(peers)} to answer this round; then the coordinator settles it."]
-
-
-def _have(peers: Sequence[str]) -> str:
-    return f"{' and '.join(peers)} {'has' if len(peers) == 1 else 'have'}"
 
 
 def _send(state: State, receiver: str, round: int, body: messages.Body) -> Step:
