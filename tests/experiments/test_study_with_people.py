@@ -119,7 +119,7 @@ def test_owner_who_was_given_matches_alone_scores_what_can_be_known(
     for place in (study / "owner-a", exported):
         [one] = rounds(document(capsys, tmp_path, "score", place, "--truth", truth))
         assert (one["precision"], one["recall_strict"], one["true_positives"]) == (1.0, 0.75, 3)
-        assert one["recall"] is None and one["agreed"] is None and one["records_to_ask"] is None
+        assert {str(one[key]) for key in ("recall", "agreed", "records_to_ask")} == {"None"}
 
 
 @pytest.fixture
@@ -194,4 +194,4 @@ def test_paired_test_is_exact() -> None:
     one = {str(n): {"final": dict.fromkeys(figures, 0.9)} for n in range(4)}
     other = {str(n): {"final": dict.fromkeys(figures, 0.8)} for n in range(4)}
     found = paired(one, other)["f"]
-    assert (found["difference"], found["better"], found["p"]) == (pytest.approx(0.1), 4, pytest.approx(2 / 16))
+    assert [found[key] for key in ("difference", "better", "p")] == pytest.approx([0.1, 4, 2 / 16])
