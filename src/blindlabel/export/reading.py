@@ -38,7 +38,9 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
         ids_a, ids_b = _ids(both, "i", "id_a"), _ids(both, "j", "id_b")
         by_keys = (_by_keys(both, "i", "sampled_a"), _by_keys(both, "j", "sampled_b"))
         tables = (dataset_a or names[0], dataset_b or names[1])
-        return GroundTruth(*tables, pairs, never, ids_a, ids_b, by_keys=by_keys)
+        # Whoever was told matches alone writes no file of discarded pairs; everybody else does, even an empty one.
+        only = not beside.exists() and all(pair.label for pair in pairs)
+        return GroundTruth(*tables, pairs, never, ids_a, ids_b, only, by_keys)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
 

@@ -220,9 +220,8 @@ IN_ROUNDS = frozenset({"records", "answers", "listed", "opened", "refused"})
 SAMPLING = frozenset({"offered", "blinded", "picked", "sampled"})
 """Owners' kinds with which an enriched sample is drawn."""
 TO_OWNERS = frozenset({"records", "offered", "picked"})
-"""Owners' kinds that always go to another owner."""
 RELAYED = TO_OWNERS | {"answers"}
-"""Owners' kinds that can go to another owner."""
+"""Owners' kinds that always go, and can go, to another owner."""
 
 
 class _Header(Shape):
