@@ -148,16 +148,20 @@ def serve(
     key: Annotated[Path | None, typer.Option("--key", help="TLS key (PEM).")] = None,
     via: Annotated[str, typer.Option("--via", help="folder:/path instead of HTTP.")] = "",
     once: Annotated[bool, typer.Option("--once", help="With a folder: do what can be done now and stop.")] = False,
+    metrics: Annotated[
+        int | None,
+        typer.Option("--metrics", min=0, max=65535, help="Port of 127.0.0.1 with figures for Prometheus at /metrics."),
+    ] = None,
     database: DatabaseAddress = None,
 ) -> None:
-    """Serve all studies of this folder until stopped."""
+    """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
     from blindlabel.cli import serving
 
     coordinator = coordinator_at(at, database)
     if via:
         serving.serve_folder(coordinator, via, once=once)
     else:
-        serving.serve_http(coordinator, at, host, port, certificate, key)
+        serving.serve_http(coordinator, at, host, port, certificate, key, metrics)
 
 
 @app.command("bodies")

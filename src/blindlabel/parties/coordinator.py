@@ -312,6 +312,22 @@ class Coordinator:
 
     # Keys
 
+    def unserved(self) -> dict[str, str]:
+        """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
+        found = {}
+        for row in self.store.studies():
+            if row.ended:
+                continue
+            try:
+                self._identity(row.study)
+                if self.load(row.study).state.public_key is not None:
+                    self._engine_secret(row.study)
+            except InputError as error:
+                found[row.study] = str(error)
+            except WrongStudy:  # deleted meanwhile
+                continue
+        return found
+
     def _identity(self, study: str) -> Identity:
         return Identity.from_bytes(self.store.secret(study, _SIGNING))
 

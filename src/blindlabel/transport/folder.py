@@ -33,6 +33,7 @@ from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Service, StudyRow
 from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence, write_atomically
+from blindlabel.transport.events import failure, log_event
 
 log = logging.getLogger("blindlabel.folder")
 
@@ -135,7 +136,7 @@ class FolderServer:
                 InputError,
                 OutsideError,
             ) as error:  # one study's failure must not stop the others; it is tried again
-                log.error("study %s: %s", row.study[:12], error)
+                log_event(log, logging.ERROR, "work failed", study=row.study[:12], **failure(error))
         return happened
 
     def _turn_of(self, row: StudyRow) -> bool:
