@@ -89,6 +89,14 @@ class Coordinator:
         key = identity.public.signing_key.hex()
         return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
 
+    def reinvite(self, study: str, owner: str, address: str = "") -> Invitation:
+        """A new invitation for an owner that has not joined; the one before it holds no longer."""
+        code = secrets.token_bytes(32)
+        public = bytes(nacl.signing.SigningKey(code).verify_key).hex()
+        self._apply(study, lambda _, state: Step(rules.invites_again(state, owner, public)))
+        key = self._identity(study).public.signing_key.hex()
+        return Invitation(owner, code.hex(), key, address, self.store.agreement(study) or "")
+
     def find(self, named: str) -> str:
         """The one study with this name, or whose hash begins so."""
         found = [row.study for row in self.store.studies() if row.name == named or row.study.startswith(named)]
