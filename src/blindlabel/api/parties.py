@@ -6,7 +6,7 @@ Each opens a folder that the commands can go on with, and the other way round. W
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from blindlabel.parties.study import standing
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.interfaces import OwnRecord
+from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.invitation_files import read_invitation, write_invitation
 from blindlabel.storage.workspace import Workspace
@@ -72,8 +73,12 @@ class Coordinator:
             if path.exists():
                 raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
         folder.mkdir(parents=True, exist_ok=True)
-        for invitation in self._party.create(text, address, source=str(file)):
-            write_invitation(invitation, paths[invitation.owner])
+
+        def keep(invitations: Iterable[Invitation]) -> None:
+            for invitation in invitations:
+                write_invitation(invitation, paths[invitation.owner])
+
+        self._party.create(text, address, source=str(file), keep=keep)
         return paths
 
     def reinvite(

@@ -72,8 +72,17 @@ class Coordinator:
 
     # Studies
 
-    def create(self, text: str, address: str = "", *, source: str = "The agreement") -> list[Invitation]:
-        """Begin a study under this agreement; the invitations for its owners are to be given to them privately."""
+    def create(
+        self,
+        text: str,
+        address: str = "",
+        *,
+        source: str = "The agreement",
+        keep: Callable[[list[Invitation]], None] = lambda _: None,
+    ) -> list[Invitation]:
+        """Begin a study under this agreement; the invitations for its owners are to be given to them privately. `keep`
+        writes them down before the study is there: nobody could make them again.
+        """
         agreement = agreements.from_text(text, source=source)
         account_of(agreement)
         identity = new_identity()
@@ -81,13 +90,16 @@ class Coordinator:
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
         state = new_state(agreement, public)
 
-        def keep_identity() -> None:
-            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
-
-        if not self.store.create(agreement.name, text, state, keep_identity):
-            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         key = identity.public.signing_key.hex()
-        return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+        invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+
+        def keep_before() -> None:
+            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
+            keep(invitations)
+
+        if not self.store.create(agreement.name, text, state, keep_before):
+            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
+        return invitations
 
     def reinvite(self, study: str, owner: str, address: str = "") -> Invitation:
         """A new invitation for an owner that has not joined; the one before it holds no longer."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import httpx
+from pydantic import BaseModel, NonNegativeInt, ValidationError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
@@ -26,6 +27,20 @@ PIECES = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
+S = TypeVar("S", bound=BaseModel)
+
+
+class _Arrived(BaseModel):
+    """How much of a body the coordinator has."""
+
+    received: NonNegativeInt
+    complete: bool
+
+
+class _Waiting(BaseModel):
+    """Messages of the coordinator."""
+
+    messages: list[str]
 
 
 class Untrusted(OutsideError):
@@ -68,36 +83,36 @@ class HttpTransport:
 
     def _upload(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None) -> None:
         path = f"/v1/studies/{self._study}/bodies/{blob.hash}"
-        arrived = self._request("GET", f"{path}/arrived", params={"length": blob.length}).json()
-        while not arrived["complete"]:
-            part = b"".join(itertools.islice(bodies.read(blob, arrived["received"]), PIECES))
-            params = {"length": blob.length, "offset": arrived["received"]}
-            arrived = self._request("PUT", path, params=params, content=part).json()
+        arrived = self._said(_Arrived, "GET", f"{path}/arrived", params={"length": blob.length})
+        while not arrived.complete:
+            part = b"".join(itertools.islice(bodies.read(blob, arrived.received), PIECES))
+            params = {"length": blob.length, "offset": arrived.received}
+            arrived = self._said(_Arrived, "PUT", path, params=params, content=part)
             if moved:
-                moved(arrived["received"], blob.length)
+                moved(arrived.received, blob.length)
 
     def fetch(self, after: int, wait: float) -> list[bytes]:
         """The coordinator's messages with numbers above `after`."""
         params = {"after": after, "wait": wait}
-        found = self._patiently(
-            lambda: self._request("GET", f"/v1/studies/{self._study}/messages", params=params).json()
-        )
-        return [text.encode() for text in found["messages"]]
+        url = f"/v1/studies/{self._study}/messages"
+        found = self._patiently(lambda: self._said(_Waiting, "GET", url, params=params))
+        return [text.encode() for text in found.messages]
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Get a body that a message names, continuing what is there."""
 
         def attempt() -> None:
+            if bodies.has(blob):
+                return
             here = bodies.received(blob)
-            if here == blob.length and blob.length:
+            if here == blob.length:  # nothing to fetch; or all of it came, and the process died before it was kept
+                bodies.append(blob, here, [])
                 return
             url = f"/v1/studies/{self._study}/bodies/{blob.hash}"
             with self._client.stream("GET", url, params={"offset": here}) as response:
                 if response.status_code != 200:
                     response.read()
                     _check(response)
-                if blob.length == 0:
-                    bodies.append(blob, 0, [])
                 for piece in response.iter_bytes(2**20):
                     here = bodies.append(blob, here, [piece])
                     if moved:
@@ -122,6 +137,13 @@ class HttpTransport:
         response = self._client.request(method, url, **more)
         _check(response)
         return response
+
+    def _said(self, kind: type[S], method: str, url: str, **more: Any) -> S:
+        """What the coordinator says, where it is the coordinator that answers."""
+        try:
+            return kind.model_validate_json(self._request(method, url, **more).content)
+        except ValidationError:
+            raise _Passing("something else answers in its place") from None
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
         """Repeat an attempt whose failure may pass, with growing pauses, until the patience ends."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import secrets
 import time
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +31,7 @@ from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Service, StudyRow
-from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence, write_atomically
+from blindlabel.storage.files import BodyDamaged, lasting_folder, write_atomically, write_pieces
 from blindlabel.transport.events import failure, log_event
 
 log = logging.getLogger("blindlabel.folder")
@@ -77,7 +76,11 @@ class FolderTransport:
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Copy a body out of the folder."""
-        if not self._place.get_body(blob, bodies):
+        try:
+            there = self._place.get_body(blob, bodies)
+        except BodyDamaged as error:
+            raise Unreachable(f"The body {blob.hash[:16]}… in the folder is damaged. Copy it again.") from error
+        if not there:
             raise Unreachable(f"The folder does not hold the body {blob.hash[:16]}… yet. Copy all of it.")
         if moved:
             moved(blob.length, blob.length)
@@ -226,14 +229,7 @@ class _Place:
         path = self.root / "bodies" / blob.hash
         if path.exists() and path.stat().st_size == blob.length:
             return
-        with failing_with_a_sentence(path.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(
-                f".new-{secrets.token_hex(8)}-{blob.hash}"
-            )  # two processes may put the same body at once
-            with part.open("wb") as file:
-                file.writelines(bodies.read(blob))
-            part.replace(path)
+        write_pieces(lasting_folder(path.parent), bodies.read(blob), lambda: path)
 
     def get_body(self, blob: Blob, bodies: Bodies) -> bool:
         """Copy a body in; False where it is not there (yet, or not whole)."""
@@ -283,12 +279,9 @@ def _hash_of(content: bytes) -> str:
 
 
 def _put(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            write_atomically(path, content)
-    except OSError as error:
-        raise OutsideError(f"{path} cannot be written: {error.strerror or error}.") from error
+    lasting_folder(path.parent)
+    if not path.exists():
+        write_atomically(path, content)
 
 
 def _read(path: Path, most: int) -> bytes:
