@@ -46,11 +46,13 @@ def _party(
     computing: Computing | None = None,
     report: Report | None = None,
     patience: float = 30.0,
+    *,
+    stays: bool = True,
 ) -> Iterator[Owner]:
     from blindlabel.parties.owner import Owner
     from blindlabel.transport.connecting import connect
 
-    transport = connect(workspace, via, authority=ca, patience=patience)
+    transport = connect(workspace, via, authority=ca, patience=patience, stays=stays)
     with closing(transport):
         yield Owner(workspace, transport, computing=computing, report=report)
 
@@ -329,10 +331,35 @@ def run(
         workspace.hand_in()
     with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
-        with _party(workspace, via, ca, computing, report) as owner:
+        with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)
     if over:
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
+    elif once:
+        _say_what_to_carry(workspace)
+
+
+@contextmanager
+def _kept_reason(workspace: Workspace) -> Iterator[None]:
+    """Why `owner run` stopped, kept where the web app reads it."""
+    try:
+        yield
+    except (InputError, OutsideError) as error:
+        workspace.say("stopped", 0.0, str(error))
+        raise
+
+
+def _say_what_to_carry(workspace: Workspace) -> None:
+    """Over a folder: which files go where, once this side has done all that it can."""
+    way = workspace.settings["via"]
+    if not way.startswith("folder:"):
+        return
+    place = Path(way.removeprefix("folder:")) / workspace.agreement.hash[:16]
+    say(
+        f"Where the folder is not shared: carry {place / f'from-{workspace.name}'} and {place / 'bodies'} to the"
+        f" coordinator, have it serve, and bring {place / f'to-{workspace.name}'} and {place / 'bodies'} back. Copying"
+        " all of it does no harm."
+    )
 
 
 @app.command("export")

@@ -118,6 +118,9 @@ def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:
     while True:
         happened = server.turn()
         if not happened and once:
+            say(
+                f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners."
+            )
             return
         if not happened:
             time.sleep(0.2)

@@ -132,13 +132,6 @@ class Workspace:
             raise InputError(f"{folder} is a workspace whose making was interrupted. Join again.")
         return workspace
 
-    def delete(self) -> None:
-        """Remove everything: keys first, overwritten."""
-        self.database.close()
-        for path in self.folder.glob("*.key"):
-            remove_secret(path)
-        shutil.rmtree(self.folder)
-
     @contextmanager
     def alone(self, what: str) -> Iterator[None]:
         """Keep a second process from doing the same here; a process that dies gives way by itself."""
