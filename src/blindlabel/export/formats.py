@@ -18,6 +18,7 @@ from typing import Any
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export.truth import GroundTruth
 from blindlabel.records.csv_files import write_csv
+from blindlabel.storage.files import sync_file, sync_folder
 
 JSON_MARK = "blindlabel ground truth"
 JSON_VERSION = 1
@@ -78,7 +79,9 @@ def replacing(path: Path, write_to: Callable[[Path], None]) -> None:
     part = path.with_name(path.name + ".part")
     try:
         write_to(part)
+        sync_file(part)
         part.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         raise OutsideError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:

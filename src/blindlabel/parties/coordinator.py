@@ -72,8 +72,17 @@ class Coordinator:
 
     # Studies
 
-    def create(self, text: str, address: str = "", *, source: str = "The agreement") -> list[Invitation]:
-        """Begin a study under this agreement; the invitations for its owners are to be given to them privately."""
+    def create(
+        self,
+        text: str,
+        address: str = "",
+        *,
+        source: str = "The agreement",
+        keep: Callable[[list[Invitation]], None] = lambda _: None,
+    ) -> list[Invitation]:
+        """Begin a study under this agreement; the invitations for its owners are to be given to them privately. `keep`
+        writes them down before the study is there: nobody could make them again.
+        """
         agreement = agreements.from_text(text, source=source)
         account_of(agreement)
         identity = new_identity()
@@ -81,13 +90,24 @@ class Coordinator:
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
         state = new_state(agreement, public)
 
-        def keep_identity() -> None:
-            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
-
-        if not self.store.create(agreement.name, text, state, keep_identity):
-            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         key = identity.public.signing_key.hex()
-        return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+        invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+
+        def keep_before() -> None:
+            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
+            keep(invitations)
+
+        if not self.store.create(agreement.name, text, state, keep_before):
+            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
+        return invitations
+
+    def reinvite(self, study: str, owner: str, address: str = "") -> Invitation:
+        """A new invitation for an owner that has not joined; the one before it holds no longer."""
+        code = secrets.token_bytes(32)
+        public = bytes(nacl.signing.SigningKey(code).verify_key).hex()
+        self._apply(study, lambda _, state: Step(rules.invites_again(state, owner, public)))
+        key = self._identity(study).public.signing_key.hex()
+        return Invitation(owner, code.hex(), key, address, self.store.agreement(study) or "")
 
     def find(self, named: str) -> str:
         """The one study with this name, or whose hash begins so."""
@@ -311,6 +331,22 @@ class Coordinator:
         return {pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings}
 
     # Keys
+
+    def unserved(self) -> dict[str, str]:
+        """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
+        found = {}
+        for row in self.store.studies():
+            if row.ended:
+                continue
+            try:
+                self._identity(row.study)
+                if self.load(row.study).state.public_key is not None:
+                    self._engine_secret(row.study)
+            except InputError as error:
+                found[row.study] = str(error)
+            except WrongStudy:  # deleted meanwhile
+                continue
+        return found
 
     def _identity(self, study: str) -> Identity:
         return Identity.from_bytes(self.store.secret(study, _SIGNING))

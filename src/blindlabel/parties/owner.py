@@ -113,6 +113,15 @@ class Owner:
             (number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)
         ]
 
+    def look_back(self) -> None:
+        """While nothing comes: whether the coordinator has forgotten messages meanwhile, or knows them again. What it
+        misses is handed over again with the next turn.
+        """
+        state = self.store.state()
+        if self._handed_over_again and state.truth is None:
+            self.is_ahead = self._is_forgotten(state)
+            self._handed_over_again = not self.is_ahead
+
     def _is_forgotten(self, state: rules.State) -> bool:
         """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked`
         otherwise.

@@ -49,7 +49,7 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import OwnRecord, Signer, Task, TaskState
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.database import Database
-from blindlabel.storage.files import Bodies, private_folder
+from blindlabel.storage.files import Bodies, private_folder, remove_abandoned
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 
 
@@ -98,10 +98,13 @@ class Workspace:
 
     @classmethod
     def create(cls, folder: Path, passphrase: str | None = None) -> Workspace:
-        """A new workspace, nothing on disk until `found`; refuses a folder that is one already."""
-        if (folder / "workspace.sqlite").exists():
+        """A new workspace, nothing on disk until `found`; refuses a folder that is one already. One whose making was
+        interrupted is made anew: nothing of it was ever sent.
+        """
+        workspace = cls(folder, passphrase)
+        if (folder / "workspace.sqlite").exists() and "agreement" in workspace.settings:
             raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
-        return cls(folder, passphrase)
+        return workspace
 
     def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
         """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
@@ -126,7 +129,7 @@ class Workspace:
             raise InputError(f"{folder} is no workspace. Make one with `blindlabel owner join`.")
         workspace = cls(folder, passphrase)
         if "agreement" not in workspace.settings:
-            raise InputError(f"{folder} is a workspace whose making was interrupted. Remove the folder and join again.")
+            raise InputError(f"{folder} is a workspace whose making was interrupted. Join again.")
         return workspace
 
     @contextmanager
@@ -135,6 +138,8 @@ class Workspace:
         with (self.folder / "alone.lock").open("w") as file:
             if not any(_locked(file, fcntl.LOCK_EX, pause) for pause in (0.0, 0.02, 0.1, 0.2)):  # `is_run` may look
                 raise InputError(f"Another `blindlabel {what}` is at work in {self.folder}.")
+            remove_abandoned(self.folder)
+            self.bodies.remove_abandoned()
             yield
 
     @property
@@ -161,6 +166,17 @@ class Workspace:
         path = self.folder / f"{name}.key"
         if path.exists():
             remove_secret(path)
+
+    def delete(self) -> None:
+        """Remove everything: keys first, since without them nothing else can be read; the database last, so that a
+        deletion that was interrupted can be repeated.
+        """
+        for path in (*self.folder.glob("*.key"), *self.folder.glob(".new-*")):
+            remove_secret(path)
+        self.bodies.remove_all()
+        shutil.rmtree(self.journal, ignore_errors=True)
+        self.database.close()
+        shutil.rmtree(self.folder)
 
     @property
     def settings(self) -> dict[str, str]:

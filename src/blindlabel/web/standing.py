@@ -68,6 +68,8 @@ class Standing:
         for step in of_owner(agreement, desk.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
             text("p", step.sentence)
         text("p", RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
+        if activity is not None and activity.phase == "stopped" and not runs:
+            text("p", f"It stopped with these words: {activity.sentence}", "reason")
         if activity is not None and busy and runs:
             with ui.element("div").classes("doing"):
                 text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
