@@ -31,6 +31,7 @@ import secrets
 from collections.abc import Mapping
 
 from blindlabel.envelope import KeyUnusable, PublicIdentity
+from blindlabel.errors import InputError
 from blindlabel.protocol import enriched, messages, proofs, rounds, sampling
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
@@ -215,6 +216,18 @@ def keys_made(agreement: Agreement, state: State, public_key: Blob, draw: sampli
     return _follow(agreement, state.model_copy(update={"public_key": public_key}), draw)
 
 
+def invites_again(state: State, owner: str, invitation_key: str) -> State:
+    """An owner that has not joined gets a new one-time code; the one before it proves nothing any more."""
+    if owner not in state.owners:
+        raise InputError(f"{owner} is no owner of this study. There are {', '.join(state.owners)}.")
+    if state.owners[owner].join is not None:
+        raise InputError(
+            f"{owner} has joined already. Where its workspace is lost, it has to restore a backup of it, or the study"
+            " has to begin again: nobody else may take its place."
+        )
+    return with_owner(state, owner, invitation_key=invitation_key)
+
+
 def close(agreement: Agreement, state: State) -> Step:
     """End the study as it is: what agreed so far is the truth, the rest is discarded."""
     if state.ended:
@@ -232,10 +245,11 @@ def _follow(agreement: Agreement, state: State, draw: sampling.Draw) -> Step:
         step = _send_keys(agreement, step)
     if step.state.samples or not all_confirmed(agreement, step.state):
         return step
+    step = enriched.relay_held(step)
     drawn = _drawn(agreement, step.state, draw)
     if drawn is not None:
         begun = _begin(agreement, step.state, drawn)
-        step = Step(begun.state, step.messages + begun.messages, begun.bodies)
+        return Step(begun.state, step.messages + begun.messages, begun.bodies)
     return step
 
 

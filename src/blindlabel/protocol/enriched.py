@@ -1,9 +1,9 @@
 """The coordinator's rules for drawing an enriched sample. See `blocking` for what is exchanged, and `coordinator`.
 
-Before every owner has confirmed every other nothing is taken in. Offers are relayed; a list that an owner blinded is
-kept until all are there. Then rows are drawn uniformly and places chosen in the lists, once; owners pass the choice on
-to each other through here and say which rows they sampled. The coordinator knows the sampled rows, as in every study,
-and which of them it drew itself; it does not know which key brought which row.
+Before an owner has confirmed every other nothing of it is taken in, and before all have, nothing is relayed. A list
+that an owner blinded is kept until all are there. Then rows are drawn uniformly and places chosen in the lists, once;
+owners pass the choice on to each other through here and say which rows they sampled. The coordinator knows the sampled
+rows, as in every study, and which of them it drew itself; it does not know which key brought which row.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
     message, body = signed.message, signed.message.body
     if agreement.sampling.method != "enriched":
         raise NotFitting("The agreement draws its sample without blocking keys.")
-    if not all_confirmed(agreement, state):
-        raise TooEarly("Nothing is exchanged before every owner has confirmed every other.")
+    if len(state.owners[message.sender].confirmed) < len(agreement.peers(message.sender)):
+        raise TooEarly(f"{message.sender} has not confirmed every other owner.")
     if isinstance(body, messages.Blinded):
         return Step(_blinded(agreement, state, message.sender, body))
     if isinstance(body, messages.Sampled):
@@ -45,7 +45,15 @@ def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
     if body.blob.length > offers * POINT_BYTES + _SEALING:
         raise NotFitting("The size of the list is wrong for the agreement.")
     state = with_owner(state, message.sender, **{name: {**known, message.receiver: body.blob}})
-    return send(Step(state), message.receiver, 0, messages.Relay(message=signed.wire.decode()))
+    return Step(state.model_copy(update={"held": (*state.held, signed.wire.decode())}))
+
+
+def relay_held(step: Step) -> Step:
+    """Pass on what was held until every owner has confirmed every other."""
+    held, step = step.state.held, Step(step.state.model_copy(update={"held": ()}), step.messages, step.bodies)
+    for wire in held:
+        step = send(step, messages.parse(wire.encode()).message.receiver, 0, messages.Relay(message=wire))
+    return step
 
 
 def _blinded(agreement: Agreement, state: State, sender: str, blinded: messages.Blinded) -> State:

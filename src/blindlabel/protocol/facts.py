@@ -91,6 +91,8 @@ class State(Shape):
     keys_sent: bool = False
     uniform: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     """For enriched sampling: the rows of each owner that were drawn uniformly."""
+    held: tuple[str, ...] = ()
+    """Messages between owners that are relayed when every owner has confirmed every other."""
     partners: dict[str, Count] = Field(default_factory=dict)
     """For enriched sampling: how many keys that both have were chosen, by `first second`."""
     samples: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)

@@ -175,7 +175,7 @@ def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
     if len(known.confirmed) < len(peers):
         return "confirm"
     if not state.rounds:
-        return "sample" if agreement.sampling.method == "enriched" and _is_to_sample(state, name, peers) else None
+        return "sample" if agreement.sampling.method == "enriched" and _is_to_sample(agreement, state, name) else None
     current = state.rounds[-1]
     if any(f"{peer}>{name}" not in current.records for peer in peers):
         return "records"
@@ -189,11 +189,11 @@ def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
     return None
 
 
-def _is_to_sample(state: facts.State, name: str, peers: Sequence[str]) -> bool:
+def _is_to_sample(agreement: Agreement, state: facts.State, name: str) -> bool:
     """Whether an owner's machine has the next step in drawing an enriched sample."""
-    known = state.owners[name]
-    if len(known.offered) < len(peers):
-        return True
+    known, peers = state.owners[name], agreement.peers(name)
+    if len(known.offered) < len(peers) or not facts.all_confirmed(agreement, state):
+        return len(known.offered) < len(peers)
     if any(name in state.owners[peer].offered and peer not in known.blinded for peer in peers):
         return True
     if not state.uniform:
