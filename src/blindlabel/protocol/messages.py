@@ -101,6 +101,8 @@ class Answers(Shape):
     blob: Blob
     commitment: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
     """To the asker's list; empty where the coordinator opens."""
+    asked: Hex32
+    """Commitment to the questions of the round, see `asked`: the same in all its messages."""
 
 
 class Listed(Shape):
