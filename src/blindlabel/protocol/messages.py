@@ -35,6 +35,11 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.protocol.errors import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.sampling_messages import Blinded as Blinded  # noqa: PLC0414 - a kind of message, as those below
+from blindlabel.protocol.sampling_messages import Chosen as Chosen  # noqa: PLC0414
+from blindlabel.protocol.sampling_messages import Offered as Offered  # noqa: PLC0414
+from blindlabel.protocol.sampling_messages import Picked as Picked  # noqa: PLC0414
+from blindlabel.protocol.sampling_messages import Sampled as Sampled  # noqa: PLC0414
 from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Letter, Name, Position, Shape, canonical
 
 VERSION = 1
@@ -67,15 +72,6 @@ class Confirm(Shape):
 
     peer: Name
     envelope_key: Hex32
-
-
-class Blocking(Shape):
-    """owner to coordinator: keyed blocking hashes of all rows, under the secret shared with this owner (enriched
-    sampling only).
-    """
-
-    peer: Name
-    blob: Blob
 
 
 class Records(Shape):
@@ -198,6 +194,8 @@ class Pairing(Shape):
 
     peer: Name
     positions: tuple[Position, ...]
+    enriched: tuple[Position, ...]
+    """Those of the positions that were chosen by blocking keys; the others were drawn uniformly, or agreed."""
     labels: Blob
     tallies: tuple[Tally, ...]
     """Of every round, first to last."""
@@ -211,16 +209,19 @@ class Truth(Shape):
 
 
 Body = (
-    Join | Confirm | Blocking | Records | Answers | Listed | Opened | Refused | Assist | Assisted
-    | Keys | Sample | Relay | Round | Truth
+    Join | Confirm | Offered | Blinded | Picked | Sampled | Records | Answers | Listed | Opened | Refused | Assist
+    | Assisted | Keys | Chosen | Sample | Relay | Round | Truth
 )  # fmt: skip
 
 KINDS: dict[str, type[Shape]] = {shape.__name__.lower(): shape for shape in get_args(Body)}
 _KIND_OF = {shape: kind for kind, shape in KINDS.items()}
 IN_ROUNDS = frozenset({"records", "answers", "listed", "opened", "refused"})
 """Owners' kinds that belong to a round."""
-RELAYED = frozenset({"records", "answers"})
-"""Owners' kinds that can go to another owner."""
+SAMPLING = frozenset({"offered", "blinded", "picked", "sampled"})
+"""Owners' kinds with which an enriched sample is drawn."""
+TO_OWNERS = frozenset({"records", "offered", "picked"})
+RELAYED = TO_OWNERS | {"answers"}
+"""Owners' kinds that always go, and can go, to another owner."""
 
 
 class _Header(Shape):

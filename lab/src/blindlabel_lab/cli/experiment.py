@@ -164,6 +164,38 @@ def candidates(
 
 
 @app.command()
+def partners(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    samples: SamplesOption = 20,
+    records: Annotated[int, typer.Option("--records", min=2, help="Sampled records of each table.")] = 50,
+    json: JsonFlag = False,
+) -> None:
+    """Measure how many sampled records have a partner in the other sample, drawn uniformly and enriched."""
+    from blindlabel_lab.experiments.datasets import data_folder, names_in
+    from blindlabel_lab.experiments.partners import partners as work
+
+    folder = data_folder(data)
+    with progress_bar() as bar:
+        task = bar.add_task("partners", total=1.0)
+        document = work(
+            folder,
+            dataset or names_in(folder),
+            records,
+            samples,
+            lambda what, share: bar.update(task, description=what, completed=share),
+        )
+    if json:
+        result_json(document)
+        return
+    for row in document["rows"]:
+        result(
+            f"{row['dataset']}: uniform {row['uniform']:.3f}, enriched {row['enriched']:.3f} (uniform part"
+            f" {row['uniform_part']:.3f}, by keys {row['part_by_keys']:.3f}), {row['matches']:.1f} matches"
+        )
+
+
+@app.command()
 def oracles(
     data: DataOption = None,
     dataset: SetOption = None,
