@@ -12,6 +12,7 @@ from blindlabel.cli.audit import coordinator_audit
 from blindlabel.cli.opening import coordinator_at, passphrase, studies_at
 from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say
 from blindlabel.cli.question_files import listed
+from blindlabel.cli.score import score
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ Insecure = Annotated[
 ]
 StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
 app.command("audit")(coordinator_audit)
+app.command("score")(score)
 
 
 @app.command("new")
@@ -328,39 +330,6 @@ def export(
     coordinator = coordinator_at(at, database)
     truths = truths_of_coordinator(coordinator, coordinator.find(study))
     written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
-
-
-@app.command("score")
-def score(
-    study: StudyName,
-    *,
-    at: Home,
-    pairs: Annotated[
-        Path, typer.Option("--pairs", help="Predicted matches: a table with a column of row positions for each owner.")
-    ],
-    database: DatabaseAddress = None,
-    json: JsonFlag = False,
-) -> None:
-    """Judge a linkage by the labels of the study: precision, recall and F over the sampled rows. Pairs that the owners
-    never agreed on are left out.
-    """
-    from blindlabel.export.scoring import read_pairs
-    from blindlabel.export.scoring import score as judged
-    from blindlabel.export.studies import truths_of_coordinator
-
-    coordinator = coordinator_at(at, database)
-    truths = truths_of_coordinator(coordinator, coordinator.find(study))
-    predicted = read_pairs(pairs, truths)
-    found = {"-".join(pairing): judged(truths[pairing], cells) for pairing, cells in predicted.items()}
-    if json:
-        result_json({name: one.to_json() for name, one in found.items()})
-        return
-    for name, one in found.items():
-        result(f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, F {one.f:.3f}")
-        say(
-            f"  {one.right} of {one.predicted} predicted pairs are among the {one.matches} matches; left out:"
-            f" {one.discarded} without agreement, {one.outside} outside the sample."
-        )
 
 
 @app.command("close")
