@@ -138,6 +138,7 @@ def candidates(
     dataset: SetOption = None,
     attributes: AttributesOption = None,
     rounds: RoundsOption = 3,
+    prepare: PrepareOption = "ours",
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
@@ -147,13 +148,18 @@ def candidates(
     """
     from blindlabel_lab.experiments.candidates import candidates as work
     from blindlabel_lab.experiments.candidates import candidates_folder, chosen_sets
-    from blindlabel_lab.experiments.datasets import data_folder
+    from blindlabel_lab.experiments.datasets import data_folder, steps_of
 
     folder = candidates_folder(data_folder(data))
     names = chosen_sets(folder, dataset)
     chosen = attribute_list(attributes)
+    steps = steps_of(prepare)
     run_and_show(
-        "candidates", results, plots, json, lambda _folder, advance: work(folder, names, chosen, rounds, advance)
+        "candidates",
+        results,
+        plots,
+        json,
+        lambda _folder, advance: work(folder, names, chosen, rounds, advance, steps),
     )
 
 
@@ -205,7 +211,7 @@ def oracles(
     plots: PlotsOption = True,
     json: JsonFlag = False,
 ) -> None:
-    """Compare strategies: the conjunction as published, a plain weighted count, and suggestions with and without
+    """Compare strategies: a conjunction of rare words, a plain weighted count, and suggestions with and without
     attributes.
     """
     from blindlabel_lab.experiments.people import with_people
@@ -245,7 +251,7 @@ def tokens(
     matches: MatchesOption = 50,
     rounds: RoundsOption = 3,
     prepare: PrepareOption = "ours",
-    needle_length: NeedleOption = 8,
+    needle_length: NeedleOption = 16,
     people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
@@ -274,6 +280,25 @@ def tokens(
         json,
         lambda folder, advance: with_peoples_tokens(work(plan, folder, advance), plan.people),
     )
+
+
+@app.command()
+def records(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    attributes: AttributesOption = None,
+    seed: SeedOption = 0,
+    matches: MatchesOption = 50,
+    prepare: PrepareOption = "published",
+    results: ResultsOption = RESULTS,
+    plots: PlotsOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """Show the sets: entities, matches, a selected sample and how long records are, beside the published figures."""
+    from blindlabel_lab.experiments.describing import records as work
+
+    plan = _plan(data, dataset, attributes, prepare, seed=seed, size=matches)
+    run_and_show("records", results, plots, json, lambda _folder, advance: work(plan, advance))
 
 
 @app.command()
@@ -316,6 +341,7 @@ def all_(
     attributes: AttributesOption = None,
     samples: SamplesOption = 10,
     seed: SeedOption = 0,
+    people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     costs: Annotated[
@@ -327,7 +353,7 @@ def all_(
     from blindlabel_lab.experiments.report import run_all
     from blindlabel_lab.experiments.results import Results
 
-    plan = _plan(data, dataset, attributes, samples=samples, seed=seed)
+    plan = _plan(data, dataset, attributes, samples=samples, seed=seed, people=tuple(people_ or ()))
     with progress_bar() as bar:
         task = bar.add_task("all", total=1.0)
         document, written = run_all(
