@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blindlabel.cli.audit import coordinator_audit
 from blindlabel.cli.opening import coordinator_at, passphrase, studies_at
 from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say
 from blindlabel.cli.question_files import listed
+from blindlabel.cli.score import score
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ Insecure = Annotated[
     bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
 ]
 StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
+app.command("audit")(coordinator_audit)
+app.command("score")(score)
 
 
 @app.command("new")

@@ -92,11 +92,11 @@ class Answers(Shape):
     peer: Name
     questions: Position
     records: Position
-    served: Hex32
-    """Hash of the body with the records that were asked."""
+    served: Hex32  # hash of the body with the records that were asked
     blob: Blob
     commitment: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
     """To the asker's list; empty where the coordinator opens."""
+    asked: Hex32  # commitment to the questions, see the module of that name
 
 
 class Listed(Shape):

@@ -267,9 +267,10 @@ class List:
     salt: bytes
 
 
-def has_answered(state: State, round: int, peer: str, blob: Blob, listed: List | None = None) -> Step:
+def has_answered(state: State, round: int, peer: str, blob: Blob, asked: str, listed: List | None = None) -> Step:
     """The questions of the round are evaluated over this owner's records. The answers go to whoever opens them: this
-    owner where there is a list, else the coordinator. Both messages are made together, and once.
+    owner where there is a list, else the coordinator. Both messages are made together, and once. `asked` is the
+    commitment to the questions.
     """
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].answers:
@@ -285,6 +286,7 @@ def has_answered(state: State, round: int, peer: str, blob: Blob, listed: List |
         served=current.records[peer].blob.hash,
         blob=blob,
         commitment=comparing.commitment(listed.salt, listed.blob) if listed else "",
+        asked=asked,
     )
     step = send(state, peer if listed else COORDINATOR, round, body)
     if listed is None:

@@ -69,6 +69,7 @@ def answers_of(peer: str, /, **changes: Any) -> messages.Answers:
     """Answers about another owner's records that fit round 1."""
     values: dict[str, Any] = {"peer": peer, "questions": 3, "records": 3, "served": blob().hash, "blob": blob()}
     values["commitment"] = comparing.commitment(bytes(32), blob())
+    values["asked"] = "5" * 64
     return messages.Answers(**(values | changes))
 
 
