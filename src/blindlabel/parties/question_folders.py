@@ -124,10 +124,11 @@ def _listed(folder: Path) -> Iterator[Asked]:
 
 
 def files_of_round(folder: Path, round: int) -> dict[str, Path]:
-    """The question files for a round, by name without suffix."""
-    found = {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
-    found |= {path.stem: path for path in sorted((folder / f"round-{round}").glob(f"*{SUFFIX}"))}
-    return found
+    """The question files for a round, by name without suffix: those in `round-<n>`, and for the first round also
+    those beside it. A question that was asked before is not asked again unless it lies there.
+    """
+    places = [folder] if round == 1 else []
+    return {path.stem: path for one in (*places, folder / f"round-{round}") for path in sorted(one.glob(f"*{SUFFIX}"))}
 
 
 def question_text(path: Path) -> str:

@@ -4,7 +4,7 @@ suggestions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -34,8 +34,14 @@ def open_tasks(store: Store) -> list[Task]:
     return store.tasks()
 
 
+_MOST_NAMED = 20
+"""Records that a sentence names one by one."""
+
+
 class FolderQuestions:
-    """Files `<id>.question` or `<position>.question`; those in `round-<n>` go before those beside it in round n."""
+    """Files `<id>.question` or `<position>.question`: those of the first round in the folder itself, those of a later
+    round n in its folder `round-n`. A question that was asked before is never asked again unless it is there.
+    """
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -43,12 +49,12 @@ class FolderQuestions:
         self._folder = folder
 
     def provide(self, store: Store) -> str | None:
-        """Save all questions of the current round and hand it in; or a sentence about what is missing."""
+        """Save all questions of the current round and hand it in; an `InputError` names every file that is missing."""
         tasks = open_tasks(store)
         if not tasks:
             return None
-        files = files_of_round(self._folder, tasks[0].round)
-        records = store.records()
+        number, records = tasks[0].round, store.records()
+        files = files_of_round(self._folder, number)
         texts, missing = {}, []
         for task in tasks:
             own = records[task.record]
@@ -58,14 +64,20 @@ class FolderQuestions:
                 continue
             texts[task.record] = _checked(store, path)
         if missing:
-            first = missing[0]
-            return (
-                f"Round {tasks[0].round} needs {len(missing)} more question files in {self._folder}, "
-                f"for instance {first.id}.question (the record at position {first.position})."
-            )
+            raise InputError(self._needed(number, len(tasks), missing))
         _save(store, self._folder, texts)
         store.hand_in()
         return None
+
+    def _needed(self, round: int, asked: int, missing: Sequence[OwnRecord]) -> str:
+        where = self._folder if round == 1 else self._folder / f"round-{round}"
+        named = ", ".join(f"{own.id}.question (row {own.position + 1})" for own in missing[:_MOST_NAMED])
+        more = f" and {len(missing) - _MOST_NAMED:,} more" if len(missing) > _MOST_NAMED else ""
+        before = " The questions of earlier rounds are not asked again by themselves." if round > 1 else ""
+        return (
+            f"Round {round} asks about {asked:,} records, and {where} has no question for {len(missing):,} of them:"
+            f" {named}{more}.{before} Write these files and run again."
+        )
 
 
 @dataclass(frozen=True)

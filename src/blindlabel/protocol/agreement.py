@@ -34,6 +34,7 @@ from blindlabel.settings import Setting, taken
 
 VERSION = 1
 LARGEST_FILE = 4 * 2**20
+DEFAULT_CRITERIA = "Two records match when they are about the same real-world entity."
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -59,9 +60,10 @@ class Sampling(Shape):
         Setting('"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
     ] = "uniform"
     records: Annotated[int, Setting("Rows of each table, at most.", 1, 10**9)] = 50
-    share: Annotated[float, Setting("enriched: the share of sampled rows that shall have a likely partner.", 0, 1)] = (
-        0.5
-    )
+    share: Annotated[
+        float,
+        Setting("enriched: the share of the sample that is chosen by blocking keys; the rest is uniform.", 0, 0.5),
+    ] = 0.5
     blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
     rows: Annotated[dict[Name, tuple[Position, ...]], Setting("rows: the positions, by owner.")] = Field(
         default_factory=dict
@@ -202,7 +204,7 @@ def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: An
         "attributes": list(attributes),
         "salt": secrets.token_hex(16),
     } | other
-    values.setdefault("criteria", "Two records match when they are about the same real-world entity.")
+    values.setdefault("criteria", DEFAULT_CRITERIA)
     if "keys" not in values:
         values["keys"] = "coordinator"
         agreement = _from_values(values, "The agreement")
