@@ -25,8 +25,8 @@ from blindlabel.protocol.labels import Labels
 from blindlabel.protocol.scores import Scores, Truth, scores
 from blindlabel_lab.experiments.datasets import Dataset
 
-NEEDLE_LENGTH = 8
-"""Longest needle in simulated studies: suggested needles are no longer, and shorter encodings are smaller."""
+NEEDLE_LENGTH = Limits().needle_length
+"""Longest needle in simulated studies: as an agreement has it by default."""
 
 
 @dataclass(frozen=True)
