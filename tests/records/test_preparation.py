@@ -13,6 +13,7 @@ from blindlabel.records.preparation import (
     STEPS,
     Lengths,
     TooLongError,
+    check_lengths,
     check_steps,
     fit,
     gives_lower_case,
@@ -65,10 +66,18 @@ def test_a_record_has_the_agreed_attributes_in_the_agreed_order() -> None:
 def test_too_long_is_refused_with_position_and_length() -> None:
     record = prepare({"given": "abcdef", "surname": "gh"}, ["given", "surname"], [])
     assert fit(record, Lengths(record_length=11, attribute_length=6), 3) is record
-    with pytest.raises(TooLongError, match=r"Row 4 .* its given has 6 characters .* encodes 5"):
+    with pytest.raises(TooLongError, match=r"encodes 5 .*row 4 \(its given has 6 characters\)"):
         fit(record, Lengths(record_length=11, attribute_length=5), 3)
-    with pytest.raises(TooLongError, match=r"Row 5 .* the whole record has 11 characters .* encodes 10"):
+    with pytest.raises(TooLongError, match=r"encodes 10 .*row 5 \(the whole record has 11 characters\)"):
         fit(record, Lengths(record_length=10), 4)
+
+
+def test_every_row_that_is_too_long_is_named_at_once_and_those_that_are_cut_are_counted() -> None:
+    rows = [prepare({"given": "a" * size, "surname": ""}, ["given", "surname"], []) for size in (3, 9, 4, 12)]
+    with pytest.raises(TooLongError, match=r"2 rows are too long .* row 4 .*12 characters\), row 2 .*\(12 for"):
+        check_lengths(rows, Lengths(record_length=20, attribute_length=5))
+    cut = check_lengths(rows, Lengths(record_length=20, attribute_length=5, too_long="cut"))
+    assert [one.position for one in cut] == [1, 3]
 
 
 def test_cutting_cuts_attributes_first_and_then_the_whole() -> None:

@@ -105,6 +105,11 @@ def test_status_shows_what_of_the_budget_is_used(
     assert standing["budget"] == {"records_asked": 3 * 4, "assist_calls": 20_000, "rounds": 3}
     assert all(known["assist_calls"] == 0 for known in standing["owners"].values())
     assert OverBudget.code == "budget"
+    (used,) = standing["used"].values()
+    coordinator, owner = standing["account"]["parties"][:2]
+    assert 0 < used["coordinator"] <= coordinator["cheating"]
+    assert 0 < used["owner"] <= owner["honest"]
+    assert 0 < used["key"] <= standing["account"]["key"]["spent"]
 
 
 def test_deleted_study_leaves_no_bytes(two: tuple[Path, Coordinator, list[Workspace], list[Workspace]]) -> None:

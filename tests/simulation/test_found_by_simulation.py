@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from blindlabel.engines.interface import Terms
 from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
+from blindlabel.parties.running import run as take_turns
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked, WrongRound
@@ -18,10 +21,10 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from blindlabel_lab.simulation.faults import Weather
-from blindlabel_lab.simulation.parties import Mortality
+from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.parties import FaultyEngine, Mortality
 from blindlabel_lab.simulation.places import InMemory
-from blindlabel_lab.simulation.schedule import Plan, Study, run
+from blindlabel_lab.simulation.schedule import Plan, Study, judged, run
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
@@ -252,6 +255,96 @@ def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: P
     server.turn()
     for one in owners:
         assert one.fetch(0), "the good study went on"
+
+
+def test_everybody_restored_at_once_hears_that_the_coordinator_has_to_be_restored() -> None:
+    """Seed 73311175 of the campaign in memory: owners that are back before they served their records, but after those
+    of the others came, serve them anew; the coordinator has forgotten what these messages follow, so nobody can bring
+    it forward. It was called stuck, and `owner run` said only that some messages wait."""
+    study = quiet(73, owners=3)
+    while any(one.store.state().round < 1 for one in study.owners.values()):
+        for one in study.owners.values():
+            one.fetch()
+    for party in (*study.owners, "coordinator"):
+        study.place.back_up(party)
+        study._open(party)
+    for name in study.owners:
+        study.act(name)
+    assert all("records" in sent_by(study, name) for name in study.owners)
+    later = study.place.studies()
+    for name in study.owners:
+        assert study.place.restore(name)
+        study.restart(name)
+        assert study.owners[name].fetch() and "records" not in sent_by(study, name)
+    assert study.place.restore("coordinator")
+    study.weather.counts["backup of coordinator"] += 1
+    study.restart_coordinator()
+    assert not study.calm()
+    assert study.behind() == set(study.owners) and judged(study, finished=False) == []
+    for one in study.owners.values():
+        said: list[str] = []
+        assert one.store.unsent() and not take_turns(one.owner, None, once=True, tell=said.append)
+        assert "restore a newer backup" in said[-1]
+    study.coordinator.party.store = later
+    for one in study.owners.values():
+        one.turn()
+        assert not one.owner.is_ahead
+    assert study.calm() and judged(study, finished=True) == []
+
+
+def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
+    """It noticed only when it was started again, and waited for others until then."""
+    study = quiet(4)
+    study.place.back_up("coordinator")
+    study.restart_coordinator()
+    anna = study.owners["anna"]
+    study.owners["berta"].turn()
+    assert anna.fetch()
+    anna.owner.look_back()
+    assert study.behind() == set()
+    study.place.restore("coordinator")
+    study.restart_coordinator()
+    anna.owner.look_back()
+    assert study.behind() == {"anna"} and "restored" in anna.owner.next_steps()[0].sentence
+    study.weather.counts["backup of coordinator"] += 1
+    study.owners["berta"].owner.look_back()
+    assert study.calm() and judged(study, finished=True) == []
+
+
+def test_message_is_not_taken_in_before_its_body() -> None:
+    study = quiet(6)
+    anna = study.owners["anna"]
+    lost = patch.object(study.network, "put_body")
+    lost.start()
+    anna.owner.fetch(0.0)
+    anna.work()
+    assert any(messages.parse(wire).message.kind == "records" for _, wire in anna.store.unsent()), "it waits"
+    assert not study.coordinator.known().rounds[-1].records
+    lost.stop()
+    assert anna.send() and study.coordinator.known().rounds[-1].records
+    assert study.calm() and judged(study, finished=True) == []
+
+
+def test_assist_call_is_counted_before_it_is_served() -> None:
+    """Whoever breaks the connection, or the coordinator, while a call is served must not get it for nothing."""
+    study = quiet(6, keys="coordinator")
+    anna, called = study.owners["anna"], []
+    while "records" not in sent_by(study, "berta"):
+        study.owners["berta"].turn()
+    anna.fetch()
+
+    class Dying(FaultyEngine):
+        def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
+            called.append(study.coordinator.known().owners["anna"])
+            raise Crash
+
+    before = study.coordinator.known().owners["anna"]
+    study.coordinator.party._engines = lambda _name: Dying(study.weather)
+    with pytest.raises(OutsideError):
+        anna.owner._assist(b"please")
+    assert [facts.assist_calls for facts in called] == [before.assist_calls + 1]
+    study.restart_coordinator()
+    assert study.coordinator.known().owners["anna"].assist_calls == before.assist_calls + 1
 
 
 def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:

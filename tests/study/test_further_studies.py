@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ import pytest
 from blindlabel.errors import InputError
 from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.joining import TableOptions, join, own_table
 from blindlabel.parties.owner import Owner
-from blindlabel.parties.questions import FolderQuestions
+from blindlabel.parties.questions import FolderQuestions, QuestionSource
 from blindlabel.parties.running import run
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement_text import to_text
@@ -39,9 +40,7 @@ from support.study_parties import (
 
 
 def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
-    agreement = small_agreement(
-        sampling={"method": "enriched", "records": 10, "share": 0.6, "blocking": ["surname", "given_name"]}
-    )
+    agreement = small_agreement(sampling={"method": "enriched", "records": 10, "blocking": ["surname", "given_name"]})
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(
@@ -49,7 +48,13 @@ def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
         )
         play(workspaces, over_http(address))
     assert np.array_equal(workspaces[0].labels()["berta"], told(clear_labels(*workspaces)))
-    assert {row["kind"] for row in standing(coordinator, agreement.hash)["traffic"]} >= {"blocking", "records", "truth"}
+    assert {row["kind"] for row in standing(coordinator, agreement.hash)["traffic"]} >= {
+        "offered",
+        "blinded",
+        "picked",
+        "sampled",
+        "truth",
+    }
 
 
 def test_owner_and_coordinator_export_the_same_truth(tmp_path: Path) -> None:
@@ -71,6 +76,20 @@ def test_owner_and_coordinator_export_the_same_truth(tmp_path: Path) -> None:
     assert of_coordinator.ids_a is None
 
 
+def silent(_: str) -> None:
+    """Whoever needs not be told."""
+
+
+def run_until_round(owners: list[Owner], round: int, source: QuestionSource | None = None) -> None:
+    """Take turns until everybody is in this round; words are compared on the way."""
+    patience = Patience()
+    while any(owner.store.state().round < round for owner in owners):
+        for owner in owners:
+            run(owner, source, once=True, tell=silent)
+        confirm_all(owners)
+        patience.check()
+
+
 def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
     agreement = small_agreement(records=3)
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
@@ -81,20 +100,24 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3)
         )
         owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
-        said: list[str] = []
-        patience = Patience()
-        while not any("question files" in sentence for sentence in said):
-            for owner in owners:
-                run(owner, FolderQuestions(questions), once=True, tell=said.append)
-            confirm_all(owners)
-            patience.check()
+        run_until_round(owners, 1)
+        with pytest.raises(InputError, match=r"no question for 3 of them: .*\(row 1\).*\(row 3\)"):
+            run(owners[0], FolderQuestions(questions), once=True, tell=silent)
         for record in range(3):
-            (questions / f"{record}.question").write_text('ret is_in("e", $r)')
+            (questions / f"{record}.question").write_text('ret is_in("##", $r)')
+        (questions / "0.question").write_text('ret !is_in("##", $r)')  # which the other side's others deny
         (questions / "1.question").write_text('ret is_in("e" $r)')
         with pytest.raises(InputError, match=r"1\.question cannot be used"):
-            run(owners[0], FolderQuestions(questions), once=True, tell=said.append)
-        (questions / "1.question").write_text('ret is_in("e", $r)')
-        (questions / "round-2" / "1.question").write_text('ret !is_in("e", $r)')
+            run(owners[0], FolderQuestions(questions), once=True, tell=silent)
+        (questions / "1.question").write_text('ret is_in("##", $r)')
+        for owner in owners:  # round 1 is asked; in round 2 nothing of it is asked again by itself
+            run(owner, FolderQuestions(questions), once=True, tell=silent)
+        with pytest.raises(InputError, match="The questions of earlier rounds are not asked again by themselves"):
+            run_until_round(owners, 2, FolderQuestions(questions))
+        for number in (2, 3):
+            (questions / f"round-{number}").mkdir(exist_ok=True)
+            for record in range(3):
+                (questions / f"round-{number}" / f"{record}.question").write_text('ret is_in("##", $r)')
         for owner in owners:
             owner.line.close()
         play(workspaces, over_http(address), FolderQuestions(questions))
@@ -139,9 +162,30 @@ def test_table_that_does_not_fit_is_refused_when_joining(tmp_path: Path) -> None
     agreement = small_agreement(encoding={"engine": "plain", "record_length": 20})
     invitation = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(agreement))[0]
     table = write_person_tables(tmp_path)[0]
-    with pytest.raises(InputError, match="is too long"):
+    with pytest.raises(InputError, match="8 rows are too long"):
         join(Workspace.create(tmp_path / "w"), invitation, TableOptions(table))
     assert not (tmp_path / "w").exists()
+
+
+CHANGES: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
+    "sorted": (lambda rows: [rows[0], *reversed(rows[1:])], "another order"),
+    "shorter": (lambda rows: rows[:-1], "had 8 rows when you joined, and has 7 now"),
+    "other value": (lambda rows: [*rows[:-1], rows[-1].replace(",", ",Q", 1)], "values of [a-z_]+ have changed"),
+    "other id": (lambda rows: [*rows[:-1], "Q" + rows[-1]], "ids are not those"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_table_that_changed_since_joining_is_refused_with_what_changed(tmp_path: Path, change: str) -> None:
+    """Rows are named by position, so a table sorted anew would give labels of other records without a word."""
+    invitation = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(small_agreement()))[0]
+    table = write_person_tables(tmp_path)[0]
+    workspace = join(Workspace.create(tmp_path / "w"), invitation, TableOptions(table))
+    own_table(workspace)
+    changed, sentence = CHANGES[change]
+    table.write_text("\n".join(changed(table.read_text("utf-8").splitlines())) + "\n", "utf-8")
+    with pytest.raises(InputError, match=sentence):
+        own_table(workspace)
 
 
 @pytest.mark.slow

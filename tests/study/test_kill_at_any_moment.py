@@ -86,7 +86,7 @@ def one_study(folder: Path, chance: random.Random) -> int:
     processes, kills, patience = Processes(commands, folder), 0, Patience()
     try:
         while not all(workspace.state().truth for workspace in workspaces):
-            patience.check(lambda: [owner.awaits() for owner in owners])
+            patience.check(lambda: [owner.next_steps() for owner in owners])
             time.sleep(chance.uniform(0.05, 0.8))
             confirm_all(owners)
             if kills == KILLS_EACH:

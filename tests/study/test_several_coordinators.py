@@ -110,7 +110,7 @@ def _play_and_kill(
     def work(owner: Owner) -> None:
         try:
             while not run(owner, SuggestedQuestions(), once=True, tell=lambda _: None):
-                patience.check(owner.awaits)
+                patience.check(owner.next_steps)
                 time.sleep(0.05)
         except BaseException as error:
             failures.append(error)

@@ -58,7 +58,7 @@ def play(workspaces: list[Workspace], shared: Path, serve: Callable[[], object])
             return
         confirm_all(owners)
         serve()
-    raise AssertionError([owner.awaits() for owner in owners])
+    raise AssertionError([owner.next_steps() for owner in owners])
 
 
 def check_labels(coordinator: Coordinator, workspaces: list[Workspace], study: str) -> None:

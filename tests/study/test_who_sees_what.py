@@ -9,6 +9,7 @@ import logging
 import re
 import threading
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -100,10 +101,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     sources = {}
     for name, word in QUESTION_WORDS.items():
         questions = folder / f"questions-{name}"
-        questions.mkdir()
-        for number in range(4):
+        for number, place in product(range(4), ("", "round-2", "round-3")):
+            (questions / place).mkdir(parents=True, exist_ok=True)
             text = f'ret is_in("Miller{number}", $r) | is_in("{word}", $r)\n'
-            (questions / f"{number}.question").write_text(text)
+            (questions / place / f"{number}.question").write_text(text)
         sources[name] = FolderQuestions(questions)
     owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
     patience = Patience()

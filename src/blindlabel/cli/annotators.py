@@ -32,6 +32,17 @@ def _visits(workspace: Workspace) -> list[dict[str, Any]]:
     return [{**asdict(visit), "id": ids.get(visit.record, "")} for visit in Annotations(workspace).log()]
 
 
+def visits_as_csv(workspace: Workspace) -> str:
+    """The annotation log as a CSV file."""
+    from blindlabel.storage.annotations import Visit
+
+    written = io.StringIO()
+    rows = csv.DictWriter(written, [*(one.name for one in fields(Visit)), "id"], lineterminator="\n")
+    rows.writeheader()
+    rows.writerows(_visits(workspace))
+    return written.getvalue()
+
+
 @log_app.command("export")
 def export(
     *,
@@ -42,21 +53,16 @@ def export(
     """Write the annotation log: one line for each opening of a record, with who, when, the suggestion shown, what was
     saved and how far it is from the suggestion. Times are seconds since 1970.
     """
-    from blindlabel.storage.annotations import Visit
-
     workspace = workspace_at(at)
     visits = _visits(workspace)
     if json:
         result_json({"study": workspace.agreement.name, "owner": workspace.name, "visits": visits})
         return
-    written = io.StringIO()
-    rows = csv.DictWriter(written, [*(one.name for one in fields(Visit)), "id"], lineterminator="\n")
-    rows.writeheader()
-    rows.writerows(visits)
+    text = visits_as_csv(workspace)
     if to is None:
-        result(written.getvalue().rstrip("\n"))
+        result(text.rstrip("\n"))
     else:
-        to.write_text(written.getvalue(), "utf-8")
+        to.write_text(text, "utf-8")
         say(f"{len(visits):,} visits written to {to}.")
 
 

@@ -1,7 +1,10 @@
-"""`blindlabel explain`: what the packed engine makes of a question, and what a round with such questions costs."""
+"""`blindlabel explain`: what the packed engine makes of a question and what a round with such questions costs; or of an
+agreement, what each party can learn under it.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +16,10 @@ from blindlabel.errors import InputError
 
 def explain(
     question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="A question, a file that holds one, or - for standard input.")
+        str,
+        typer.Argument(
+            metavar="QUESTION", help="A question, a file that holds one, - for standard input; or an agreement (.toml)."
+        ),
     ],
     attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
     records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
@@ -24,13 +30,16 @@ def explain(
     json: JsonFlag = False,
 ) -> None:
     """Print the plan of a question on the packed engine: predicates, places or gates, assist calls, noise, time and
-    bytes.
+    bytes. Of an agreement: in bits, what each party, and two together, can learn at most.
     """
     from blindlabel.engines.interface import EngineError, Terms
     from blindlabel.engines.packed import PackedEngine
     from blindlabel.language import Question, render
     from blindlabel.language.formula import atoms_of
 
+    if question.endswith(".toml"):
+        _explain_agreement(Path(question), json=json)
+        return
     name, source = question_source(question)
     checked = Question(source, attributes=attribute_list(attributes))
     if checked.formula is None:
@@ -48,6 +57,9 @@ def explain(
             functions=tuple(dict.fromkeys((*Terms(()).functions, *(a.function for a in atoms_of(checked.formula))))),
             questions="any" if anything else "points",
         )
+        refused = PackedEngine().refuse(terms, checked.formula)
+        if refused is not None:
+            raise InputError(refused)
         plan = PackedEngine().explain(terms, checked.formula)
     except EngineError as problem:
         raise InputError(str(problem)) from problem
@@ -55,4 +67,16 @@ def explain(
         result_json(plan.to_json())
         return
     for line in plan.lines():
+        result(line)
+
+
+def _explain_agreement(file: Path, *, json: bool) -> None:
+    from blindlabel.cli.coordinator import read_agreement
+    from blindlabel.parties.accounting import account_of
+
+    account = account_of(read_agreement(file)[0])
+    if json:
+        result_json(account.to_json())
+        return
+    for line in account.lines():
         result(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,24 +11,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blindlabel.cli.annotators import annotators, log_app
+from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
-from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
-from blindlabel.errors import InputError
+from blindlabel.cli.output import JsonFlag, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.owner_questions import questions_app
+from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
+    from blindlabel.parties.questions import QuestionSource
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
 app.add_typer(log_app)
+app.add_typer(questions_app)
 app.command("annotators")(annotators)
+app.command("audit")(owner_audit)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
-Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path. Default: as in the invitation.")]
-Authority = Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS.")]
+Via = Annotated[
+    str, typer.Option("--via", help="https://… or folder:/path. Default: as when joining; what is said is remembered.")
+]
+Authority = Annotated[
+    Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
+]
 
 
 @contextmanager
@@ -40,11 +48,13 @@ def _party(
     computing: Computing | None = None,
     report: Report | None = None,
     patience: float = 30.0,
+    *,
+    stays: bool = True,
 ) -> Iterator[Owner]:
     from blindlabel.parties.owner import Owner
     from blindlabel.transport.connecting import connect
 
-    transport = connect(workspace, via, authority=ca, patience=patience)
+    transport = connect(workspace, via, authority=ca, patience=patience, stays=stays)
     with closing(transport):
         yield Owner(workspace, transport, computing=computing, report=report)
 
@@ -93,44 +103,74 @@ def join(
     """
     from blindlabel.parties.joining import TableOptions
     from blindlabel.parties.joining import join as make
+    from blindlabel.protocol.errors import ProtocolError
     from blindlabel.protocol.interfaces import Unreachable
     from blindlabel.storage.invitation_files import read_invitation
     from blindlabel.storage.workspace import Workspace
-    from blindlabel.transport.connecting import checked_via
+    from blindlabel.transport.connecting import absolute, checked_via, read_authority
 
     pairs = [one.partition("=") for one in column or []]
     if any(not sign for _, sign, _ in pairs):
         raise InputError("--column takes attribute=column.")
     options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
     invited = read_invitation(invitation)
-    checked_via(via or invited.address)
-    workspace = make(Workspace.create(at, passphrase()), invited, options, via=via)
+    way = absolute(checked_via(via or invited.address))
+    trusted = "" if ca is None else read_authority(ca)
+    workspace = make(Workspace.create(at, passphrase()), invited, options, via=way, authority=trusted)
+    _tell_joined(workspace, way)
+    try:
+        with _party(workspace, "", None, patience=3.0) as owner:
+            owner.send()
+    except Unreachable as error:
+        raise OutsideError(
+            f"{error} The workspace {at} is made and kept; `blindlabel owner run --at {at}` tells the coordinator that"
+            " you join."
+        ) from error
+    except ProtocolError as error:
+        workspace.delete()
+        raise InputError(
+            f"{error} Nothing was kept. Ask the coordinator for a new invitation (`blindlabel coordinator reinvite`)."
+        ) from error
+    except OutsideError:
+        workspace.delete()  # nothing has arrived anywhere, so nothing is to be kept
+        raise
+    result(str(at))
+
+
+def _tell_joined(workspace: Workspace, way: str) -> None:
+    """What a person should know at once after joining."""
+    from blindlabel.transport.connecting import is_in_clear
+
     agreement = workspace.agreement
     say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
     say(f"The agreement's hash is {agreement.hash}.")
     if agreement.encoding.engine == "plain":
         say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
-    try:
-        with _party(workspace, via, ca, patience=3.0) as owner:
-            owner.send()
-    except Unreachable as error:
-        say(f"{error} The workspace is made; `blindlabel owner run` will tell the coordinator.")
-    result(str(at))
+    if is_in_clear(way):
+        say(f"NOTE: over {way} your token travels in clear. Ask the coordinator for an https:// address.")
+    if workspace.remembered("cut"):
+        say(f"NOTE: {workspace.remembered('cut')}")
+    if workspace.remembered("without_ids"):
+        say("NOTE: the table has no id column, so rows are named by position. Name one with --id-column, or add `id`.")
 
 
 @app.command("verify")
 def verify(
+    peer: Annotated[
+        str | None, typer.Argument(help="The owner to confirm, by the words that its person reads to you.")
+    ] = None,
     *,
     at: WorkspaceFolder,
-    confirm: Annotated[
-        list[str] | None,
-        typer.Option("--confirm", help="The owner with whom you compared the words, and they were the same."),
+    words: Annotated[
+        str | None, typer.Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
     ] = None,
     via: Via = "",
     ca: Authority = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
+    """Show the words that you read to every other owner, by telephone or in person, and confirm another owner by typing
+    the words that you hear. Nothing is sampled, encrypted or asked before that.
+    """
     workspace = workspace_at(at)
     with _party(workspace, via, ca) as owner:
         owner.send()
@@ -140,29 +180,35 @@ def verify(
             raise InputError(
                 "The other owners have not all joined yet, so there is nothing to compare. Try again later."
             )
-        for peer in confirm or []:
-            owner.confirm(peer)
+        if words is not None and peer is None:
+            raise InputError("Say whose words these are: blindlabel owner verify OWNER --words …")
+        own = {one.name: owner.words(one.name) for one in state.keys.peers}
+        if peer is not None and peer not in state.confirmed:
+            state.peer(peer)  # refuses an unknown name before anything is asked
+            if words is None:
+                say(f"Read to {peer}: {' '.join(own[peer])}")
+                words = typer.prompt(f"The words that {peer} reads to you", err=True)
+            owner.verify(peer, words)
         owner.send()
-        words = {peer.name: owner.words(peer.name) for peer in state.keys.peers}
     confirmed = workspace.state().confirmed
     if json:
-        result_json({peer: {"words": list(said), "confirmed": peer in confirmed} for peer, said in words.items()})
+        result_json({name: {"words": list(said), "confirmed": name in confirmed} for name, said in own.items()})
         return
-    for peer, said in words.items():
-        result(f"{peer}: {' '.join(said)}")
-        same = f"When {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}"
-        say("  Confirmed." if peer in confirmed else f"  {same}")
+    for name, said in own.items():
+        result(f"{name}: {' '.join(said)}")
+        then = f"Read these to {name}; then type what {name} reads to you: blindlabel owner verify {name} --at {at}"
+        say("  Confirmed." if name in confirmed else f"  {then}")
 
 
 @app.command("status")
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """Show how the study stands on this side, and what it is waiting for."""
-    from blindlabel.protocol import owner as rules
+    from blindlabel.parties.owner import steps_of
     from blindlabel.protocol.deadline import is_overdue
 
     workspace = workspace_at(at)
-    state, progress, activity = workspace.state(), workspace.progress(), workspace.activity()
-    waiting = rules.awaits(workspace.agreement, state)
+    progress, activity = workspace.progress(), workspace.activity()
+    steps = steps_of(workspace)
     if json:
         document: dict[str, Any] = {
             "study": workspace.agreement.name,
@@ -177,7 +223,9 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "over": progress.over,
             "deadline": workspace.agreement.deadline or None,
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
-            "waiting": waiting,
+            "next": [{"who": step.who, "what": step.what, "sentence": step.sentence} for step in steps],
+            "waiting": [step.sentence for step in steps],
+            "running": workspace.is_run,
             "unsent": len(workspace.unsent()),
             "activity": None
             if activity is None
@@ -199,8 +247,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             f"  to be done by {workspace.agreement.deadline}"
             + (", which has passed" if is_overdue(workspace.agreement, datetime.date.today()) else "")
         )
-    for sentence in waiting:
-        result(f"  {sentence}")
+    for step in steps:
+        result(f"  {step.sentence}")
+    if any(step.who == "machine" for step in steps) and not workspace.is_run:
+        result(f"  `blindlabel owner run --at {at}` does that, and is not running.")
 
 
 @app.command("annotate")
@@ -216,13 +266,29 @@ def annotate(
         int, typer.Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")
     ] = 1,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
+    via: Via = "",
+    ca: Authority = None,
 ) -> None:
     """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
     browser in.
     """
     from blindlabel.cli.annotate import annotate as open_app
+    from blindlabel.transport.connecting import remember
 
+    remember(workspace_at(at), via, ca)
     open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
+
+
+def _source(questions: Path | None, *, auto: bool, replace: bool) -> QuestionSource | None:
+    """Where the questions come from that no person writes in the web app."""
+    from blindlabel.parties.questions import FolderQuestions, SuggestedQuestions
+
+    if questions is not None and auto:
+        raise InputError("Questions come from --questions or from --auto, not from both.")
+    if replace and not auto:
+        raise InputError("--replace says something about suggested questions: use it with --auto.")
+    suggested = SuggestedQuestions(replace=replace) if auto else None
+    return FolderQuestions(questions) if questions else suggested
 
 
 @app.command("run")
@@ -232,7 +298,8 @@ def run(
     questions: Annotated[
         Path | None,
         typer.Option(
-            "--questions", help="Folder of .question files, named by record id or position; round-2/… for later rounds."
+            "--questions",
+            help="Folder of .question files, named by record id or position (from 0); those of round 2 in round-2/, …",
         ),
     ] = None,
     auto: Annotated[
@@ -266,26 +333,45 @@ def run(
     any time.
     """
     from blindlabel.parties.computing import Computing
-    from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions
     from blindlabel.parties.running import run as take_turns
 
     if cluster_may_see_records and not cluster:
         raise InputError("--cluster-may-see-records says something about a cluster: name one with --cluster.")
-    if questions is not None and auto:
-        raise InputError("Questions come from --questions or from --auto, not from both.")
-    if replace and not auto:
-        raise InputError("--replace says something about suggested questions: use it with --auto.")
-    suggested = SuggestedQuestions(replace=replace) if auto else None
-    source: QuestionSource | None = FolderQuestions(questions) if questions else suggested
+    source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
         workspace.hand_in()
     with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
-        with _party(workspace, via, ca, computing, report) as owner:
+        with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)
     if over:
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
+    elif once:
+        _say_what_to_carry(workspace)
+
+
+@contextmanager
+def _kept_reason(workspace: Workspace) -> Iterator[None]:
+    """Why `owner run` stopped, kept where the web app reads it."""
+    try:
+        yield
+    except (InputError, OutsideError) as error:
+        workspace.say("stopped", 0.0, str(error))
+        raise
+
+
+def _say_what_to_carry(workspace: Workspace) -> None:
+    """Over a folder: which files go where, once this side has done all that it can."""
+    way = workspace.settings["via"]
+    if not way.startswith("folder:"):
+        return
+    place = Path(way.removeprefix("folder:")) / workspace.agreement.hash[:16]
+    say(
+        f"Where the folder is not shared: carry {place / f'from-{workspace.name}'} and {place / 'bodies'} to the"
+        f" coordinator, have it serve, and bring {place / f'to-{workspace.name}'} and {place / 'bodies'} back. Copying"
+        " all of it does no harm."
+    )
 
 
 @app.command("export")
@@ -307,12 +393,8 @@ def export(
 def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
     workspace = workspace_at(at)
-    if not yes and not typer.confirm(
-        f"Delete everything of the study {workspace.agreement.name} on this side?", err=True
-    ):
+    agreement = workspace.agreement
+    if not yes and not is_meant(f"Delete everything of the study {agreement.name} ({agreement.hash[:12]}…) here?"):
         raise InputError("Nothing was deleted.")
-    workspace.database.close()
-    for path in at.glob("*.key"):
-        path.write_bytes(bytes(path.stat().st_size))
-    shutil.rmtree(at)
+    workspace.delete()
     say("Deleted. Backups and carried folders have to be deleted where they are.")

@@ -255,6 +255,12 @@ class Engine(Protocol):
         """The answers, one row a question and one column a record."""
         ...
 
+    def zero_tests(self, terms: Terms) -> int:
+        """How many bits about a key made for these terms may be lost before it has fewer than 128 left. `TermsError`
+        where no key can bear what the terms say.
+        """
+        ...
+
 
 class WithoutPads(ABC):
     """For engines whose answers are not padded: what is opened is zero for yes and one for no."""
@@ -270,3 +276,7 @@ class WithoutPads(ABC):
     def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:  # noqa: ARG002
         """Zeros."""
         return np.zeros((1, questions, records), dtype=np.uint64)
+
+    def zero_tests(self, terms: Terms) -> int:  # noqa: ARG002
+        """None: there is no key, or it has no bit to spare."""
+        return 0

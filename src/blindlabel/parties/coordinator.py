@@ -26,8 +26,9 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import comparing, framing, messages, rounds
+from blindlabel.protocol import comparing, enriched, framing, messages, rounds
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
@@ -71,21 +72,42 @@ class Coordinator:
 
     # Studies
 
-    def create(self, text: str, address: str = "", *, source: str = "The agreement") -> list[Invitation]:
-        """Begin a study under this agreement; the invitations for its owners are to be given to them privately."""
+    def create(
+        self,
+        text: str,
+        address: str = "",
+        *,
+        source: str = "The agreement",
+        keep: Callable[[list[Invitation]], None] = lambda _: None,
+    ) -> list[Invitation]:
+        """Begin a study under this agreement; the invitations for its owners are to be given to them privately. `keep`
+        writes them down before the study is there: nobody could make them again.
+        """
         agreement = agreements.from_text(text, source=source)
+        account_of(agreement)
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
         state = new_state(agreement, public)
 
-        def keep_identity() -> None:
-            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
-
-        if not self.store.create(agreement.name, text, state, keep_identity):
-            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         key = identity.public.signing_key.hex()
-        return [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+        invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
+
+        def keep_before() -> None:
+            self.store.keep_secret(agreement.hash, _SIGNING, identity.to_bytes())
+            keep(invitations)
+
+        if not self.store.create(agreement.name, text, state, keep_before):
+            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
+        return invitations
+
+    def reinvite(self, study: str, owner: str, address: str = "") -> Invitation:
+        """A new invitation for an owner that has not joined; the one before it holds no longer."""
+        code = secrets.token_bytes(32)
+        public = bytes(nacl.signing.SigningKey(code).verify_key).hex()
+        self._apply(study, lambda _, state: Step(rules.invites_again(state, owner, public)))
+        key = self._identity(study).public.signing_key.hex()
+        return Invitation(owner, code.hex(), key, address, self.store.agreement(study) or "")
 
     def find(self, named: str) -> str:
         """The one study with this name, or whose hash begins so."""
@@ -222,15 +244,14 @@ class Coordinator:
     def _do(self, study: str, agreement: Agreement, todo: Work) -> None:
         if todo.kind == "keys":
             self._make_keys(study, agreement)
-        elif todo.kind == "sample":
-            facts = self.load(study).state.owners
-            bodies = self.store.bodies(study)
-            hashes = {
+        elif todo.kind == "choose":
+            bodies, owners = self.store.bodies(study), self.load(study).state.owners
+            lists = {
                 (name, peer): bodies.read_all(blob)
-                for name, known in facts.items()
-                for peer, blob in known.blocking.items()
+                for name, facts in owners.items()
+                for peer, blob in facts.blinded.items()
             }
-            self._apply(study, lambda agreement, state: rules.sample_enriched(agreement, state, hashes, self._draw))
+            self._apply(study, lambda agreement, state: enriched.choose(agreement, state, lists, self._draw))
         elif todo.kind == "read":
             self._read(study, agreement, todo)
         else:
@@ -309,6 +330,22 @@ class Coordinator:
         return {pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings}
 
     # Keys
+
+    def unserved(self) -> dict[str, str]:
+        """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
+        found = {}
+        for row in self.store.studies():
+            if row.ended:
+                continue
+            try:
+                self._identity(row.study)
+                if self.load(row.study).state.public_key is not None:
+                    self._engine_secret(row.study)
+            except InputError as error:
+                found[row.study] = str(error)
+            except WrongStudy:  # deleted meanwhile
+                continue
+        return found
 
     def _identity(self, study: str) -> Identity:
         return Identity.from_bytes(self.store.secret(study, _SIGNING))

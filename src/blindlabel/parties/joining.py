@@ -12,6 +12,7 @@ from typing import TypeVar
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError
+from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages, owner, proofs
 from blindlabel.protocol.agreement import Agreement
@@ -19,13 +20,15 @@ from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.proofs import token_hash
-from blindlabel.records.preparation import prepare_table
+from blindlabel.records.fingerprint import Fingerprint
+from blindlabel.records.preparation import check_lengths, prepare_rows, sentence_about_cuts
 from blindlabel.records.tables import Table, read_table
 
 S = TypeVar("S", bound=Store)
 
 _IDENTITY, _TOKEN = "identity", "token"
 """What an owner's secrets are called in its store."""
+_FINGERPRINT = "table_fingerprint"
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,10 @@ def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
     return read_table(options.path, id_column=options.id_column, attributes=wanted, encoding=options.encoding)
 
 
-def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = "") -> S:
-    """Begin an invited owner's side of a study in a new store. The join message is in its outbox."""
+def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = "", authority: str = "") -> S:
+    """Begin an invited owner's side of a study in a new store. The join message is in its outbox. How the coordinator
+    is reached (`via`, else as the invitation says) and which certificate is trusted (its text) is remembered.
+    """
     agreement = _invited(invitation)
     settings = {
         "table": str(options.path.resolve()),
@@ -62,6 +67,7 @@ def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = 
             }
         ),
         "via": via or invitation.address,
+        "authority": authority,
     }
     begin_study(store, invitation, read_own_table(agreement, options), settings)
     return store
@@ -70,14 +76,21 @@ def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = 
 def begin_study(store: Store, invitation: Invitation, table: Table, settings: Mapping[str, str]) -> None:
     """Check the table against the agreement, make keys, and put the join message into the outbox."""
     agreement = _invited(invitation)
-    prepare_table(
-        table, range(len(table)), agreement.attributes, agreement.preparation.steps, agreement.lengths()
-    )  # says what is too long
+    account_of(agreement)
+    prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
+    cut = check_lengths(prepared, agreement.lengths())
     identity, token = new_identity(), secrets.token_urlsafe(32)
     state = owner.State(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
     begin = owner.joins(state, _join_body(agreement, invitation, len(table), identity, token))
     kept = {_IDENTITY: identity.to_bytes(), _TOKEN: token.encode()}
-    known = {**settings, "agreement": invitation.agreement, "owner": invitation.owner}
+    known = {
+        **settings,
+        "agreement": invitation.agreement,
+        "owner": invitation.owner,
+        "cut": sentence_about_cuts(cut),
+        "without_ids": "" if table.has_ids else "yes",
+        _FINGERPRINT: Fingerprint.of(table.ids, prepared).to_text(),
+    }
     store.found(known, kept, begin, lambda message: signed_by(identity, message))
 
 
@@ -110,14 +123,15 @@ def own_identity(store: Store) -> Identity:
 
 
 def own_table(store: Store) -> Table:
-    """The owner's table, read again from where it is; refuses one that has changed its number of rows since joining."""
+    """The owner's table, read again from where it is; refuses one that is not what it was when joining."""
     settings = store.settings
     options = TableOptions(Path(settings["table"]), **json.loads(settings["table_options"]))
-    table = read_own_table(store.agreement, options)
-    state = store.state()
-    if state.join is not None and len(table) != state.join.records:
+    table, agreement = read_own_table(store.agreement, options), store.agreement
+    prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
+    changed = Fingerprint.from_text(settings[_FINGERPRINT]).what_changed(Fingerprint.of(table.ids, prepared))
+    if changed is not None:
         raise InputError(
-            f"{options.path} had {state.join.records} rows when you joined, and has {len(table)} now. Restore it as it"
-            " was."
+            f"{options.path} is another table now: {changed}. Labels would be about other records, so nothing goes on"
+            " with it. Restore the file as it was; a changed table needs a new study."
         )
     return table

@@ -11,24 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from blindlabel.engines.interface import Engine, EngineError, Progress
-from blindlabel.envelope import (
-    Context,
-    shared_secret,
-    study_hash,
-    verification_words,
-)
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
-from blindlabel.parties.rounds import Rounds, public_of
-from blindlabel.protocol import messages, sampling
+from blindlabel.parties.rounds import Rounds
+from blindlabel.parties.sampling import Sampling
+from blindlabel.parties.verifying import confirm_heard, confirm_unheard, words_to_read_out
+from blindlabel.protocol import messages
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Line, MovedBytes, OwnRecord, Store
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.next_steps import NextStep, of_owner
 from blindlabel.protocol.shape import Blob
-from blindlabel.records.preparation import prepare, prepare_table
+from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 
 Report = Callable[[str, float], None]
@@ -67,6 +64,7 @@ class Owner:
             self._change,
             self._assist,
         )
+        self.sampling = Sampling(store, self.identity, self._table, self._change)
         self._handed_over_again = False
         self.is_ahead = False
         """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
@@ -111,6 +109,15 @@ class Owner:
         return [
             (number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)
         ]
+
+    def look_back(self) -> None:
+        """While nothing comes: whether the coordinator has forgotten messages meanwhile, or knows them again. What it
+        misses is handed over again with the next turn.
+        """
+        state = self.store.state()
+        if self._handed_over_again and state.truth is None:
+            self.is_ahead = self._is_forgotten(state)
+            self._handed_over_again = not self.is_ahead
 
     def _is_forgotten(self, state: rules.State) -> bool:
         """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked`
@@ -158,6 +165,9 @@ class Owner:
         wanted: list[tuple[str, Blob]] = []
         if state.keys and state.keys.public_key:
             wanted.append(("keys", state.keys.public_key))
+        if state.sample is None:
+            wanted += [(f"offers of {peer}", blob) for peer, blob in state.sampling.offers.items()]
+            wanted += [(f"choice of {peer}", blob) for peer, blob in state.sampling.picked.items()]
         if state.rounds and state.truth is None:
             current = state.rounds[-1]
             wanted += [(f"records of {peer}", records.blob) for peer, records in current.records.items()]
@@ -200,14 +210,16 @@ class Owner:
     # Verification
 
     def words(self, peer: str) -> tuple[str, ...]:
-        """The verification words for this owner and another."""
-        state = self.store.state()
-        study = study_hash(self.agreement.hash, state.coordinator_key)
-        return verification_words(self.identity.public, public_of(state.peer(peer)), study)
+        """What this owner's person reads to another's."""
+        return words_to_read_out(self.store, peer)
+
+    def verify(self, peer: str, heard: str) -> None:
+        """A person has typed the words that another owner's person read out."""
+        confirm_heard(self.store, peer, heard)
 
     def confirm(self, peer: str) -> None:
-        """A person says that the words are the same on both sides."""
-        self._change(lambda state: rules.confirms(state, peer))
+        """Confirm without words: for rehearsals and simulations, where one person is all parties."""
+        confirm_unheard(self.store, peer)
 
     # Work
 
@@ -226,9 +238,8 @@ class Owner:
         return done
 
     def _do(self, todo: rules.Work) -> None:
-        if todo.kind == "blocking":
-            blob = self._blocking(todo.peer)
-            self._change(lambda state: rules.has_blocked(state, todo.peer, blob))
+        if todo.kind in ("offer", "blind", "pick", "sample"):
+            self.sampling.do(todo)
         elif todo.kind == "carry":
             self.rounds.carry(todo.round)
         elif todo.kind == "serve":
@@ -237,16 +248,6 @@ class Owner:
             self.rounds.refusing(todo, "records", self.rounds.evaluate)
         else:
             self.rounds.refusing(todo, "answers", self.rounds.open)
-
-    def _blocking(self, peer: str) -> Blob:
-        table, agreement = self._table(), self.agreement
-        context = Context(bytes.fromhex(self.agreement.hash), "blocking")
-        secret = shared_secret(self.identity, public_of(self.store.state().peer(peer)), context)
-        records = (
-            prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
-            for position in range(len(table))
-        )
-        return self.store.bodies.write([sampling.keyed_hashes(records, agreement.sampling.blocking, secret)])
 
     def _assist(self, request: bytes) -> bytes:
         """One assist call: numbered and saved, carried, and the reply checked."""
@@ -282,6 +283,12 @@ class Owner:
     def _sign(self, message: Message) -> Signed:
         return signed_by(self.identity, message)
 
-    def awaits(self) -> list[str]:
-        """What has to happen before there is work again."""
-        return rules.awaits(self.agreement, self.store.state(), ahead=self.is_ahead)
+    def next_steps(self) -> list[NextStep]:
+        """Who has to do what next."""
+        return steps_of(self.store, ahead=self.is_ahead)
+
+
+def steps_of(store: Store, *, ahead: bool = False) -> list[NextStep]:
+    """Who has to do what next, as one owner's store knows it."""
+    saved = sum(1 for task in store.tasks() if task.question is not None)
+    return of_owner(store.agreement, store.state(), saved=saved, unsent=bool(store.unsent()), ahead=ahead)

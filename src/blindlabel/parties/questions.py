@@ -4,6 +4,8 @@ suggestions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -11,8 +13,9 @@ from blindlabel.errors import InputError
 from blindlabel.language import render
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.asking import check_question
+from blindlabel.parties.question_folders import files_of_round, is_exported, question_text, read_folder
 from blindlabel.parties.suggesting import suggester_for
-from blindlabel.protocol.interfaces import BULK, SUGGESTED, Store, Task
+from blindlabel.protocol.interfaces import BULK, SUGGESTED, OwnRecord, Store, Task
 
 
 class QuestionSource(Protocol):
@@ -31,8 +34,14 @@ def open_tasks(store: Store) -> list[Task]:
     return store.tasks()
 
 
+_MOST_NAMED = 20
+"""Records that a sentence names one by one."""
+
+
 class FolderQuestions:
-    """Files `<id>.question` or `<position>.question`; those in `round-<n>` go before those beside it in round n."""
+    """Files `<id>.question` or `<position>.question`: those of the first round in the folder itself, those of a later
+    round n in its folder `round-n`. A question that was asked before is never asked again unless it is there.
+    """
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -40,41 +49,92 @@ class FolderQuestions:
         self._folder = folder
 
     def provide(self, store: Store) -> str | None:
-        """Save all questions of the current round and hand it in; or a sentence about what is missing."""
+        """Save all questions of the current round and hand it in; an `InputError` names every file that is missing."""
         tasks = open_tasks(store)
         if not tasks:
             return None
-        files = self._files(tasks[0].round)
-        records = store.records()
+        number, records = tasks[0].round, store.records()
+        files = files_of_round(self._folder, number)
         texts, missing = {}, []
         for task in tasks:
             own = records[task.record]
-            path = files.get(own.id) or files.get(str(own.position))
+            path = _file_of(files, own)
             if path is None:
                 missing.append(own)
                 continue
             texts[task.record] = _checked(store, path)
         if missing:
-            first = missing[0]
-            return (
-                f"Round {tasks[0].round} needs {len(missing)} more question files in {self._folder}, "
-                f"for instance {first.id}.question (the record at position {first.position})."
-            )
-        store.save_questions(texts, BULK)
+            raise InputError(self._needed(number, len(tasks), missing))
+        _save(store, self._folder, texts)
         store.hand_in()
         return None
 
-    def _files(self, round: int) -> dict[str, Path]:
-        found = {path.stem: path for path in sorted(self._folder.glob("*.question"))}
-        found |= {path.stem: path for path in sorted((self._folder / f"round-{round}").glob("*.question"))}
-        return found
+    def _needed(self, round: int, asked: int, missing: Sequence[OwnRecord]) -> str:
+        where = self._folder if round == 1 else self._folder / f"round-{round}"
+        named = ", ".join(f"{own.id}.question (row {own.position + 1})" for own in missing[:_MOST_NAMED])
+        more = f" and {len(missing) - _MOST_NAMED:,} more" if len(missing) > _MOST_NAMED else ""
+        before = " The questions of earlier rounds are not asked again by themselves." if round > 1 else ""
+        return (
+            f"Round {round} asks about {asked:,} records, and {where} has no question for {len(missing):,} of them:"
+            f" {named}{more}.{before} Write these files and run again."
+        )
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """What a folder brought to the current round. Records are named by their ids."""
+
+    round: int
+    saved: int
+    drafts: tuple[str, ...]
+    """Records whose question has an error."""
+    missing: tuple[str, ...]
+    """Records of the round without a file."""
+    unknown: tuple[str, ...]
+    """Files of no record of the round."""
+
+
+def take_in_folder(store: Store, folder: Path) -> TakenIn:
+    """Save the questions that a folder has for the current round, as drafts where they have an error."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder.")
+    tasks, records = open_tasks(store), store.records()
+    if not tasks:
+        raise InputError("There is no round to write questions for: none is open.")
+    files = files_of_round(folder, tasks[0].round)
+    paths = {task.record: _file_of(files, records[task.record]) for task in tasks}
+    texts = {record: question_text(path) for record, path in paths.items() if path is not None}
+    right = {record: text for record, text in texts.items() if check_question(store.agreement, text).ok}
+    _save(store, folder, right)
+    for record in texts.keys() - right.keys():
+        store.save_draft(record, texts[record])
+    return TakenIn(
+        tasks[0].round,
+        len(right),
+        tuple(records[record].id for record in texts if record not in right),
+        tuple(records[record].id for record, path in paths.items() if path is None),
+        tuple(sorted(path.name for path in set(files.values()) - set(paths.values()))),
+    )
+
+
+def _file_of(files: Mapping[str, Path], own: OwnRecord) -> Path | None:
+    return files.get(own.id) or files.get(str(own.position))
+
+
+def _save(store: Store, folder: Path, texts: Mapping[int, str]) -> None:
+    """Save the questions of the current round with the source and author that an exported folder names."""
+    listed = read_folder(folder).questions if is_exported(folder) else ()
+    known = {(one.position, one.text): (one.source or BULK, one.author) for one in listed}
+    positions = {own.record: own.position for own in store.records()}
+    together: dict[tuple[str, str], dict[int, str]] = {}
+    for record, text in texts.items():
+        together.setdefault(known.get((positions[record], text), (BULK, "")), {})[record] = text
+    for (source, author), some in together.items():
+        store.save_questions(some, source, author)
 
 
 def _checked(store: Store, path: Path) -> str:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+    text = question_text(path)
     checked = check_question(store.agreement, text)
     if not checked.ok:
         found = "\n".join(render(diagnostic, text, str(path)) for diagnostic in checked.problems)

@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import QuestionSource, open_tasks
-from blindlabel.protocol.interfaces import Unreachable
+from blindlabel.protocol.interfaces import NotYetCarried, Unreachable
 
 WAIT = 2.0
 """Seconds that one turn waits for a message."""
+LOOK_BACK = 30.0
+"""Seconds without anything new after which it looks whether the coordinator still knows what it has sent."""
 LOOK = 0.3
 """The same where a person at this side is waited for: after that it looks whether a round was handed in or words were
 confirmed.
@@ -24,12 +26,21 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
 
     `tell` gets a sentence whenever what is waited for changes.
     """
-    told = ""
+    told, busy = "", time.monotonic()
     while True:
         try:
+            if time.monotonic() - busy > LOOK_BACK:
+                owner.look_back()
+                busy = time.monotonic()
             happened = owner.turn(0.0 if once else LOOK if _waits_for_person(owner) else WAIT)
             missing = source.provide(owner.store) if source is not None and open_tasks(owner.store) else None
             happened |= source is not None and missing is None and owner.work()
+        except NotYetCarried as error:
+            told = _tell(owner, tell, told, str(error))
+            if once:
+                return False
+            time.sleep(LOOK)
+            continue
         except Unreachable as error:
             if once:
                 raise
@@ -40,8 +51,9 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
             owner.store.say("over", 1.0, "The study is over.")
             return True
         if happened:
+            busy = time.monotonic()
             continue
-        waiting = missing or _waiting(owner)
+        waiting = missing or " ".join(step.sentence for step in owner.next_steps())
         told = _tell(owner, tell, told, waiting)
         if once:
             return False
@@ -54,22 +66,7 @@ def is_over(owner: Owner) -> bool:
 
 
 def _waits_for_person(owner: Owner) -> bool:
-    state = owner.store.state()
-    unconfirmed = state.keys is not None and len(state.confirmed) < len(state.keys.peers)
-    return unconfirmed or (bool(state.rounds) and not state.rounds[-1].handed_in)
-
-
-def _waiting(owner: Owner) -> str:
-    if owner.store.unsent():
-        return "Some messages wait for the coordinator to be ready for them."
-    tasks = open_tasks(owner.store)
-    if tasks:
-        saved = sum(1 for task in tasks if task.state == "saved")
-        return (
-            f"Round {tasks[0].round} waits for you: {saved} of {len(tasks)} records have a question. Write them with"
-            " `blindlabel owner annotate` and hand the round in."
-        )
-    return " ".join(owner.awaits())
+    return any(step.who == "you" for step in owner.next_steps())
 
 
 def _tell(owner: Owner, tell: Callable[[str], None], told: str, sentence: str) -> str:

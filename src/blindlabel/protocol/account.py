@@ -1,33 +1,46 @@
 """The account of bits: what each party of a study can learn at most, honest and cheating, from the agreement alone.
 
 What a party can learn is bounded by the messages that reach it, whatever it computes. So the account counts outcomes of
-those messages, not intentions. For one pairing of n and m sampled records and one round, an owner gets
+those messages, not intentions. In one round an owner gets, for a pairing with n own open records and m of the other's:
 
 1. for each record of either side one of three outcomes (settled, to be asked again, too loose): (n + m)·log₂3 bits;
 2. the four totals of the round: 4·log₂(nm + 1) bits;
-3. with `release = "matches"`, which of the other's records match its own: at most `most_yes` for each of the other's m
-   records, so m·log₂ Σ_{k ≤ most_yes} C(n, k) bits about contents. With `"labels"`, label and round of every pair. With
-   `"none"`, nothing.
+3. whether the round is void: one bit. Void rounds are repeated, at most `MOST_VOID` times in a study;
 
-*About a key* a cheating asker learns less than that: a match is one zero test that came out as zero, and a zero test
-that did not says next to nothing, so `most_yes`·m tests stand in place of the third line. A key can lose only so many
-zero tests before its ring has fewer than 128 bits left; at most half of them may be spent under one key. If a whole
-study spends less, one key serves; else the key is renewed each round; else the agreement is refused.
+and at the end, after t rounds,
 
-The coordinator sees one outcome for each pair, direction and round: no, yes, or yes but for an exclusion.
+4. with `release = "matches"`, which pairs match. A pair is a match where both questions say yes, and the question about
+   one of the other's records says yes to at most `most_yes` own ones in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k)
+   bits. With `"labels"`, one of three (match, no match, discarded) for every pair. With `"none"`, nothing.
+
+*About a key* a cheating asker learns less. Its answers can be made to speak of the other's key instead of its records,
+a zero test for each pair; but only pairs to which the other's own question says yes can show it the result as a match,
+so a round tells `most_yes`·m bits in place of the fourth line (nm with `"labels"`). A key can lose only so many bits
+before its ring has fewer than 128 left, and at most half of them may be spent under one key. Where owners hold the
+keys, a key serves one asker in one round; the ring is the smallest that can bear two times what such a round gives, and
+an agreement that no ring can bear is refused. Where the coordinator holds the key, one key serves the whole study and
+nothing is refused: the account says whether the key bears it, and where not, a cheating owner must be counted as able
+to read everything.
+
+The coordinator sees one outcome for each pair, direction and round: no, yes, or yes but for an exclusion. What enriched
+sampling shows stands in `docs/security.md`, and is not counted here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from math import ceil, comb, log2
-from typing import Literal
+from typing import Any, Literal
+
+from blindlabel.protocol.messages import MOST_VOID
 
 Release = Literal["matches", "labels", "none"]
-Renewal = Literal["study", "round"]
 
-SHARE = 0.5
-"""Of the zero tests that a key can lose, how many an agreement may spend."""
+SHARE = 2
+"""A key must be able to lose so many times what is spent of it."""
+_EXACT = 2000
+"""Records up to which choices are counted exactly: an agreement may name a thousand million."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +58,14 @@ class Exposure:
     keys: Literal["owners", "coordinator"]
 
     @property
-    def pairs(self) -> int:
-        """Pairs of one pairing."""
-        return self.records * self.records
+    def outcome(self) -> float:
+        """Bits of one answer."""
+        return log2(3) if self.exclusions else 1.0
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the account."""
+    """One line of the account, for one pairing and the whole study."""
 
     party: str
     honest: int
@@ -63,90 +76,166 @@ class Entry:
     """What the bits are about, in a sentence."""
 
 
-def _back_to_owner(exposure: Exposure, matches: float) -> float:
-    """Bits of one round and pairing that come back to an owner, with so many for what is released."""
-    n = exposure.records
-    return 2 * n * log2(3) + 4 * log2(exposure.pairs + 1) + matches
+@dataclass(frozen=True)
+class KeyEntry:
+    """What one key may lose: to whom, while it is used, and how much it can bear."""
+
+    used: str
+    spent: int
+    """Bits about the key that come back to one cheating owner at most."""
+    bears: int | None
+    """Bits that it can lose and still have 128; None where nobody here knows."""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether what is spent is at most half of what the key can bear."""
+        return None if self.bears is None else SHARE * self.spent <= self.bears
+
+
+@dataclass(frozen=True)
+class Account:
+    """The whole account."""
+
+    entries: tuple[Entry, ...]
+    key: KeyEntry
+
+    def to_json(self) -> dict[str, Any]:
+        """As commands print it."""
+        return {
+            "parties": [asdict(entry) for entry in self.entries],
+            "key": asdict(self.key) | {"holds": self.key.holds},
+        }
+
+    def lines(self) -> list[str]:
+        """As a person reads it."""
+        found = ["bits that each can learn at most of one pairing, in the whole study (honest / cheating):"]
+        for entry in self.entries:
+            cheating = "no bound" if entry.cheating is None else f"{entry.cheating:,}"
+            found.append(f"  {entry.party}: {entry.honest:,} / {cheating}. {entry.says}")
+        bears = "" if self.key.bears is None else f" It can lose {self.key.bears:,} and have 128 bits of security left."
+        found.append(f"  {self.key.used}: {self.key.spent:,} bits about it for a cheating owner.{bears}")
+        if self.key.holds is False:
+            found.append(
+                "  NOTE: that is more than half of what the key can lose. Count everything under it as readable by an"
+                " owner that cheats."
+            )
+        return found
+
+
+def _comes_back(own: int, others: int) -> float:
+    """Bits of one round and pairing that come back to an owner, whatever is released."""
+    return (own + others) * log2(3) + 4 * log2(own * others + 1) + 1
+
+
+def key_bits(exposure: Exposure, own: int, others: int) -> int:
+    """Bits about the other owner's key that a round of so many open records can give a cheating asker."""
+    tests = {"labels": own * others, "matches": min(exposure.most_yes, own) * others, "none": 0}[exposure.release]
+    return ceil(_comes_back(own, others) + tests)
+
+
+def _choices(among: int, most: int) -> float:
+    """Bits that say which of so many were chosen, at most so many: exact, and for many by the entropy bound."""
+    if 2 * most >= among:
+        return float(among)
+    if among <= _EXACT:
+        return log2(sum(comb(among, k) for k in range(most + 1)))
+    share = most / among
+    return -among * (share * log2(share) + (1 - share) * log2(1 - share)) if most else 0.0
+
+
+def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
+    """Bits about the other owner's records, or questions, that an owner gets of settled rounds with so many open
+    records, its own and the other's, and of what is released in the end.
+    """
+    if not rounds:
+        return 0
+    own, others = rounds[0]  # later rounds have no others
+    released = 0.0
+    if exposure.release == "labels":
+        released = own * others * log2(3)
+    elif exposure.release == "matches":
+        released = others * _choices(own, exposure.most_yes * len(rounds))
+    return ceil(sum(_comes_back(*sizes) for sizes in rounds) + released)
 
 
 def key_bits_of_round(exposure: Exposure) -> int:
-    """Zero tests about the other owner's key that one round can give a cheating asker."""
-    if exposure.release == "labels":
-        tests = float(exposure.pairs)
-    elif exposure.release == "matches":
-        tests = float(min(exposure.most_yes, exposure.records) * exposure.records)
-    else:
-        tests = 0.0
-    return ceil(_back_to_owner(exposure, tests))
+    """`key_bits` where all records are open."""
+    return key_bits(exposure, exposure.records, exposure.records)
 
 
-def content_bits_of_round(exposure: Exposure) -> int:
-    """Bits about the other owner's records that one round can give an asker."""
-    n = exposure.records
-    if exposure.release == "labels":
-        released = exposure.pairs * log2(2 * exposure.rounds + 1)
-    elif exposure.release == "matches":
-        released = n * log2(sum(comb(n, k) for k in range(min(exposure.most_yes, n) + 1)))
-    else:
-        released = 0.0
-    return ceil(_back_to_owner(exposure, released))
+def key_must_bear(exposure: Exposure) -> int:
+    """Bits that a key of this agreement must be able to lose; 0 where nothing is asked of it, see above."""
+    return SHARE * key_bits_of_round(exposure) if exposure.keys == "owners" else 0
 
 
-def renewal(exposure: Exposure, zero_tests: int) -> Renewal | None:
-    """How long one key may serve, where it can lose so many zero tests; None: not even for one round."""
-    spent = key_bits_of_round(exposure)
-    if exposure.rounds * spent <= SHARE * zero_tests:
-        return "study"
-    return "round" if spent <= SHARE * zero_tests else None
-
-
-def account(exposure: Exposure) -> tuple[Entry, ...]:
-    """What each party, and each two together, can learn of one pairing over the whole study."""
-    outcome = log2(3) if exposure.exclusions else 1.0
-    seen = ceil(2 * exposure.pairs * outcome)
-    everything = ceil(2 * exposure.rounds * exposure.pairs * outcome)
-    contents = exposure.rounds * content_bits_of_round(exposure)
+def account(exposure: Exposure, bears: int | None = None) -> Account:
+    """What each party, and each two together, can learn; `bears` is what one key can lose, where that is known."""
+    pairs = exposure.records * exposure.records
+    seen = ceil(2 * pairs * exposure.outcome)
+    everything = ceil(2 * exposure.rounds * pairs * exposure.outcome)
+    contents = content_bits(exposure, [(exposure.records, exposure.records)] * exposure.rounds) + MOST_VOID
+    key = _key(exposure, bears)
+    asker = contents if key.holds or exposure.keys == "owners" else None
     entries = [
         Entry(
             "coordinator",
             seen,
             everything,
-            "Outcomes of pairs, one for each direction and round in which a pair is open. It reads no record and no"
-            " question.",
+            "Outcomes of pairs: one for each direction, more where pairs are asked again. No record and no question.",
         ),
         Entry(
-            "an owner that asks",
+            "owner that asks",
+            contents,
+            asker,
+            "About the other's records. One that cheats chooses what the bits are about, not how many there are."
+            if asker is not None
+            else "About the other's records. One that cheats can take the coordinator's key, and with it read them.",
+        ),
+        Entry(
+            "owner whose records are asked",
             contents,
             contents,
-            "What the rounds and the result tell it about the other's records; a cheating owner chooses what the bits"
-            " are about, not how many there are.",
+            "About the other's questions. One that cheats can force a no and undo an exclusion.",
         ),
     ]
+    if exposure.owners > 2:
+        both = None if asker is None else 2 * contents
+        entries.append(Entry("two owners, of a third", 2 * contents, both, "Each has its own key to learn about."))
+    together = (
+        "One outcome for each pair and round where both followed the protocol; both cheating in a round can have the"
+        " records of that round."
+        if exposure.keys == "owners"
+        else "One holds the key and the other the encrypted records: together they can read them."
+    )
+    entries.append(Entry("coordinator and an owner", everything, None, together))
+    return Account(tuple(entries), key)
+
+
+def _key(exposure: Exposure, bears: int | None) -> KeyEntry:
+    round_ = key_bits_of_round(exposure)
     if exposure.keys == "owners":
-        entries += [
-            Entry(
-                "an owner whose records are asked",
-                contents,
-                contents,
-                "What the rounds and the result tell it about the other's questions. It can force a no and undo an"
-                " exclusion.",
-            ),
-            Entry(
-                "the coordinator and an owner",
-                everything,
-                None,
-                "One outcome for each pair and round, where both followed the protocol. Both cheating in a round can"
-                " have the records of that round.",
-            ),
-        ]
-    else:
-        entries.append(
-            Entry(
-                "the coordinator and an owner",
-                everything,
-                None,
-                "The coordinator holds the key and the owner the other's encrypted records: together they can read"
-                " them.",
-            )
-        )
-    return tuple(entries)
+        return KeyEntry("a key of one owner for one asker and one round", round_, bears)
+    peers = exposure.owners - 1
+    return KeyEntry("the coordinator's key, for the whole study", exposure.rounds * peers * round_ + MOST_VOID, bears)
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a study has given away so far, of one pairing: the same counts, with the records that were really open."""
+
+    coordinator: int
+    owner: int
+    """The most that one of the two owners got."""
+    key: int
+    """The most about one key."""
+
+
+def used(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int = 0) -> Use:
+    """The use of a pairing whose settled rounds had so many open records on either side."""
+    sides = [list(rounds), [(other, one) for one, other in rounds]]
+    keys = [[key_bits(exposure, *sizes) for sizes in side] for side in sides]
+    return Use(
+        coordinator=ceil(sum(2 * one * other * exposure.outcome for one, other in rounds)),
+        owner=void + max(content_bits(exposure, side) for side in sides),
+        key=max(max(side, default=0) if exposure.keys == "owners" else sum(side) + void for side in keys),
+    )

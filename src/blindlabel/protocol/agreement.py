@@ -26,6 +26,7 @@ from blindlabel.engines.interface import Encoded, Terms
 from blindlabel.errors import InputError
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
+from blindlabel.protocol import account
 from blindlabel.protocol.labels import MOST_ROUNDS, pairings
 from blindlabel.protocol.shape import COORDINATOR, Name, Position, Shape, canonical
 from blindlabel.records import preparation as preparing
@@ -33,6 +34,7 @@ from blindlabel.settings import Setting, taken
 
 VERSION = 1
 LARGEST_FILE = 4 * 2**20
+DEFAULT_CRITERIA = "Two records match when they are about the same real-world entity."
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -58,9 +60,10 @@ class Sampling(Shape):
         Setting('"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
     ] = "uniform"
     records: Annotated[int, Setting("Rows of each table, at most.", 1, 10**9)] = 50
-    share: Annotated[float, Setting("enriched: the share of sampled rows that shall have a likely partner.", 0, 1)] = (
-        0.5
-    )
+    share: Annotated[
+        float,
+        Setting("enriched: the share of the sample that is chosen by blocking keys; the rest is uniform.", 0, 0.5),
+    ] = 0.5
     blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
     rows: Annotated[dict[Name, tuple[Position, ...]], Setting("rows: the positions, by owner.")] = Field(
         default_factory=dict
@@ -174,6 +177,20 @@ class Agreement(Shape):
             case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
             limits=self.limits,
             keys=self.keys,
+            key_bits=account.key_must_bear(self.exposure),
+        )
+
+    @property
+    def exposure(self) -> account.Exposure:
+        """The part that the account of bits needs."""
+        return account.Exposure(
+            records=self.sampling.records,
+            owners=len(self.owners),
+            rounds=self.rounds,
+            most_yes=self.budget.most_yes,
+            release=self.release,
+            exclusions=self.encoding.questions == "points" and self.encoding.exclusions > 0,
+            keys=self.keys,
         )
 
 
@@ -187,7 +204,7 @@ def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: An
         "attributes": list(attributes),
         "salt": secrets.token_hex(16),
     } | other
-    values.setdefault("criteria", "Two records match when they are about the same real-world entity.")
+    values.setdefault("criteria", DEFAULT_CRITERIA)
     if "keys" not in values:
         values["keys"] = "coordinator"
         agreement = _from_values(values, "The agreement")

@@ -29,6 +29,10 @@ class Unreachable(OutsideError):
     """The coordinator cannot be reached now. Trying again later may help."""
 
 
+class NotYetCarried(Unreachable):
+    """Something has to be carried to the coordinator, or from it, before this can go on."""
+
+
 class SecretMissing(InputError):
     """No secret was kept under this name, or its file is gone."""
 
@@ -146,6 +150,22 @@ class Task:
     """Who saved it, where a name is known."""
     loose: bool = False
     """Whether it comes back because its question said yes to too many records."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question as it was saved for a round. Rounds count from 1; one that was void and repeated counts once."""
+
+    round: int
+    position: int
+    """The record's row in its owner's table."""
+    id: str
+    text: str
+    source: str = ""
+    """Where it came from, one of `SOURCES`; empty where nobody knows."""
+    author: str = ""
+    saved: float | None = None
+    """Seconds since 1970."""
 
 
 class Questions(Protocol):

@@ -145,26 +145,86 @@ def prepare_rows(table: Table, attributes: Sequence[str], steps: Sequence[str]) 
     return [prepare(row, attributes, steps) for row in table]
 
 
+@dataclass(frozen=True)
+class Excess:
+    """A text that is longer than the agreement encodes."""
+
+    position: int
+    what: str
+    """The attribute, or "the whole record"."""
+    length: int
+    limit: int
+
+    def __str__(self) -> str:
+        what = self.what if self.what == WHOLE else f"its {self.what}"
+        return f"row {self.position + 1:,} ({what} has {self.length:,} characters)"
+
+
+WHOLE = "the whole record"
+
+
+def excess(record: Record, lengths: Lengths, position: int) -> list[Excess]:
+    """What of a record is longer than agreed."""
+    limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
+    found = [Excess(position, name, len(text), limit) for name, text in record.attributes.items() if len(text) > limit]
+    if lengths.encode_whole and len(record.whole) > lengths.record_length:
+        found.append(Excess(position, WHOLE, len(record.whole), lengths.record_length))
+    return found
+
+
+def check_lengths(records: Iterable[Record], lengths: Lengths) -> list[Excess]:
+    """All that is longer than agreed, where the agreement cuts it; else a sentence about all of it."""
+    found = [one for position, record in enumerate(records) for one in excess(record, lengths, position)]
+    if found and lengths.too_long == "refuse":
+        raise _too_long(found)
+    return found
+
+
 def fit(record: Record, lengths: Lengths, position: int) -> Record:
     """The record within the agreed lengths: as it is, cut, or refused with a sentence that names the row."""
+    found = excess(record, lengths, position)
+    if not found:
+        return record
+    if lengths.too_long == "refuse":
+        raise _too_long(found)
     limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
-    if lengths.too_long == "cut":
-        attributes = {name: text[:limit] for name, text in record.attributes.items()}
-        return Record(
-            attributes, SEPARATOR.join(attributes.values())[: lengths.record_length if lengths.encode_whole else None]
-        )
-    for name, text in record.attributes.items():
-        if len(text) > limit:
-            raise TooLongError(_too_long(position, f"its {name}", len(text), limit))
-    if lengths.encode_whole and len(record.whole) > lengths.record_length:
-        raise TooLongError(_too_long(position, "the whole record", len(record.whole), lengths.record_length))
-    return record
+    attributes = {name: text[:limit] for name, text in record.attributes.items()}
+    whole = SEPARATOR.join(attributes.values())[: lengths.record_length if lengths.encode_whole else None]
+    return Record(attributes, whole)
 
 
-def _too_long(position: int, what: str, length: int, limit: int) -> str:
+_MOST_NAMED = 10
+"""Rows that a sentence names one by one."""
+
+
+def named_rows(found: Sequence[Excess]) -> str:
+    """The rows that are too long, the longest first, as a part of a sentence."""
+    longest = {one.position: one for one in sorted(found, key=lambda one: one.length)}
+    rows = sorted(longest.values(), key=lambda one: -one.length)
+    more = f", and {len(rows) - _MOST_NAMED:,} more" if len(rows) > _MOST_NAMED else ""
+    return ", ".join(str(one) for one in rows[:_MOST_NAMED]) + more
+
+
+def sentence_about_cuts(found: Sequence[Excess]) -> str:
+    """How many rows are cut, and which; empty where none is."""
+    rows = len({one.position for one in found})
+    if not rows:
+        return ""
     return (
-        f"Row {position + 1} is too long: {what} has {length} characters after preparation, and the"
-        f" agreement encodes {limit}. Agree on a larger limit, on fewer attributes, or on cutting what is too long."
+        f"{'one row is' if rows == 1 else f'{rows:,} rows are'} longer than the agreement encodes and cut; what is cut"
+        f" off cannot be asked about, and true matches can be lost: {named_rows(found)}."
+    )
+
+
+def _too_long(found: Sequence[Excess]) -> TooLongError:
+    rows = len({one.position for one in found})
+    longest = max(found, key=lambda one: one.length - one.limit)
+    setting = "encoding.record_length" if longest.what == WHOLE else "the length of an attribute"
+    return TooLongError(
+        f"{'One row is' if rows == 1 else f'{rows:,} rows are'} too long after preparation; the agreement encodes"
+        f" {longest.limit:,} characters of {longest.what}: {named_rows(found)}. Agree on a larger limit"
+        f" ({longest.length:,} for {setting} would do for {longest.what}), on fewer attributes, or on cutting what is"
+        " too long."
     )
 
 

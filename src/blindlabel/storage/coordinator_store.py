@@ -30,7 +30,7 @@ from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Loaded, Moved, StudyRow
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
-from blindlabel.storage.files import Bodies, write_once
+from blindlabel.storage.files import Bodies, remove_abandoned, write_once
 from blindlabel.storage.outside import BodiesOutside, Outside
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 
@@ -59,6 +59,11 @@ class CoordinatorStore:
         file = self.home / "coordinator.id"
         known = self.setting(_IDENTITY)
         if known is None:
+            if any((self.home / "keys").glob("*")):
+                raise InputError(
+                    f"{self.home} holds the keys of studies, and the database is a new one that knows none of them."
+                    " Restore the database from a backup; to begin anew, choose another folder."
+                )
             write_once(file, secrets.token_hex(16))
             self._set(_IDENTITY, file.read_text("ascii"), keep=True)
             known = self.setting(_IDENTITY)
@@ -371,6 +376,7 @@ class CoordinatorStore:
                 self.bodies(study).remove_all()
             else:
                 self.bodies(study).remove_abandoned()
+                remove_abandoned(self._keys(study))
 
 
 def _is_dead(worker: str, mine: str) -> bool:

@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.storage import journal_points
+from blindlabel.storage.files import private_folder
 from blindlabel.storage.journal_points import Point
 from blindlabel.storage.upgrading import History, upgrade
 
@@ -39,7 +40,7 @@ class Database:
 
     def __init__(self, address: str | Path, history: History) -> None:
         if isinstance(address, Path):
-            address.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(address.parent)
             address.touch(mode=0o600, exist_ok=True)
             address = f"sqlite:///{address}"
         self.engine = _engine(address)

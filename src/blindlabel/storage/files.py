@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -29,6 +29,9 @@ PIECE = 1 << 20
 
 ABANDONED = 7 * 24 * 3600.0
 """Seconds after which a part that did not grow counts as abandoned; its sender would begin again."""
+
+_NEW = ".new-"
+"""How the names of files begin that are not whole yet."""
 
 
 class BodyDamaged(OutsideError):
@@ -45,15 +48,22 @@ class WrongOffset(OutsideError):
 
 def private_folder(path: Path) -> Path:
     """The folder, made for this user alone where it was not there, and so are those above it that were not there."""
+    return lasting_folder(path, mode=0o700)
+
+
+def lasting_folder(path: Path, mode: int = 0o777) -> Path:
+    """The folder, made so that it outlasts a power cut where it was not there, and so are those above it."""
     if not path.is_dir():
         with failing_with_a_sentence(path):
             for above in reversed([path, *path.parents]):
-                above.mkdir(exist_ok=True, mode=0o700)
+                if not above.is_dir():
+                    above.mkdir(exist_ok=True, mode=mode)
+                    sync_folder(above.parent)
     return path
 
 
 def sync_folder(path: Path) -> None:
-    """Make renames in the folder outlast a power cut."""
+    """Make what was made, renamed or removed in the folder outlast a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -61,22 +71,46 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
+def sync_file(path: Path) -> None:
+    """Make what was written into the file outlast a power cut."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """The whole content under this name, or nothing."""
-    with failing_with_a_sentence(path.parent):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # mkstemp makes files 0600
+    write_pieces(path.parent, [content], lambda: path)
+
+
+def write_pieces(folder: Path, pieces: Iterable[bytes], named: Callable[[], Path]) -> None:
+    """All pieces in one file of the folder, or nothing; `named` gives its name once they have all come."""
+    with failing_with_a_sentence(folder):
+        handle, name = tempfile.mkstemp(dir=folder, prefix=_NEW)  # mkstemp makes files 0600
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(content)
+                for piece in pieces:
+                    file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
             journal_points.reached(Point.BEFORE_RENAME)
-            Path(name).replace(path)
+            Path(name).replace(named())
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        sync_folder(path.parent)
+        sync_folder(folder)
         journal_points.reached(Point.AFTER_RENAME)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove what nobody has added to for so long that nobody will: parts of bodies, and files of a process that was
+    killed.
+    """
+    before = time.time() - ABANDONED
+    for path in (*folder.glob("*.part"), *folder.glob(f"{_NEW}*")):
+        with suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where somebody is adding to it
+            if os.fstat(file.fileno()).st_mtime < before:
+                path.unlink()
 
 
 @contextmanager
@@ -106,25 +140,19 @@ class Bodies:
     def write(self, pieces: Iterable[bytes]) -> Blob:
         """Store a body; its name follows from its content."""
         digest, length = hashlib.blake2b(digest_size=32), 0
-        with failing_with_a_sentence(self.folder):
-            handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    for piece in pieces:
-                        digest.update(piece)
-                        length += len(piece)
-                        file.write(piece)
-                    file.flush()
-                    os.fsync(file.fileno())
-                blob = Blob(hash=digest.hexdigest(), length=length)
-                journal_points.reached(Point.BEFORE_RENAME)
-                Path(name).replace(self.path(blob))
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-            sync_folder(self.folder)
-        journal_points.reached(Point.AFTER_RENAME)
-        return blob
+
+        def measured() -> Iterator[bytes]:
+            nonlocal length
+            for piece in pieces:
+                digest.update(piece)
+                length += len(piece)
+                yield piece
+
+        def blob() -> Blob:
+            return Blob(hash=digest.hexdigest(), length=length)
+
+        write_pieces(self.folder, measured(), lambda: self.path(blob()))
+        return blob()
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
         """The body from an offset on, piece by piece."""
@@ -155,15 +183,8 @@ class Bodies:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def remove_abandoned(self) -> None:
-        """Remove what nobody has added to for so long that nobody will: parts of bodies, and files of a process that
-        was killed.
-        """
-        before = time.time() - ABANDONED
-        for path in (*self.folder.glob("*.part"), *self.folder.glob(".new-*")):
-            with suppress(OSError), path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where somebody is adding to it
-                if os.fstat(file.fileno()).st_mtime < before:
-                    path.unlink()
+        """Remove what was begun here and abandoned."""
+        remove_abandoned(self.folder)
 
     # Bodies that arrive piece by piece
 
@@ -247,7 +268,7 @@ def _locked(path: Path) -> Iterator[BinaryIO]:
 def write_once(path: Path, text: str) -> None:
     """The whole text under this name, unless there is a file already."""
     private_folder(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
     with os.fdopen(handle, "w", encoding="ascii") as file:
         file.write(text)
         file.flush()
@@ -255,3 +276,4 @@ def write_once(path: Path, text: str) -> None:
     with suppress(FileExistsError):
         os.link(name, path)
     Path(name).unlink()
+    sync_folder(path.parent)  # also where another process made the file a moment ago: this one goes on because of it

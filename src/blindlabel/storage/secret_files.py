@@ -15,7 +15,7 @@ import nacl.utils
 
 from blindlabel.errors import InputError
 from blindlabel.protocol.interfaces import SecretMissing
-from blindlabel.storage.files import private_folder, write_atomically
+from blindlabel.storage.files import private_folder, sync_folder, write_atomically
 
 _PLAIN = b"blindlabel secret 1 plain\n"
 _SEALED = b"blindlabel secret 1 passphrase\n"
@@ -61,8 +61,12 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
 
 def remove_secret(path: Path) -> None:
     """Overwrite a secret and remove it. What a journal, a snapshot or flash memory keeps of it is beyond reach."""
-    path.write_bytes(bytes(path.stat().st_size))
+    with path.open("r+b") as file:  # the same blocks, and on the disk before the name is gone
+        file.write(bytes(path.stat().st_size))
+        file.flush()
+        os.fsync(file.fileno())
     path.unlink()
+    sync_folder(path.parent)
 
 
 class SecretsInMemory:

@@ -10,10 +10,10 @@ import itertools
 import ssl
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+from pydantic import BaseModel, NonNegativeInt, ValidationError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
@@ -27,6 +27,24 @@ PIECES = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
+S = TypeVar("S", bound=BaseModel)
+
+
+class _Arrived(BaseModel):
+    """How much of a body the coordinator has."""
+
+    received: NonNegativeInt
+    complete: bool
+
+
+class _Waiting(BaseModel):
+    """Messages of the coordinator."""
+
+    messages: list[str]
+
+
+class Untrusted(OutsideError):
+    """The other side could not be recognised as the coordinator. Trying again does not help."""
 
 
 class _Passing(Exception):
@@ -37,18 +55,13 @@ class HttpTransport:
     """Speaks with one coordinator about one study."""
 
     def __init__(
-        self, address: str, study: str, token: str, *, authority: Path | None = None, patience: float = 30.0
+        self, address: str, study: str, token: str, *, authority: str | None = None, patience: float = 30.0
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
                 f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
             )
-        verify: ssl.SSLContext | bool = True
-        if authority is not None:
-            try:
-                verify = ssl.create_default_context(cafile=str(authority))
-            except (OSError, ssl.SSLError) as error:
-                raise InputError(f"{authority} cannot be read as a certificate: {error}.") from error
+        verify = True if authority is None else trusting(authority)
         self._study = study
         self._patience = patience
         timeout = httpx.Timeout(60.0, connect=10.0)
@@ -70,36 +83,36 @@ class HttpTransport:
 
     def _upload(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None) -> None:
         path = f"/v1/studies/{self._study}/bodies/{blob.hash}"
-        arrived = self._request("GET", f"{path}/arrived", params={"length": blob.length}).json()
-        while not arrived["complete"]:
-            part = b"".join(itertools.islice(bodies.read(blob, arrived["received"]), PIECES))
-            params = {"length": blob.length, "offset": arrived["received"]}
-            arrived = self._request("PUT", path, params=params, content=part).json()
+        arrived = self._said(_Arrived, "GET", f"{path}/arrived", params={"length": blob.length})
+        while not arrived.complete:
+            part = b"".join(itertools.islice(bodies.read(blob, arrived.received), PIECES))
+            params = {"length": blob.length, "offset": arrived.received}
+            arrived = self._said(_Arrived, "PUT", path, params=params, content=part)
             if moved:
-                moved(arrived["received"], blob.length)
+                moved(arrived.received, blob.length)
 
     def fetch(self, after: int, wait: float) -> list[bytes]:
         """The coordinator's messages with numbers above `after`."""
         params = {"after": after, "wait": wait}
-        found = self._patiently(
-            lambda: self._request("GET", f"/v1/studies/{self._study}/messages", params=params).json()
-        )
-        return [text.encode() for text in found["messages"]]
+        url = f"/v1/studies/{self._study}/messages"
+        found = self._patiently(lambda: self._said(_Waiting, "GET", url, params=params))
+        return [text.encode() for text in found.messages]
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Get a body that a message names, continuing what is there."""
 
         def attempt() -> None:
+            if bodies.has(blob):
+                return
             here = bodies.received(blob)
-            if here == blob.length and blob.length:
+            if here == blob.length:  # nothing to fetch; or all of it came, and the process died before it was kept
+                bodies.append(blob, here, [])
                 return
             url = f"/v1/studies/{self._study}/bodies/{blob.hash}"
             with self._client.stream("GET", url, params={"offset": here}) as response:
                 if response.status_code != 200:
                     response.read()
                     _check(response)
-                if blob.length == 0:
-                    bodies.append(blob, 0, [])
                 for piece in response.iter_bytes(2**20):
                     here = bodies.append(blob, here, [piece])
                     if moved:
@@ -125,6 +138,13 @@ class HttpTransport:
         _check(response)
         return response
 
+    def _said(self, kind: type[S], method: str, url: str, **more: Any) -> S:
+        """What the coordinator says, where it is the coordinator that answers."""
+        try:
+            return kind.model_validate_json(self._request(method, url, **more).content)
+        except ValidationError:
+            raise _Passing("something else answers in its place") from None
+
     def _patiently(self, attempt: Callable[[], T]) -> T:
         """Repeat an attempt whose failure may pass, with growing pauses, until the patience ends."""
         began, pause = time.monotonic(), _FIRST_PAUSE
@@ -132,12 +152,34 @@ class HttpTransport:
             try:
                 return attempt()
             except (_Passing, httpx.TransportError) as error:
+                _check_trust(error, str(self._client.base_url))
                 if time.monotonic() - began + pause > self._patience:
                     raise Unreachable(
                         f"The coordinator at {self._client.base_url} cannot be reached: {error}."
                     ) from error
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def trusting(authority: str, shown: str = "What is remembered as the certificate to trust") -> ssl.SSLContext:
+    """A context that trusts the certificate of this text (PEM)."""
+    try:
+        return ssl.create_default_context(cadata=authority)
+    except (ValueError, ssl.SSLError) as error:
+        raise InputError(f"{shown} cannot be read as a certificate: {error}.") from error
+
+
+def _check_trust(error: BaseException, address: str) -> None:
+    """A failure of TLS itself never passes by waiting: an `Untrusted` where that is what went wrong."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
+            reason = getattr(cause, "verify_message", "") or cause.reason or str(cause)
+            raise Untrusted(
+                f"No safe connection with the coordinator at {address} could be made ({reason}). Give the certificate"
+                " that its operator gave you, with --ca file.pem; it is remembered. Is the address right?"
+            ) from error
+        cause = cause.__cause__ or cause.__context__
 
 
 def _check(response: httpx.Response) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blindlabel.errors import InputError
+from blindlabel.parties.question_folders import SUFFIX, file_name
 from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
 from blindlabel.web.desk import Desk
 from blindlabel.web.seats import Seat
 
-_SUFFIX = ".question"
 _LARGEST = 64 * 2**20
 
 
@@ -41,41 +41,27 @@ def archive(desk: Desk) -> bytes:
         for own in desk.records:
             task = desk.task(own.record)
             if task is not None and task.draft:
-                file.writestr(_file_name(own, ids), task.draft)
+                file.writestr(file_name(own.position, own.id, ids), task.draft)
     return buffer.getvalue()
-
-
-def _file_name(own: OwnRecord, ids: set[str]) -> str:
-    safe = (
-        0 < len(own.id) <= 120
-        and own.id.isprintable()
-        and not set(own.id) & set('/\\:*?"<>|')
-        and not own.id.startswith(".")
-    )
-    if not safe and str(own.position) in ids:
-        raise InputError(
-            f"The question of the record at position {own.position} has no name as a file: its id cannot be one."
-        )
-    return f"{own.id if safe else own.position}{_SUFFIX}"
 
 
 def unpacked(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     """Name without suffix to text, from question files and archives of them."""
     texts: dict[str, str] = {}
     for name, content in files:
-        if name.endswith(_SUFFIX):
+        if name.endswith(SUFFIX):
             texts[_stem(name)] = _text(name, content)
         elif name.endswith(".zip"):
             texts |= _from_archive(name, content)
         else:
-            raise InputError(f"{name} is neither a {_SUFFIX} file nor a ZIP archive of such files.")
+            raise InputError(f"{name} is neither a {SUFFIX} file nor a ZIP archive of such files.")
     return texts
 
 
 def _from_archive(name: str, content: bytes) -> dict[str, str]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
-            entries = [entry for entry in file.infolist() if entry.filename.endswith(_SUFFIX)]
+            entries = [entry for entry in file.infolist() if entry.filename.endswith(SUFFIX)]
             if sum(entry.file_size for entry in entries) > _LARGEST:
                 raise InputError(f"{name} unpacks to more than {_LARGEST // 2**20} MB.")
             return {_stem(entry.filename): _text(entry.filename, file.read(entry)) for entry in entries}
@@ -84,7 +70,7 @@ def _from_archive(name: str, content: bytes) -> dict[str, str]:
 
 
 def _stem(name: str) -> str:
-    return name.rpartition("/")[2].removesuffix(_SUFFIX)
+    return name.rpartition("/")[2].removesuffix(SUFFIX)
 
 
 def _text(name: str, content: bytes) -> str:

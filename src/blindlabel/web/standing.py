@@ -8,13 +8,13 @@ import time
 from nicegui import ui
 
 from blindlabel.export import FORMATS
-from blindlabel.protocol import owner as rules
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.next_steps import of_owner
 from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
 from blindlabel.web.costs import duration
-from blindlabel.web.outcomes import outcomes, settled_sentence
+from blindlabel.web.outcomes import numbers_of, outcomes, settled_sentence
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
 
 _REASONS = {
@@ -25,14 +25,6 @@ _REASONS = {
     "loose": "Questions said yes to too many records again and again, so the study was stopped for people to look.",
     "void": "What came in a round could not be used, again and again, so the study was stopped for people to look.",
 }
-_WORK = {
-    "blocking": "Your machine has to make its blocking hashes for {peer} now.",
-    "carry": "Your machine has to take over your questions into the round that is asked again.",
-    "serve": "Your machine has to encrypt your records for {peer} now.",
-    "evaluate": "Your machine has to ask your questions of {peer}'s encrypted records now.",
-    "open": "{peer} has handed in; your machine has to open its answers now.",
-}
-SEND = "Your machine has to send what it has made."
 RUNS = "`blindlabel owner run` is at work on this machine."
 RUNS_NOT = (
     "Nothing moves on: `blindlabel owner run` is not running on this machine. Start it, or open the app with --run."
@@ -73,18 +65,11 @@ class Standing:
         desk, progress = self._app.desk, self._app.desk.progress()
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
         agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
-        todo = rules.work(agreement, desk.state)
-        unsent = bool(self._app.workspace.unsent())
-        sentences = (
-            [_WORK[todo[0].kind].format(peer=todo[0].peer)]
-            if todo
-            else [SEND]
-            if unsent
-            else rules.awaits(agreement, desk.state)
-        )
-        for sentence in sentences:
-            text("p", sentence)
+        for step in of_owner(agreement, desk.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
+            text("p", step.sentence)
         text("p", RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
+        if activity is not None and activity.phase == "stopped" and not runs:
+            text("p", f"It stopped with these words: {activity.sentence}", "reason")
         if activity is not None and busy and runs:
             with ui.element("div").classes("doing"):
                 text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
@@ -98,15 +83,13 @@ class Standing:
         assert truth is not None
         text("h2", "The study is over")
         text("p", _REASONS[truth.reason])
-        for peer, one in labels.items():
+        for pairing in truth.pairings:
+            peer = pairing.peer
+            if peer not in labels:
+                continue
             text("h3", f"Ground truth with {peer}")
             with ui.element("dl").classes("figures"):
-                matches = len(one.matches())
-                for name, value in (
-                    ("matches", matches),
-                    ("no match", len(one.pairs) - matches),
-                    ("discarded", len(one.discarded)),
-                ):
+                for name, value in numbers_of(pairing):
                     with ui.element("div"):
                         text("dt", name)
                         text("dd", f"{value:,}")

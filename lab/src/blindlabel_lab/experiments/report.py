@@ -1,11 +1,10 @@
-"""Tables of the experiments for the terminal and the report, and the report itself in Markdown and HTML, with the
-published figures.
-"""
+"""Every experiment in one go, and the report of them all in Markdown and HTML."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,314 +12,180 @@ from blindlabel_lab.experiments import candidates as hard
 from blindlabel_lab.experiments import costs as measured
 from blindlabel_lab.experiments import describing
 from blindlabel_lab.experiments import quality as labelling
-from blindlabel_lab.experiments.datasets import PREPARATION
+from blindlabel_lab.experiments.datasets import PUBLISHED_PREPARATION
+from blindlabel_lab.experiments.people import with_people, with_peoples_tokens
 from blindlabel_lab.experiments.plots import plot
+from blindlabel_lab.experiments.published import PUBLISHED
 from blindlabel_lab.experiments.quality import Advance, Plan
 from blindlabel_lab.experiments.results import Results
+from blindlabel_lab.experiments.strategies import STRATEGIES
+from blindlabel_lab.experiments.tables import TABLES, TITLES, Document
 
-Document = Mapping[str, Any]
-Table = list[list[str]]
-
-PUBLISHED_MISSING = {
-    "given_name": 1.8,
-    "surname": 1.3,
-    "sex": 21.2,
-    "age": 19.6,
-    "title": 57.5,
-    "address_1": 5.7,
-    "phone_number": 5.6,
-}
-PUBLISHED_TOKEN_LENGTH = {"abt-buy": 6.65, "amazon-google": 6.28, "dblp-scholar": 5.60, "dblp-acm": 6.61}
-PUBLISHED = {
-    "quality": (
-        "Published: mean F above 0.9; above 0.9 on Abt-Buy, DBLP-Scholar and DBLP-ACM, lower on Amazon-Google (a plot,"
-        " no numbers)."
-    ),
-    "candidates": (
-        "Not in the publication. F1 of Magellan, DeepMatcher and Ditto is on the test split of the same sets. "
-        + hard.GIVEN
-        + " "
-        + "; ".join(f"{system}: {source}" for system, source in hard.SOURCES.items())
-        + "."
-    ),
-    "oracles": "Not in the publication; its annotators wrote conjunctions and disjunctions of is_in.",
-    "tokens": (
-        "Published: needles of 1 to 16 characters, 2 to 9 mostly, about 6 on average; rare words are asked more than"
-        " common ones."
-    ),
-    "missing": "Published: the percentages of its own Febrl selection, beside ours.",
-    "communication": "Published: 32 KB a character, so 156.25 MB for 50 records of 100 characters.",
-    "computation": (
-        "Published: 4.6e5, 5.4e5, 1.28e6, 1.6e6 s for a needle of 6 in 46, 53, 118, 148 characters, 2,500 pairs, eight"
-        " cores."
-    ),
-}
-"""What the publication says, experiment by experiment."""
+LONGEST_NEEDLE = 16
+"""Of the tokens' experiment, as published."""
 
 
-def _quality(document: Document) -> Table:
-    rows = [["set", "round", "precision", "recall", "F", "strict recall", "strict F", "agreed", "to ask again"]]
-    for name, figures in document["datasets"].items():
-        for number, one in enumerate(figures["rounds"], start=1):
-            rows.append([name if number == 1 else "", str(number), *_scores(one)])
-        rows.append(["", "±", *_scores(figures["deviation"])])
-    return rows
+@dataclass(frozen=True)
+class Part:
+    """One experiment of the report."""
+
+    name: str
+    """Of its document; also what is published about it, and its title."""
+    options: str
+    """Of its command, after `blindlabel experiment …`."""
+    work: Callable[[Advance], dict[str, Any]]
+    kind: str = ""
+    """The experiment, where its name is another."""
+
+    @property
+    def experiment(self) -> str:
+        """Which experiment it is."""
+        return self.kind or self.name
+
+    @property
+    def command(self) -> str:
+        """How to repeat it."""
+        return f"blindlabel experiment {self.experiment} {self.options}".rstrip()
 
 
-def _candidates(document: Document) -> Table:
-    systems = list(hard.SOURCES)
-    rows = [["set", "round", "precision", "recall", "F1", "discarded", *systems]]
-    for name, one in document["datasets"].items():
-        for number, after in enumerate(one["rounds"], start=1):
-            scores = [f"{100 * after[key]:.1f}" for key in ("precision", "recall", "f1")]
-            known = [f"{one['published'][system]:.1f}" if system in one["published"] else "" for system in systems]
-            first = number == 1
-            rows.append(
-                [
-                    name if first else "",
-                    str(number),
-                    *scores,
-                    str(after["discarded"]),
-                    *(known if first else ["", "", ""]),
-                ]
-            )
-    rows.append([""] * len(rows[0]))
-    heads = ["conditions, median (most)", "whole words or values", "largest share", "one is enough", "but not"]
-    rows.append(["readability", "table", *heads, "other own rows", ""])
-    for name, one in document["datasets"].items():
-        for side, read in one["readability"].items():
-            if read:
-                rows.append([name, side, *_readability(read), ""])
-    return rows
+@dataclass(frozen=True)
+class Done:
+    """A part with what came out."""
 
-
-def _readability(read: Mapping[str, float]) -> list[str]:
-    return [
-        f"{read['conditions_median']:g} ({read['conditions_most']:g})",
-        f"{100 * read['whole_words_or_values']:.1f} %",
-        f"{100 * read['largest_share']:.0f} %",
-        f"{100 * read['one_is_enough']:.0f} %",
-        f"{read['exclusions']:.2f}",
-        f"{read['other_own_rows']:.2f}",
-    ]
-
-
-def _scores(one: Mapping[str, float]) -> list[str]:
-    shares = [f"{one[key]:.3f}" for key in ("precision", "recall", "f", "recall_strict", "f_strict")]
-    return [*shares, f"{one['agreement']:.4f}", f"{one['records_to_ask']:.1f}"]
-
-
-def _oracles(document: Document) -> Table:
-    names = list(next(iter(document["strategies"].values())))
-    rows = [["strategy", *(f"{name} F / strict" for name in names)]]
-    for strategy, sets in document["strategies"].items():
-        rows.append([strategy, *(f"{sets[name]['f']:.3f} / {sets[name]['f_strict']:.3f}" for name in names)])
-    return rows
-
-
-def _tokens(document: Document) -> Table:
-    first = next(iter(document["datasets"].values()))
-    rows = [
-        [
-            "set",
-            "mean length",
-            "published",
-            "needles",
-            "whole words",
-            *(f"in {band['rows']} rows" for band in first["bands"]),
-        ]
-    ]
-    for name, figures in document["datasets"].items():
-        total = sum(band["asked"] for band in figures["bands"]) or 1
-        published = PUBLISHED_TOKEN_LENGTH.get(name)
-        rows.append(
-            [
-                name,
-                f"{figures['mean_length']:.2f}",
-                "" if published is None else f"{published:.2f}",
-                str(figures["asked"]),
-                str(figures["asked_as_whole_words"]),
-                *(f"{100 * band['asked'] / total:.0f} %" for band in figures["bands"]),
-            ]
-        )
-    return rows
-
-
-def _missing(document: Document) -> Table:
-    rows = [["set", "attribute", "a %", "b %", "both %", "published %"]]
-    for name, attributes in document["datasets"].items():
-        for attribute, figures in attributes.items():
-            published = PUBLISHED_MISSING.get(attribute) if name == "febrl" else None
-            shown = [f"{figures[side]:.1f}" for side in ("a", "b", "both")]
-            rows.append([name, attribute, *shown, "" if published is None else f"{published:.1f}"])
-    return rows
-
-
-def _communication(document: Document) -> Table:
-    rows = [["characters", "packed KB", "packed KB a character", "gates KB", "published KB"]]
-    for row in document["rows"]:
-        sizes = [row[key] for key in ("packed_bytes", "packed_bytes_per_character", "gates_bytes", "published_bytes")]
-        rows.append([str(row["length"]), *("not run" if size is None else f"{size / 1024:,.1f}" for size in sizes)])
-    return rows
-
-
-def _computation(document: Document) -> Table:
-    rows = [["characters", "packed s", "published circuit s", "needle in clear s", "ratio", "published s (one needle)"]]
-    keys = (
-        "packed_seconds",
-        "gates_serial_seconds",
-        "gates_clear_needle_seconds",
-        "ratio",
-        "published_seconds_one_needle",
-    )
-    for row in document["rows"]:
-        rows.append([str(row["length"]), *("not run" if row[key] is None else _readable(row[key]) for key in keys)])
-    return rows
-
-
-_TABLES = {
-    "quality": _quality,
-    "candidates": _candidates,
-    "oracles": _oracles,
-    "tokens": _tokens,
-    "missing": _missing,
-    "communication": _communication,
-    "computation": _computation,
-}
-_TITLES = {
-    "quality": "Labelling quality by round",
-    "candidates": "Hard pairs: what blocking leaves over",
-    "oracles": "Strategies side by side (final)",
-    "tokens": "What is asked",
-    "missing": "Missing values",
-    "communication": "Bytes of an encrypted record",
-    "computation": "Seconds of one round, 50 by 50 records",
-}
-
-
-def _readable(number: float) -> str:
-    """A number for a table: never with a power of ten."""
-    return f"{number:,.0f}" if number >= 1000 else f"{number:.6g}"
-
-
-def table_of(name: str, document: Document) -> list[str]:
-    """An experiment's document as lines of aligned columns."""
-    rows = _TABLES[name](document)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    part: Part
+    document: Document
+    pictures: Sequence[Path] = field(default=())
 
 
 def run_all(
     plan: Plan, results: Results, advance: Advance, *, plots: bool, costs: bool
 ) -> tuple[dict[str, Any], list[Path]]:
     """Every experiment, its document and figures, and the report."""
-    fewer = Plan(plan.folder, plan.names, plan.attributes, min(plan.samples, 5), plan.seed, plan.size, plan.rounds)
-    work: dict[str, Callable[[Advance], dict[str, Any]]] = {
-        "quality": lambda to: labelling.quality(plan, results, to),
-        "oracles": lambda to: labelling.oracles(fewer, results, to),
-        "tokens": lambda to: describing.tokens(fewer, results, to),
-        "missing": lambda to: describing.missing(plan, to),
-    }
+    parts = _parts(plan, results, costs=costs)
+    done: list[Done] = []
+    written: list[Path] = []
+    for place, part in enumerate(parts):
+        document = part.work(_share_of(advance, part.name, place, len(parts)))
+        prefix = "" if part.experiment == part.name else f"{part.name}-"
+        pictures = plot(part.experiment, document, results.folder, prefix) if plots else []
+        written += [results.document(part.name, document), *pictures]
+        done.append(Done(part, document, [path for path in pictures if path.suffix == ".svg"]))
+    for path, text in ((results.folder / "report.md", markdown(done)), (results.folder / "report.html", page(done))):
+        results.write(path, text)
+        written.append(path)
+    return {one.part.name: one.document for one in done}, written
+
+
+def _parts(plan: Plan, results: Results, *, costs: bool) -> list[Part]:
+    """All experiments, in the order of the publication: the sets, labels, what is asked, costs; and ours behind."""
+    fewer = replace(plan, samples=min(plan.samples, 5))
+    long, raw = replace(fewer, needle_length=LONGEST_NEEDLE), replace(plan, preparation=PUBLISHED_PREPARATION)
+    sets = "".join(f" --dataset {name}" for name in plan.names)
+    columns = f" --attributes {','.join(plan.attributes)}" if plan.attributes else ""
+    common = f"--data {plan.folder}{sets}{columns}"
+    people = "".join(f" --people {folder}" for folder in plan.people)
+    drawn, drawn_fewer = (f"{common} --samples {one.samples} --seed {one.seed}" for one in (plan, fewer))
+
+    def shown(document: dict[str, Any], strategies: Sequence[str]) -> dict[str, Any]:
+        return with_people(document, plan.people, strategies, plan.needle_length)
+
+    parts = [
+        Part("records", f"{common} --seed {plan.seed}", lambda to: describing.records(raw, to)),
+        Part("missing", common, lambda to: describing.missing(plan, to)),
+        Part("quality", drawn + people, lambda to: shown(labelling.quality(plan, results, to), ("suggested",))),
+        Part(
+            "quality-published",
+            f"{drawn} --prepare published",
+            lambda to: labelling.quality(raw, results, to),
+            kind="quality",
+        ),
+        Part(
+            "tokens",
+            drawn_fewer + people,
+            lambda to: with_peoples_tokens(describing.tokens(long, results, to), plan.people),
+        ),
+    ]
+    if costs:
+        parts.append(Part("communication", "", lambda to: measured.communication(results, to)))
+        parts.append(Part("computation", "", lambda to: measured.computation(results, to)))
+    parts.append(
+        Part(
+            "oracles",
+            drawn_fewer + people,
+            lambda to: shown(labelling.oracles(fewer, results, to), tuple(STRATEGIES)),
+        )
+    )
     folder = hard.candidates_folder(plan.folder)
     candidate_sets = hard.names_in(folder)
     if candidate_sets:
-        work["candidates"] = lambda to: hard.candidates(folder, candidate_sets, None, plan.rounds, to)
-    if costs:
-        work |= {
-            "communication": lambda to: measured.communication(results, to),
-            "computation": lambda to: measured.computation(results, to),
-        }
-    documents: dict[str, Any] = {}
-    figures: dict[str, list[Path]] = {}
-    written: list[Path] = []
-    for place, (name, run) in enumerate(work.items()):
-        documents[name] = run(_part(advance, name, place, len(work)))
-        written.append(results.document(name, documents[name]))
-        figures[name] = plot(name, documents[name], results.folder) if plots else []
-        written += figures[name]
-    pictures = {name: [path.name for path in paths if path.suffix == ".svg"] for name, paths in figures.items()}
-    commands = _commands(plan, fewer, costs)
-    for path, text in (
-        (results.folder / "report.md", markdown(documents, pictures, commands)),
-        (results.folder / "report.html", page(documents, pictures, commands)),
-    ):
-        results.write(path, text)
-        written.append(path)
-    return documents, written
+        parts.append(
+            Part(
+                "candidates",
+                f"--data {plan.folder}",
+                lambda to: hard.candidates(folder, candidate_sets, None, plan.rounds, to),
+            )
+        )
+    return parts
 
 
-def _part(advance: Advance, name: str, place: int, parts: int) -> Advance:
+def _share_of(advance: Advance, name: str, place: int, parts: int) -> Advance:
     """Progress of one experiment as a part of all."""
     return lambda what, share: advance(f"{name}: {what}", (place + share) / parts)
 
 
-def _commands(plan: Plan, fewer: Plan, costs: bool) -> dict[str, str]:
-    chosen = "".join(f" --dataset {name}" for name in plan.names) + (
-        f" --attributes {','.join(plan.attributes)}" if plan.attributes else ""
-    )
-    common = f"--data {plan.folder}{chosen}"
-    commands = {
-        "quality": f"blindlabel experiment quality {common} --samples {plan.samples} --seed {plan.seed}",
-        "oracles": f"blindlabel experiment oracles {common} --samples {fewer.samples} --seed {plan.seed}",
-        "tokens": f"blindlabel experiment tokens {common} --samples {fewer.samples} --seed {plan.seed}",
-        "missing": f"blindlabel experiment missing {common}",
-        "candidates": f"blindlabel experiment candidates --data {plan.folder}",
-    }
-    if costs:
-        commands |= {name: f"blindlabel experiment {name}" for name in ("communication", "computation")}
-    return commands
-
-
 _INTRODUCTION = (
-    "Oracles are simulated: they see one table only and ask what `blindlabel suggest` suggests. Recall and F are over"
-    " agreed pairs, as published; the strict ones count a true pair without agreement as missed. Text preparation of"
-    " all sets: " + ", ".join(PREPARATION) + "."
+    "Oracles are simulated unless it says people: they see one table only and ask what `blindlabel suggest` suggests."
+    " Recall and F are over agreed pairs; the strict ones count a true pair without agreement as missed. What the"
+    " publication says stands above each table, what differs from it and why in docs/deviations.md."
 )
 
 
 def _notes(document: Document) -> list[str]:
-    return [f"Not run: the {one['engine']} engine: {one['reason']}" for one in document.get("not_run", [])]
+    notes = [f"Not run: the {one['engine']} engine: {one['reason']}" for one in document.get("not_run", [])]
+    if "preparation" in document:
+        notes.append(f"Text preparation: {', '.join(document['preparation'])}.")
+    if "machine" in document:
+        notes.append(f"Measured on: {document['machine']}; {document.get('clock', 'sizes in bytes')}.")
+    return notes
 
 
-def markdown(
-    documents: Mapping[str, Document], pictures: Mapping[str, Sequence[str]], commands: Mapping[str, str]
-) -> str:
+def markdown(done: Sequence[Done]) -> str:
     """The report as Markdown."""
     parts = ["# Experiments\n", _INTRODUCTION + "\n"]
-    for name, document in documents.items():
-        rows = _TABLES[name](document)
-        parts.append(f"## {_TITLES[name]}\n\n    {commands[name]}\n\n{PUBLISHED[name]}\n")
+    for one in done:
+        rows = TABLES[one.part.experiment](one.document)
+        parts.append(f"## {TITLES[one.part.name]}\n\n    {one.part.command}\n\n{PUBLISHED[one.part.name]}\n")
         lines = ["| " + " | ".join(row) + " |" for row in rows]
         lines.insert(1, "|" + "---|" * len(rows[0]))
         parts.append("\n".join(lines) + "\n")
-        parts += [note + "\n" for note in _notes(document)]
-        parts += [f"![{picture}]({picture})\n" for picture in pictures.get(name, [])]
+        parts += [note + "\n" for note in _notes(one.document)]
+        parts += [f"![{path.stem}]({path.name})\n" for path in one.pictures]
     return "\n".join(parts)
 
 
-def page(documents: Mapping[str, Document], pictures: Mapping[str, Sequence[str]], commands: Mapping[str, str]) -> str:
+_STYLE = (
+    "body{font-family:sans-serif;max-width:75em;margin:2em auto;padding:0 1em;line-height:1.4}"
+    "table{border-collapse:collapse;display:block;overflow-x:auto;font-size:.9em}"
+    "td,th{padding:.15em .6em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}"
+    "td:first-child,th:first-child{text-align:left}"
+    "img{max-width:100%;display:block;margin:1em 0}pre{background:#f4f4f4;padding:.5em;overflow-x:auto}"
+)
+
+
+def page(done: Sequence[Done]) -> str:
     """The report as one HTML page; figures are the SVG files beside it."""
-    style = (
-        "body{font-family:sans-serif;max-width:70em;margin:2em auto}td,th{padding:.2em"
-        " .6em;text-align:right}img{max-width:100%}"
-    )
+    contents = "".join(f'<li><a href="#{one.part.name}">{TITLES[one.part.name]}</a></li>' for one in done)
     parts = [
-        (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>blindlabel'
-            f" experiments</title><style>{style}</style>"
-        ),
-        f"<h1>Experiments</h1><p>{html.escape(_INTRODUCTION)}</p>",
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>blindlabel experiments</title>'
+        f"<style>{_STYLE}</style><h1>Experiments</h1><p>{html.escape(_INTRODUCTION)}</p><ol>{contents}</ol>"
     ]
-    for name, document in documents.items():
-        rows = _TABLES[name](document)
-        parts.append(
-            f"<h2>{_TITLES[name]}</h2><pre>{html.escape(commands[name])}</pre><p>{html.escape(PUBLISHED[name])}</p><table>"
-        )
+    for one in done:
+        name, rows = one.part.name, TABLES[one.part.experiment](one.document)
+        parts.append(f'<h2 id="{name}">{TITLES[name]}</h2><pre>{html.escape(one.part.command)}</pre>')
+        parts.append(f"<p>{html.escape(PUBLISHED[name])}</p><table>")
         parts.append("<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in rows[0]) + "</tr>")
         parts += ["<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:]]
         parts.append("</table>")
-        parts += [f"<p>{html.escape(note)}</p>" for note in _notes(document)]
-        parts += [
-            f'<img src="{html.escape(picture)}" alt="{html.escape(picture)}">' for picture in pictures.get(name, [])
-        ]
+        parts += [f"<p>{html.escape(note)}</p>" for note in _notes(one.document)]
+        parts += [f'<img src="{html.escape(path.name)}" alt="{html.escape(path.stem)}">' for path in one.pictures]
     return "\n".join(parts) + "\n</html>\n"

@@ -28,7 +28,7 @@ from blindlabel.language import Question, Record, interpret
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import begin_study, own_identity
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, labels
+from blindlabel.protocol import labels, next_steps
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked
@@ -311,7 +311,9 @@ def judged(study: Study, finished: bool) -> list[str]:
         found.append("an owner says that the coordinator was restored, and it was not")
     if not finished and not study.behind():
         waits = {name: study.owners[name].store.state().received for name in study.present()}
-        found.append(f"stuck in round {state.round}: {facts.awaited(plan.agreement, state)}, owners at {waits}")
+        found.append(
+            f"stuck in round {state.round}: {next_steps.of_coordinator(plan.agreement, state)}, owners at {waits}"
+        )
     if finished and not study.forked and not state.ended and not restored:
         found.append("the study is over for its owners and not for the coordinator")
     if not state.samples:

@@ -71,6 +71,10 @@ class ClusterEngine:
         """The pads of all pairs."""
         return self._packed.pad_values(terms, pads, questions, records)
 
+    def zero_tests(self, terms: Terms) -> int:
+        """What a key of these terms can lose."""
+        return self._packed.zero_tests(terms)
+
     def encrypt(
         self,
         terms: Terms,

@@ -1,0 +1,49 @@
+"""What each party can learn, in bits: `coordinator check` and `explain` say it, and refuse what no key can bear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.agreement_text import to_text
+
+Command = Callable[..., Any]
+
+
+def written(folder: Path, **settings: Any) -> str:
+    file = folder / "agreement.toml"
+    file.write_text(to_text(agreements.new("bits", ["anna", "berta"], ["name"], **settings)), encoding="utf-8")
+    return str(file)
+
+
+def test_check_and_explain_print_the_account_of_an_agreement(blindlabel: Command, tmp_path: Path) -> None:
+    file = written(tmp_path)
+    checked = blindlabel("coordinator", "check", file, "--json").json
+    explained = blindlabel("explain", file)
+    assert checked["account"]["key"]["spent"] == 455
+    assert checked["account"]["key"]["bears"] >= 2 * 455
+    for entry in checked["account"]["parties"]:
+        assert f"{entry['party']}: {entry['honest']:,} / " in explained.out
+    assert "coordinator and an owner" in explained.out
+    assert "no bound" in explained.out
+
+
+@pytest.mark.parametrize("command", [["coordinator", "check"], ["explain"]])
+def test_an_agreement_that_would_give_away_a_key_is_refused_with_a_sentence(
+    blindlabel: Command, tmp_path: Path, command: list[str]
+) -> None:
+    done = blindlabel(*command, written(tmp_path, sampling={"records": 200}, release="labels"))
+    assert done.code == 1
+    assert "withstand the loss of" in done.err
+    assert "release less" in done.err
+
+
+def test_a_key_of_the_coordinator_that_cannot_bear_the_study_is_called_so(blindlabel: Command, tmp_path: Path) -> None:
+    done = blindlabel("explain", written(tmp_path, encoding={"questions": "any"}))
+    assert done.code == 0
+    assert "the coordinator's key, for the whole study: 1,415 bits" in done.out
+    assert "NOTE" in done.out

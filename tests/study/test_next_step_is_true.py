@@ -1,0 +1,124 @@
+"""Whoever is said to act can act, and nobody who could is told to wait: held in every state of whole studies."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.owner import Owner, steps_of
+from blindlabel.parties.questions import open_tasks
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.interfaces import BULK
+from blindlabel.protocol.next_steps import of_coordinator
+from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.study_parties import joined, small_agreement, write_person_tables
+
+SAMPLINGS = {
+    "uniform": {"method": "uniform", "records": 2},
+    "enriched": {"method": "enriched", "records": 2, "blocking": ["surname"]},
+}
+
+
+class Played:
+    """A study whose parties and people act one at a time, each when it is told to."""
+
+    def __init__(self, folder: Path, owners: int, keys: str, sampling: str, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.agreement = small_agreement(owners, keys=keys, sampling=SAMPLINGS[sampling], rounds=2)
+        self.coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+        invitations = self.coordinator.create(to_text(self.agreement))
+        workspaces = joined(folder, invitations, write_person_tables(folder, owners, rows=4))
+        shared = folder / "shared"
+        shared.mkdir()
+        self.server = FolderServer(self.coordinator, shared)
+        self.owners = {
+            one.name: Owner(one, FolderTransport(shared, self.agreement.hash, one.name)) for one in workspaces
+        }
+        self.seen: set[tuple[str, str]] = set()
+
+    def steps(self, name: str, who: str) -> list[str]:
+        found = self.owners[name].next_steps()
+        assert found == steps_of(self.owners[name].store), "the command and the running owner say the same"
+        self.seen |= {(step.who, step.what) for step in found}
+        return [step.what for step in found if step.who == who]
+
+    def machine_turn(self, name: str) -> None:
+        """An owner's machine does something exactly where it is told to, or has news."""
+        owner = self.owners[name]
+        told = bool(self.steps(name, "machine"))
+        news = bool(owner.line.fetch(owner.store.state().received, 0.0)) and owner.store.state().truth is None
+        before = owner.store.state()
+        owner.turn()
+        if told or not news:
+            assert (owner.store.state() != before or told) == told, (name, owner.next_steps())
+        assert not self.steps(name, "machine"), "a turn does all that the machine can do"
+
+    def settle(self) -> None:
+        """All machines go on until none can."""
+        for _ in range(50):
+            before = [owner.store.state() for owner in self.owners.values()], self.known()
+            for name in self.random.sample(sorted(self.owners), len(self.owners)):
+                self.machine_turn(name)
+            self.server.turn()
+            if before == ([owner.store.state() for owner in self.owners.values()], self.known()):
+                return
+        raise AssertionError("the machines never come to rest")
+
+    def known(self) -> object:
+        return self.coordinator.load(self.agreement.hash).state
+
+    def act(self, name: str) -> None:
+        """One step of one person."""
+        owner, what = self.owners[name], self.steps(name, "you")[0]
+        if what == "verify":
+            owner.confirm(
+                next(peer for peer in self.agreement.peers(name) if peer not in owner.store.state().confirmed)
+            )
+        elif what == "write":
+            task = next(task for task in open_tasks(owner.store) if task.question is None)
+            text = 'ret is_in("##", $r)' if self.random.random() < 0.5 else 'ret !is_in("##", $r)'
+            owner.store.save_questions({task.record: text}, BULK)
+        else:
+            assert what == "hand in"
+            owner.store.hand_in()
+
+    def check_at_rest(self) -> list[str]:
+        """No machine can go on: who waits, waits for people, and both sides name the same ones."""
+        must = {name for name in self.owners if self.steps(name, "you")}
+        awaited = {
+            step.who for step in of_coordinator(self.agreement, self.coordinator.load(self.agreement.hash).state)
+        }
+        assert awaited == must
+        for name in self.owners:
+            for step in self.owners[name].next_steps():
+                if step.who == "others":
+                    assert any(other in step.sentence for other in must), (step.sentence, must)
+                    assert not [other for other in set(self.owners) - must if f"{other} has" in step.sentence]
+        return sorted(must)
+
+
+@pytest.mark.parametrize(
+    ("owners", "keys", "sampling"),
+    [
+        (2, "owners", "uniform"),
+        (3, "owners", "enriched"),
+        (2, "coordinator", "enriched"),
+        (3, "coordinator", "uniform"),
+    ],
+)
+def test_in_every_state_those_who_are_said_to_act_can_and_the_others_cannot(
+    tmp_path: Path, owners: int, keys: str, sampling: str
+) -> None:
+    played = Played(tmp_path, owners, keys, sampling, seed=owners)
+    for name in played.owners:
+        assert played.steps(name, "machine") == ["send"]
+    played.settle()
+    while must := played.check_at_rest():
+        played.act(played.random.choice(must))
+        played.settle()
+    assert all(not owner.next_steps() and owner.store.state().truth for owner in played.owners.values())
+    assert {("you", "verify"), ("you", "write"), ("you", "hand in"), ("others", "answers")} <= played.seen

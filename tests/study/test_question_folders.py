@@ -1,0 +1,112 @@
+"""Questions out of a study as a folder and in again: nothing is lost, and what cannot be used is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blindlabel.cli.main import run
+from blindlabel.errors import InputError
+from blindlabel.parties.question_folders import file_name, read_folder, write_folder
+from blindlabel.parties.questions import take_in_folder
+from blindlabel.protocol.interfaces import PERSON, SUGGESTED, Asked
+from blindlabel.storage.asked import questions_asked
+from blindlabel.storage.workspace import Workspace
+from blindlabel.web.rehearsal import Rehearsal, Wanted
+
+
+@pytest.fixture
+def workspaces(tmp_path: Path) -> list[Workspace]:
+    study = Rehearsal(tmp_path / "study", Wanted(records=3))
+    study.begin()
+    return study.workspaces
+
+
+def written(workspace: Workspace) -> None:
+    workspace.save_questions({0: 'ret is_in("müller", $r)\n', 2: "ret false"}, PERSON, "Ada")
+    workspace.save_questions({1: "ret true"}, SUGGESTED)
+
+
+def test_exported_folder_holds_every_question_with_source_author_and_time(
+    workspaces: list[Workspace], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    anna = workspaces[0]
+    written(anna)
+    folder = tmp_path / "questions"
+    assert run(["owner", "questions", "export", "--at", str(anna.folder), "--to", str(folder)]) == 0
+    found = read_folder(folder)
+    assert (found.owner, found.agreement) == ("anna", anna.agreement)
+    asked = questions_asked(anna)
+    assert [(one.text, one.source, one.author) for one in asked] == [
+        ('ret is_in("müller", $r)\n', PERSON, "Ada"),
+        ("ret true", SUGGESTED, ""),
+        ("ret false", PERSON, "Ada"),
+    ]
+    by_position = {one.position: one for one in found.questions}
+    for one in asked:
+        read = by_position[one.position]
+        assert (read.round, read.id, read.text, read.source, read.author) == (
+            1, one.id, one.text, one.source, one.author,
+        )  # fmt: skip
+        assert read.saved is not None and one.saved is not None and abs(read.saved - one.saved) < 1
+        assert (folder / "round-1" / f"{one.id}.question").read_text("utf-8") == one.text
+    assert (folder / "log.csv").read_text().startswith("visit,annotator,round,record")
+    assert run(["owner", "questions", "export", "--at", str(anna.folder), "--to", str(folder)]) == 1
+    capsys.readouterr()
+    assert run(["owner", "questions", "list", "--at", str(anna.folder), "--json"]) == 0
+    assert [one["text"] for one in json.loads(capsys.readouterr().out)] == [one.text for one in asked]
+
+
+def test_import_brings_back_what_was_exported_and_names_the_rest(
+    workspaces: list[Workspace], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    anna = workspaces[0]
+    written(anna)
+    before = questions_asked(anna)
+    folder = tmp_path / "questions"
+    write_folder(folder, "anna", anna.agreement, before)
+    for record in range(3):
+        anna.discard(record)
+    broken = folder / "round-1" / f"{before[1].id}.question"
+    broken.write_text("ret is_in(")
+    (folder / "round-1" / f"{before[2].id}.question").unlink()
+    (folder / "nobody.question").write_text("ret true")
+    assert run(["owner", "questions", "import", str(folder), "--at", str(anna.folder), "--json"]) == 1
+    assert "cannot be read" in capsys.readouterr().err
+    (folder / "about.json").unlink()  # as written by hand from here on
+    assert run(["owner", "questions", "import", str(folder), "--at", str(anna.folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "round": 1,
+        "saved": 1,
+        "drafts": [before[1].id],
+        "missing": [before[2].id],
+        "unknown": ["nobody.question"],
+    }
+    assert [task.state for task in anna.tasks()] == ["saved", "draft", "open"]
+
+
+def test_source_and_author_come_back_with_an_exported_folder(workspaces: list[Workspace], tmp_path: Path) -> None:
+    anna = workspaces[0]
+    written(anna)
+    before = [(task.question, task.source, task.author) for task in anna.tasks()]
+    write_folder(tmp_path / "questions", "anna", anna.agreement, questions_asked(anna))
+    for record in range(3):
+        anna.discard(record)
+    take_in_folder(anna, tmp_path / "questions")
+    assert [(task.question, task.source, task.author) for task in anna.tasks()] == before
+
+
+def test_record_whose_id_is_no_file_name_goes_by_its_position(workspaces: list[Workspace], tmp_path: Path) -> None:
+    assert file_name(4, "a/b", {"a/b"}) == "4.question"
+    assert file_name(4, "x", {"x"}) == "x.question"
+    with pytest.raises(InputError, match="position 4"):
+        file_name(4, "a/b", {"a/b", "4"})
+    agreement = workspaces[0].agreement
+    write_folder(tmp_path / "q", "anna", agreement, [Asked(1, 4, "../../x", "ret true")])
+    assert [path.name for path in (tmp_path / "q" / "round-1").iterdir()] == ["4.question"]
+    listing = tmp_path / "q" / "questions.csv"
+    listing.write_text(listing.read_text().replace("round-1/4.question", "../secret"))
+    with pytest.raises(InputError, match="outside the folder"):
+        read_folder(tmp_path / "q")

@@ -1,0 +1,217 @@
+"""Bodies and messages whose way was interrupted at the worst moment, over HTTP and over a folder."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.interfaces import Unreachable
+from blindlabel.protocol.shape import Blob
+from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.storage.files import Bodies
+from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.folder import FolderTransport
+from support.study_parties import joined, served, small_agreement, write_person_tables
+
+CONTENT = secrets.token_bytes(2000)
+
+
+class Line:
+    """An owner's HTTP line."""
+
+    def __init__(self, workspace: Workspace, address: str) -> None:
+        self.workspace, self.study = workspace, workspace.agreement.hash
+        self.http = HttpTransport(address, self.study, workspace.secret("token").decode(), patience=20)
+
+
+class Between(httpx.BaseTransport):
+    """Something between owner and coordinator that changes the first answers."""
+
+    def __init__(self, behind: httpx.BaseTransport, *changes: Callable[[httpx.Response], httpx.Response]) -> None:
+        self.behind, self.changes = behind, list(changes)
+        self.requests: list[tuple[str, str, bytes]] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        content = request.read()
+        self.requests.append((request.method, str(request.url), content))
+        response = self.behind.handle_request(request)
+        return self.changes.pop(0)(response) if self.changes else response
+
+
+@pytest.fixture
+def between(line: Line) -> Iterator[Between]:
+    honest = line.http._client._transport
+    made = line.http._client._transport = Between(honest)
+    yield made
+    line.http._client._transport = honest
+
+
+@pytest.fixture(scope="module")
+def coordinator(tmp_path_factory: pytest.TempPathFactory) -> Coordinator:
+    return Coordinator(CoordinatorStore(tmp_path_factory.mktemp("broken") / "coordinator"))
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory, coordinator: Coordinator) -> Iterator[Line]:
+    folder = tmp_path_factory.mktemp("owners")
+    with served(coordinator) as address:
+        invitations = coordinator.create(to_text(small_agreement()), address)
+        workspaces = joined(folder, invitations, write_person_tables(folder))
+        made = Line(workspaces[0], address)
+        for _, wire in workspaces[0].unsent():
+            made.http.deliver(wire, workspaces[0].bodies)
+        yield made
+        made.http.close()
+
+
+def offer(coordinator: Coordinator, study: str, content: bytes, owner: str = "anna") -> Blob:
+    """A body that the coordinator lets an owner fetch."""
+    blob = coordinator.store.bodies(study).write([content])
+    loaded = coordinator.load(study)
+    assert coordinator.store.save(loaded, loaded.state, fetchable=[(owner, blob)])
+    return blob
+
+
+def left_whole(bodies: Bodies, blob: Blob, content: bytes) -> None:
+    """What a process leaves that is killed when it is about to rename a body that has arrived."""
+    bodies._part(blob).write_bytes(content)
+    assert bodies.received(blob) == blob.length and not bodies.has(blob)
+
+
+@pytest.mark.parametrize("content", [CONTENT, b""])
+def test_owner_killed_at_the_rename_of_a_downloaded_body_goes_on(
+    coordinator: Coordinator, line: Line, tmp_path: Path, content: bytes
+) -> None:
+    """The part of full length counted as the body, which was missing for ever."""
+    blob, bodies = offer(coordinator, line.study, content), Bodies(tmp_path / "bodies")
+    bodies._part(blob).write_bytes(content)
+    line.http.fetch_body(blob, bodies)
+    assert bodies.read_all(blob) == content and not bodies._part(blob).exists()
+
+
+def test_owner_killed_at_the_rename_of_a_damaged_body_fetches_it_again(
+    coordinator: Coordinator, line: Line, tmp_path: Path
+) -> None:
+    blob, bodies = offer(coordinator, line.study, CONTENT), Bodies(tmp_path / "bodies")
+    left_whole(bodies, blob, CONTENT[::-1])
+    line.http.fetch_body(blob, bodies)
+    assert bodies.read_all(blob) == CONTENT
+
+
+def test_coordinator_killed_at_the_rename_of_an_uploaded_body_does_not_call_it_complete(
+    coordinator: Coordinator, line: Line, tmp_path: Path
+) -> None:
+    own, there = Bodies(tmp_path / "bodies"), coordinator.store.bodies(line.study)
+    assert isinstance(there, Bodies)
+    for arrived in (CONTENT, CONTENT[::-1]):  # as it was sent, and damaged
+        content = secrets.token_bytes(1) + arrived
+        blob = own.write([content])
+        left_whole(there, blob, content if arrived == CONTENT else content[::-1])
+        said = line.http._request("GET", _url(line, blob) + "/arrived", params={"length": blob.length}).json()
+        assert said == {"received": blob.length, "complete": False}, "all bytes are there, and nobody has checked them"
+        line.http._patiently(lambda blob=blob: line.http._upload(blob, own, None))  # type: ignore[misc]
+        assert there.read_all(blob) == content
+
+
+def _url(line: Line, blob: Blob) -> str:
+    return f"/v1/studies/{line.study}/bodies/{blob.hash}"
+
+
+def busy(_response: httpx.Response) -> httpx.Response:
+    return httpx.Response(503, text="<html>busy</html>")
+
+
+def cut_in_half(response: httpx.Response) -> httpx.Response:
+    """What something sends on that lost its connection to the coordinator and does not say so."""
+    content = response.read()
+    return httpx.Response(200, content=content[: len(content) // 2])
+
+
+def sign_in(_response: httpx.Response) -> httpx.Response:
+    """What a hotel's network answers."""
+    return httpx.Response(200, text="<html>Please sign in.</html>")
+
+
+def test_client_goes_on_when_the_coordinator_was_busy(
+    coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
+) -> None:
+    blob, bodies = offer(coordinator, line.study, CONTENT), Bodies(tmp_path / "bodies")
+    between.changes += [busy, busy, busy]
+    line.http.fetch_body(blob, bodies)
+    assert bodies.read_all(blob) == CONTENT and len(between.requests) == 4
+    between.changes += [busy]
+    line.http.fetch(0, 0.0)
+
+
+def test_download_that_broke_off_goes_on_where_it_ended(
+    coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
+) -> None:
+    blob, bodies = offer(coordinator, line.study, CONTENT), Bodies(tmp_path / "bodies")
+    between.changes += [cut_in_half]
+    line.http.fetch_body(blob, bodies)
+    assert bodies.read_all(blob) == CONTENT
+    assert [url.partition("offset=")[2] for _, url, _ in between.requests] == ["0", str(len(CONTENT) // 2)]
+
+
+def test_upload_that_broke_off_sends_exactly_what_is_missing(
+    coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
+) -> None:
+    own, content = Bodies(tmp_path / "bodies"), secrets.token_bytes(1000)
+    blob = own.write([content])
+    coordinator.store.bodies(line.study).append(blob, 0, [content[:300]])
+    line.http._patiently(lambda: line.http._upload(blob, own, None))
+    assert [content for method, _, content in between.requests if method == "PUT"] == [content[300:]]
+    assert coordinator.store.bodies(line.study).read_all(blob) == content
+
+
+def test_answer_that_is_not_the_coordinators_is_a_sentence(line: Line, between: Between, tmp_path: Path) -> None:
+    """Whatever stands between can answer with anything."""
+    line.http._patience = 0.0
+    try:
+        for answer in (sign_in, lambda _: httpx.Response(200, json=[1]), lambda _: httpx.Response(200, json={})):
+            between.changes += [answer]
+            with pytest.raises(Unreachable, match="cannot be reached"):
+                line.http.fetch(0, 0.0)
+        own = Bodies(tmp_path / "bodies")
+        for answer in (sign_in, lambda _: httpx.Response(200, json={"received": "x", "complete": False})):
+            between.changes += [answer]
+            with pytest.raises(Unreachable):
+                line.http._patiently(lambda: line.http._upload(own.write([CONTENT]), own, None))
+    finally:
+        line.http._patience = 20
+
+
+def test_owner_killed_at_the_rename_of_a_body_from_the_folder_goes_on(tmp_path: Path) -> None:
+    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), Bodies(tmp_path / "bodies")
+    blob = blob_of(CONTENT)
+    line._place.put_body(blob, _holding(tmp_path / "other"))
+    left_whole(bodies, blob, CONTENT)
+    line.fetch_body(blob, bodies)
+    assert bodies.read_all(blob) == CONTENT
+
+
+def test_body_damaged_in_the_folder_is_taken_in_when_it_comes_again(tmp_path: Path) -> None:
+    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), Bodies(tmp_path / "bodies")
+    blob = blob_of(CONTENT)
+    line._place.put_body(blob, _holding(tmp_path / "other"))
+    path = next(tmp_path.glob("*/bodies/*"))
+    path.write_bytes(CONTENT[::-1])
+    with pytest.raises(Unreachable, match="Copy it again"):
+        line.fetch_body(blob, bodies)
+    path.write_bytes(CONTENT)
+    line.fetch_body(blob, bodies)
+    assert bodies.read_all(blob) == CONTENT
+
+
+def _holding(folder: Path) -> Bodies:
+    bodies = Bodies(folder)
+    bodies.write([CONTENT])
+    return bodies
