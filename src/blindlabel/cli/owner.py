@@ -12,13 +12,11 @@ import typer
 
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.opening import passphrase, workspace_at
-from blindlabel.cli.output import JsonFlag, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
 from blindlabel.cli.owner_questions import questions_app
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
     from blindlabel.parties.questions import QuestionSource
@@ -61,16 +59,11 @@ def _party(
 def _reporting(workspace: Workspace) -> Iterator[Report]:
     """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it."""
     with progress_bar() as bar:
-        tasks: dict[str, TaskID] = {}
+        shown = Phases(bar)
 
         def report(text: str, share: float) -> None:
             phase = text.partition(" · ")[0]
-            if phase not in tasks:
-                for other in tasks.values():
-                    bar.update(other, visible=False)
-                tasks[phase] = bar.add_task(phase, total=1.0)
-            bar.update(tasks[phase], completed=share, visible=share < 1.0, description=text)
-            workspace.say(phase, share, text)
+            workspace.say(phase, shown.show(phase, share, text), text)
 
         yield report
 
