@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, suggest, try_
+from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, reading, suggest, try_
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -36,7 +36,10 @@ app.command("language")(language.language)
 app.command("generate")(generate.generate)
 app.command("suggest")(suggest.suggest)
 app.command("export")(export.export)
+app.command("merge")(export.merge)
 app.command("explain")(explain.explain)
+app.command("help")(reading.help_)
+app.command("completion")(reading.completion)
 app.add_typer(coordinator.app)
 app.add_typer(owner.app)
 for added in sorted(entry_points(group="blindlabel.commands"), key=lambda point: point.name):

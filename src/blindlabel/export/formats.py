@@ -21,7 +21,9 @@ from blindlabel.records.csv_files import write_csv
 from blindlabel.storage.files import sync_file, sync_folder
 
 JSON_MARK = "blindlabel ground truth"
-JSON_VERSION = 1
+JSON_VERSION = 2
+ROW, ID = "row_", "id_"
+"""Columns with positions (data rows, counted from 0) and ids begin so; the owner's name follows."""
 _PARQUET_ROWS = 1 << 17
 
 
@@ -102,35 +104,35 @@ def _write_json_pairs(path: Path, head: dict[str, Any], pairs: Iterable[dict[str
         file.write("\n]}\n")
 
 
-def _known_names(truth: GroundTruth, i: int, j: int) -> dict[str, str]:
-    """The ids of a pair's rows, of the sides where they are known."""
-    names = {}
-    if truth.ids_a is not None:
-        names["id_a"] = truth.ids_a[i]
-    if truth.ids_b is not None:
-        names["id_b"] = truth.ids_b[j]
-    return names
+def _row_columns(truth: GroundTruth) -> tuple[str, str]:
+    """The columns with the rows' positions, named by owner."""
+    return f"{ROW}{truth.dataset_a}", f"{ROW}{truth.dataset_b}"
 
 
 def _id_columns(truth: GroundTruth) -> list[str]:
-    return [column for column, ids in (("id_a", truth.ids_a), ("id_b", truth.ids_b)) if ids is not None]
+    """The columns with ids, of the sides where they are known."""
+    sides = ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
+    return [f"{ID}{name}" for name, ids in sides if ids is not None]
+
+
+def _known_ids(truth: GroundTruth, i: int, j: int) -> list[str]:
+    """The ids of a pair's rows, as `_id_columns` names them."""
+    return [ids[row] for ids, row in ((truth.ids_a, i), (truth.ids_b, j)) if ids is not None]
 
 
 def _write_discarded(truth: GroundTruth, path: Path) -> None:
-    write_csv(
-        path, ("i", "j", *_id_columns(truth)), ((i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded)
-    )
+    rows = ((i, j, *_known_ids(truth, i, j)) for i, j in truth.discarded)
+    write_csv(path, (*_row_columns(truth), *_id_columns(truth)), rows)
 
 
 def _csv(truth: GroundTruth, path: Path) -> None:
-    rows = ((p.i, p.j, int(p.label), p.round, *_known_names(truth, p.i, p.j).values()) for p in truth.pairs)
-    write_csv(path, ("i", "j", "label", "round", *_id_columns(truth)), rows)
+    rows = ((p.i, p.j, int(p.label), p.round, *_known_ids(truth, p.i, p.j)) for p in truth.pairs)
+    write_csv(path, (*_row_columns(truth), "label", "round", *_id_columns(truth)), rows)
 
 
 def _json(truth: GroundTruth, path: Path) -> None:
-    pairs = (
-        {"i": p.i, "j": p.j, "label": p.label, "round": p.round, **_known_names(truth, p.i, p.j)} for p in truth.pairs
-    )
+    columns = (*_row_columns(truth), "label", "round", *_id_columns(truth))
+    pairs = (dict(zip(columns, (p.i, p.j, p.label, p.round, *_known_ids(truth, p.i, p.j)))) for p in truth.pairs)
     datasets = {"a": truth.dataset_a, "b": truth.dataset_b}
     _write_json_pairs(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets}, pairs)
 
@@ -139,22 +141,17 @@ def _parquet(truth: GroundTruth, path: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
+    first, second = _row_columns(truth)
     schema = pa.schema(
-        [("i", pa.int64()), ("j", pa.int64()), ("label", pa.bool_()), ("round", pa.int32())]
+        [(first, pa.int64()), (second, pa.int64()), ("label", pa.bool_()), ("round", pa.int32())]
         + [(column, pa.string()) for column in _id_columns(truth)],
         metadata={"blindlabel.dataset_a": truth.dataset_a, "blindlabel.dataset_b": truth.dataset_b},
     )
     with pq.ParquetWriter(path, schema) as writer:
         pairs = iter(truth.pairs)
         while part := list(itertools.islice(pairs, _PARQUET_ROWS)):
-            columns: dict[str, list[Any]] = {
-                name: [getattr(p, name) for p in part] for name in ("i", "j", "label", "round")
-            }
-            if truth.ids_a is not None:
-                columns["id_a"] = [truth.name_a(p.i) for p in part]
-            if truth.ids_b is not None:
-                columns["id_b"] = [truth.name_b(p.j) for p in part]
-            writer.write_table(pa.table(columns, schema=schema))
+            rows = [(p.i, p.j, p.label, p.round, *_known_ids(truth, p.i, p.j)) for p in part]
+            writer.write_table(pa.table(dict(zip(schema.names, map(list, zip(*rows)))), schema=schema))
 
 
 def _splink(truth: GroundTruth, path: Path) -> None:
@@ -214,7 +211,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         for known in (
             Format(
                 "csv",
-                "Table of i, j, label (1 or 0) and round, with ids where known. blindlabel reads it again.",
+                "Table of row_<owner> (positions from 0), label (1 or 0), round, id_<owner> where known.",
                 ".csv",
                 _csv,
             ),
