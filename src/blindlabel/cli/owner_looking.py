@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -67,7 +67,7 @@ def records(
     own, tasks = workspace.records(), {task.record: task for task in workspace.tasks()}
     if not own:
         raise InputError("The sample has not been drawn yet, so there are no records to list.")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "record": record.record,
             "row": record.position,
@@ -83,4 +83,5 @@ def records(
         return
     for row in rows:
         values = " | ".join(value for value in row["values"].values() if value)
-        result(f"{row['id']}  {row['state']}{f' ({row["source"]})' if row['source'] else ''}  {values}")
+        source = f" ({row['source']})" if row["source"] else ""
+        result(f"{row['id']}  {row['state']}{source}  {values}")

@@ -1,7 +1,8 @@
 """What a study will cost before anybody is invited: bytes, time, memory, disk, and how often a folder is carried.
 
-Bytes follow from the agreement; they are those of a first round, in which every sampled record is open. Time is the engine's own estimate from the number of operations, scaled by a short measurement of the
-machine that asks. Memory is what evaluation was seen to need beside its largest parts.
+Bytes follow from the agreement; they are those of a first round, in which every sampled record is open. Time is the
+engine's own estimate from the number of operations, scaled by a short measurement of the machine that asks. Memory is
+what evaluation was seen to need beside its largest parts.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Fit:
         for name, count in self.lost.items():
             yield f"Preparation leaves nothing of {name} in {count:,} rows."
         if self.duplicates:
-            yield f"{self.duplicates:,} rows read like an earlier one: a question about one of them fits the others too."
+            yield f"{self.duplicates:,} rows read like an earlier one: what is asked of one fits the others too."
         yield "The table fits the agreement." if self.fits else "The table does not fit the agreement yet."
 
 
