@@ -16,6 +16,7 @@ remove by hand.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -256,14 +257,16 @@ class _Place:
 
 
 def _whole_message(folder: Path, number: int) -> bytes | None:
-    """The coordinator's message of this number; None where it is not there, or not all of it: it is being copied."""
+    """The coordinator's message of this number; None where it is not there, or not all of it: it is being copied. No
+    beginning of a JSON document is a JSON document; one that is whole and wrong is for the reader to refuse.
+    """
     path = folder / f"{number:06d}.message"
     try:
         if not path.exists():
             return None
         wire = _read(path, messages.LARGEST)
-        messages.parse(wire)
-    except (MalformedMessage, Unreachable):
+        json.loads(wire)
+    except (ValueError, RecursionError, Unreachable):
         return None
     return wire
 
