@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 
 
 def passphrase() -> str | None:
-    """The passphrase over the secret keys, where the environment has one."""
+    """The passphrase over the secret keys: in the environment, or in a file that it names (a credential of systemd)."""
     from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
 
-    return os.environ.get(PASSPHRASE_VARIABLE)
+    file = os.environ.get(f"{PASSPHRASE_VARIABLE}_FILE")
+    if file is None or PASSPHRASE_VARIABLE in os.environ:
+        return os.environ.get(PASSPHRASE_VARIABLE)
+    try:
+        return Path(file).read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"The file {file} with the passphrase cannot be read: {error}.") from error
 
 
 def coordinator_at(home: Path, database: str | None, *, make: bool = False) -> Coordinator:

@@ -64,9 +64,9 @@ class Sampling(Shape):
         0.5
     )
     blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
-    rows: Annotated[dict[Name, tuple[Position, ...]], Setting("rows: the positions, by owner.")] = Field(
-        default_factory=dict
-    )
+    rows: Annotated[
+        dict[Name, tuple[Position, ...]], Setting("rows: the positions by owner, data rows counted from 0.")
+    ] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
