@@ -22,8 +22,10 @@ from blindlabel.storage.files import sync_file, sync_folder
 
 JSON_MARK = "blindlabel ground truth"
 JSON_VERSION = 2
-ROW, ID = "row_", "id_"
-"""Columns with positions (data rows, counted from 0) and ids begin so; the owner's name follows."""
+ROW, ID, SAMPLED = "row_", "id_", "sampled_"
+"""Columns with positions (data rows, counted from 0), ids, and how a row came into an enriched sample begin so; the
+owner's name follows.
+"""
 _PARQUET_ROWS = 1 << 17
 
 
@@ -109,30 +111,39 @@ def _row_columns(truth: GroundTruth) -> tuple[str, str]:
     return f"{ROW}{truth.dataset_a}", f"{ROW}{truth.dataset_b}"
 
 
-def _id_columns(truth: GroundTruth) -> list[str]:
-    """The columns with ids, of the sides where they are known."""
-    sides = ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
-    return [f"{ID}{name}" for name, ids in sides if ids is not None]
+def _more_columns(truth: GroundTruth) -> list[str]:
+    """The columns with ids, of the sides where they are known; and where the sample was enriched, how each row came
+    into it.
+    """
+    names = (truth.dataset_a, truth.dataset_b)
+    ids = [f"{ID}{name}" for name, known in zip(names, (truth.ids_a, truth.ids_b)) if known is not None]
+    return [*ids, *(f"{SAMPLED}{name}" for name in names if any(truth.by_keys))]
 
 
-def _known_ids(truth: GroundTruth, i: int, j: int) -> list[str]:
-    """The ids of a pair's rows, as `_id_columns` names them."""
-    return [ids[row] for ids, row in ((truth.ids_a, i), (truth.ids_b, j)) if ids is not None]
+def _more(truth: GroundTruth, i: int, j: int) -> list[str]:
+    """What `_more_columns` names, of one pair."""
+    ids = [known[row] for known, row in ((truth.ids_a, i), (truth.ids_b, j)) if known is not None]
+    return [*ids, *((sampled(truth, 0, i), sampled(truth, 1, j)) if any(truth.by_keys) else ())]
+
+
+def sampled(truth: GroundTruth, side: int, row: int) -> str:
+    """How a row came into an enriched sample."""
+    return "keys" if row in truth.by_keys[side] else "uniform"
 
 
 def _write_discarded(truth: GroundTruth, path: Path) -> None:
-    rows = ((i, j, *_known_ids(truth, i, j)) for i, j in truth.discarded)
-    write_csv(path, (*_row_columns(truth), *_id_columns(truth)), rows)
+    rows = ((i, j, *_more(truth, i, j)) for i, j in truth.discarded)
+    write_csv(path, (*_row_columns(truth), *_more_columns(truth)), rows)
 
 
 def _csv(truth: GroundTruth, path: Path) -> None:
-    rows = ((p.i, p.j, int(p.label), p.round, *_known_ids(truth, p.i, p.j)) for p in truth.pairs)
-    write_csv(path, (*_row_columns(truth), "label", "round", *_id_columns(truth)), rows)
+    rows = ((p.i, p.j, int(p.label), p.round, *_more(truth, p.i, p.j)) for p in truth.pairs)
+    write_csv(path, (*_row_columns(truth), "label", "round", *_more_columns(truth)), rows)
 
 
 def _json(truth: GroundTruth, path: Path) -> None:
-    columns = (*_row_columns(truth), "label", "round", *_id_columns(truth))
-    pairs = (dict(zip(columns, (p.i, p.j, p.label, p.round, *_known_ids(truth, p.i, p.j)))) for p in truth.pairs)
+    columns = (*_row_columns(truth), "label", "round", *_more_columns(truth))
+    pairs = (dict(zip(columns, (p.i, p.j, p.label, p.round, *_more(truth, p.i, p.j)))) for p in truth.pairs)
     datasets = {"a": truth.dataset_a, "b": truth.dataset_b}
     _write_json_pairs(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets}, pairs)
 
@@ -144,13 +155,13 @@ def _parquet(truth: GroundTruth, path: Path) -> None:
     first, second = _row_columns(truth)
     schema = pa.schema(
         [(first, pa.int64()), (second, pa.int64()), ("label", pa.bool_()), ("round", pa.int32())]
-        + [(column, pa.string()) for column in _id_columns(truth)],
+        + [(column, pa.string()) for column in _more_columns(truth)],
         metadata={"blindlabel.dataset_a": truth.dataset_a, "blindlabel.dataset_b": truth.dataset_b},
     )
     with pq.ParquetWriter(path, schema) as writer:
         pairs = iter(truth.pairs)
         while part := list(itertools.islice(pairs, _PARQUET_ROWS)):
-            rows = [(p.i, p.j, p.label, p.round, *_known_ids(truth, p.i, p.j)) for p in part]
+            rows = [(p.i, p.j, p.label, p.round, *_more(truth, p.i, p.j)) for p in part]
             writer.write_table(pa.table(dict(zip(schema.names, map(list, zip(*rows)))), schema=schema))
 
 

@@ -32,4 +32,4 @@ def merged(one: GroundTruth, other: GroundTruth) -> GroundTruth:
     for first, second, name in ((one.ids_a, other.ids_a, names[0]), (one.ids_b, other.ids_b, names[1])):
         if first is not None and second is not None and first != second:
             raise InputError(f"The two exports have different ids for the same rows of {name}.")
-    return GroundTruth(*names, one.pairs, one.discarded, ids_a, ids_b, one.only_matches)
+    return GroundTruth(*names, one.pairs, one.discarded, ids_a, ids_b, one.only_matches, one.by_keys)

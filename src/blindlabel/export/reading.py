@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import InputError
-from blindlabel.export.formats import ID, JSON_MARK, JSON_VERSION, ROW, discarded_path
+from blindlabel.export.formats import ID, JSON_MARK, JSON_VERSION, ROW, SAMPLED, discarded_path
 from blindlabel.export.truth import GroundTruth, LabelledPair
 from blindlabel.records.tables import EmptyTableError, columns_of, read_table
 
@@ -37,9 +37,13 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
             for row in rows
         )
         never = tuple((_whole(row[columns[0]]), _whole(row[columns[1]])) for row in discarded)
-        ids = (_ids([*rows, *discarded], column, f"{ID}{name}") for column, name in zip(columns, names))
+        both, sides = [*rows, *discarded], list(zip(columns, names))
+        ids_a, ids_b = (_ids(both, column, f"{ID}{name}") for column, name in sides)
+        first, second = (_by_keys(both, column, f"{SAMPLED}{name}") for column, name in sides)
+        tables = (dataset_a or names[0], dataset_b or names[1])
+        # Whoever was told matches alone writes no file of discarded pairs; everybody else does, even an empty one.
         only = not beside.exists() and all(pair.label for pair in pairs)
-        return GroundTruth(dataset_a or names[0], dataset_b or names[1], pairs, never, *ids, only_matches=only)
+        return GroundTruth(*tables, pairs, never, ids_a, ids_b, only, (first, second))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
 
@@ -67,6 +71,10 @@ def _whole(value: object) -> int:
 def _ids(rows: Iterable[Mapping[str, Any]], position: str, column: str) -> dict[int, str] | None:
     found = {_whole(row[position]): str(row[column]) for row in rows if column in row}
     return found or None
+
+
+def _by_keys(rows: Iterable[Mapping[str, Any]], position: str, column: str) -> frozenset[int]:
+    return frozenset(_whole(row[position]) for row in rows if row.get(column) == "keys")
 
 
 def _table_rows(path: Path, needed: tuple[str, ...] = ("label", "round")) -> list[dict[str, str]]:
