@@ -202,7 +202,7 @@ def test_a_truth_that_contradicts_itself_cannot_be_made() -> None:
 
 def of_owner(truth: GroundTruth, side: str) -> GroundTruth:
     """The truth as one owner exports it: with its own ids alone."""
-    return replace(truth, **{"ids_b" if side == "a" else "ids_a": None})
+    return replace(truth, ids_b=None) if side == "a" else replace(truth, ids_a=None)
 
 
 BOTH = replace(TRUTH, ids_b={7: "s7", 9: "s9"})

@@ -33,8 +33,8 @@ def as_merged() -> GroundTruth:
     """As people get it: each owner's export has its own ids, and `blindlabel merge` joins the two."""
     with tempfile.TemporaryDirectory() as folder:
         exports = [
-            read_ground_truth(write(replace(WHOLE, **{unknown: None}), "csv", Path(folder) / f"{unknown}.csv")[0])
-            for unknown in ("ids_a", "ids_b")
+            read_ground_truth(write(export, "csv", Path(folder) / f"{number}.csv")[0])
+            for number, export in enumerate((replace(WHOLE, ids_a=None), replace(WHOLE, ids_b=None)))
         ]
     return merged(*exports)
 

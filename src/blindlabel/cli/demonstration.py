@@ -275,8 +275,9 @@ def share_done(agreement: Agreement, state: State) -> float:
     if not state.rounds:
         return 0.0 if not state.keys_sent else 0.05
     current, every = state.rounds[-1], len(directions(agreement))
-    parts = [current.records, current.answers] + ([current.opened] if agreement.keys == "owners" else [])
-    within = 1.0 if current.tallies else sum(len(part) for part in parts) / (every * len(parts) + 1)
+    come = [len(current.records), len(current.answers)]
+    come += [len(current.opened)] if agreement.keys == "owners" else []
+    within = 1.0 if current.tallies else sum(come) / (every * len(come) + 1)
     anew = sum(1 for one in state.rounds if not one.repeats)
     return min(0.99, 0.1 + 0.9 * (anew - 1 + within) / agreement.rounds)
 

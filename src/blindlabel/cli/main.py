@@ -14,7 +14,7 @@ import traceback
 from importlib.metadata import entry_points
 
 import typer
-from typer.completion import completion_init
+from typer._completion_classes import completion_init
 
 from blindlabel import __version__
 from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, reading, suggest, try_

@@ -38,7 +38,7 @@ def completion(
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
 ) -> None:
     """Print what a shell needs to complete commands and options: eval "$(blindlabel completion bash)"."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     if shell not in ("bash", "zsh", "fish"):
         raise InputError("Completion is for bash, zsh or fish.")
