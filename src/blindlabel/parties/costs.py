@@ -98,10 +98,10 @@ def costs_of(agreement: Agreement, speed: float | None = None) -> Costs:
 
 
 def trips_of(agreement: Agreement, rounds: int) -> int:
-    """How often a folder goes to the coordinator and back: to join, to confirm, for blocking hashes where the sample is
-    enriched; in a round for records, for answers, and where owners open them, for what came out.
+    """How often a folder goes to the coordinator and back: to join, to confirm, four times for blinded keys where the
+    sample is enriched; in a round for records, for answers, and where owners open them, for what came out.
     """
-    before = 2 + (1 if agreement.sampling.method == "enriched" else 0)
+    before = 2 + (4 if agreement.sampling.method == "enriched" else 0)
     return before + rounds * (3 if agreement.keys == "owners" else 2)
 
 
