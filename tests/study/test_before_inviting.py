@@ -12,12 +12,13 @@ from blindlabel import __version__
 from blindlabel.cli.main import run
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.costs import costs_of, trips_of
+from blindlabel.parties.verifying import words_to_read_out
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.carried import carried
-from support.study_parties import served, small_agreement, words_to_read_out
+from support.study_parties import served, small_agreement
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
