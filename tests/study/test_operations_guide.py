@@ -15,8 +15,10 @@ import pytest
 
 from blindlabel.cli.main import run
 from blindlabel.export import read_ground_truth
+from blindlabel.parties.verifying import words_to_read_out
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
+from blindlabel.storage.workspace import Workspace
 from support.patience import PATIENCE, Patience
 from support.study_parties import free_port
 
@@ -35,6 +37,11 @@ def commands() -> list[tuple[bool, str]]:
 
 def arguments(line: str, port: int) -> list[str]:
     parts = shlex.split(line.replace("8470", str(port)))
+    if "--words" in parts:  # what the other owner reads out on the telephone
+        peer, at = parts[3], parts[parts.index("--at") + 1]
+        name, _, carried = at.partition("-")
+        other = Workspace.open(Path(f"{peer}-{carried}" if carried else peer))
+        parts[parts.index("--words") + 1] = " ".join(words_to_read_out(other, name))
     return [sys.executable, "-m", "blindlabel.cli.main", *parts[1:]] if parts[0] == "blindlabel" else parts
 
 

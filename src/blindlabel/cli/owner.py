@@ -156,17 +156,21 @@ def _tell_joined(workspace: Workspace, way: str) -> None:
 
 @app.command("verify")
 def verify(
+    peer: Annotated[
+        str | None, typer.Argument(help="The owner to confirm, by the words that its person reads to you.")
+    ] = None,
     *,
     at: WorkspaceFolder,
-    confirm: Annotated[
-        list[str] | None,
-        typer.Option("--confirm", help="The owner with whom you compared the words, and they were the same."),
+    words: Annotated[
+        str | None, typer.Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
     ] = None,
     via: Via = "",
     ca: Authority = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
+    """Show the words that you read to every other owner, by telephone or in person, and confirm another owner by typing
+    the words that you hear. Nothing is sampled, encrypted or asked before that.
+    """
     workspace = workspace_at(at)
     with _party(workspace, via, ca) as owner:
         owner.send()
@@ -176,18 +180,24 @@ def verify(
             raise InputError(
                 "The other owners have not all joined yet, so there is nothing to compare. Try again later."
             )
-        for peer in confirm or []:
-            owner.confirm(peer)
+        if words is not None and peer is None:
+            raise InputError("Say whose words these are: blindlabel owner verify OWNER --words …")
+        own = {one.name: owner.words(one.name) for one in state.keys.peers}
+        if peer is not None and peer not in state.confirmed:
+            state.peer(peer)  # refuses an unknown name before anything is asked
+            if words is None:
+                say(f"Read to {peer}: {' '.join(own[peer])}")
+                words = typer.prompt(f"The words that {peer} reads to you", err=True)
+            owner.verify(peer, words)
         owner.send()
-        words = {peer.name: owner.words(peer.name) for peer in state.keys.peers}
     confirmed = workspace.state().confirmed
     if json:
-        result_json({peer: {"words": list(said), "confirmed": peer in confirmed} for peer, said in words.items()})
+        result_json({name: {"words": list(said), "confirmed": name in confirmed} for name, said in own.items()})
         return
-    for peer, said in words.items():
-        result(f"{peer}: {' '.join(said)}")
-        same = f"When {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}"
-        say("  Confirmed." if peer in confirmed else f"  {same}")
+    for name, said in own.items():
+        result(f"{name}: {' '.join(said)}")
+        then = f"Read these to {name}; then type what {name} reads to you: blindlabel owner verify {name} --at {at}"
+        say("  Confirmed." if name in confirmed else f"  {then}")
 
 
 @app.command("status")
