@@ -92,7 +92,9 @@ class Rounds:
             locked = self._locked_for_all(state, round)
         else:
             asked = len(current.open[peer])
+            self.report(f"round {round}: make keys for {peer}", 0.0)
             keys = self.engine.make_keys(self._terms(asked, len(current.ask)))
+            self.report(f"round {round}: make keys for {peer}", 1.0)
             self._drop_keys(round)
             self.store.keep_secret(_secret_of(round, peer), keys.secret)
             locked = self._lock(round, keys.secret, current, questions=asked, before=[keys.public])
@@ -117,7 +119,9 @@ class Rounds:
         prepared = [record.prepared for record in records if record.record in open_]
         parcels: Iterable[bytes] = ()
         if prepared and (questions or self.store.agreement.keys == "coordinator"):
-            progress = self.progress(f"round {round}: encrypt {len(prepared)} records")
+            phase = f"round {round}: encrypt {len(prepared)} records"
+            self.report(phase, 0.0)
+            progress = self.progress(phase)
             parcels = self.engine.encrypt(
                 self._terms(questions, len(prepared)),
                 key,

@@ -173,10 +173,10 @@ def excess(record: Record, lengths: Lengths, position: int) -> list[Excess]:
     return found
 
 
-def check_lengths(records: Iterable[Record], lengths: Lengths) -> list[Excess]:
-    """All that is longer than agreed, where the agreement cuts it; else a sentence about all of it."""
+def check_lengths(records: Iterable[Record], lengths: Lengths, *, refuse: bool = True) -> list[Excess]:
+    """All that is longer than agreed, where the agreement cuts it (or `refuse` is off); else a sentence about it."""
     found = [one for position, record in enumerate(records) for one in excess(record, lengths, position)]
-    if found and lengths.too_long == "refuse":
+    if refuse and found and lengths.too_long == "refuse":
         raise _too_long(found)
     return found
 
