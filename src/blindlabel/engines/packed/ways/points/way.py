@@ -27,10 +27,6 @@ _LEAST_BLOCK = 32
 """Records of a batch: fewer would make records hardly smaller, and the steps of the linear forms many."""
 _ROTATION, _RESIDUES, _PRODUCT = 0.013, 0.010, 0.050
 """Seconds on one core at degree 16384 and six primes: key switching, a ciphertext as residues, a product of two."""
-_SHARED = 1.5
-"""Bits of noise more than independent summands would have: those of the last sum share factors. Without it the true
-noise was seen 0.6 bits above the estimate, as far as SEAL's budget in whole bits can tell.
-"""
 _WRONG = 1e-6
 """How likely a label may be wrong, at most."""
 _MOST_ROTATED = 1 << 30
@@ -99,11 +95,12 @@ class PointsWay(Way[PointsPlan]):
 
     @property
     def levels(self) -> Levels:
-        """When ciphertexts lose primes: the linear forms have the noise of a fresh ciphertext, a product with weights
-        and their sum.
+        """When ciphertexts lose primes: the linear forms have the noise of a fresh ciphertext after its baby steps, a
+        product with weights and their sum.
         """
         ring, t = self.parameters.rings[0], self.tables.modulus
-        linear = noise.fresh_symmetric() if self.terms.keys == "owners" else noise.fresh(ring)
+        fresh = noise.fresh_symmetric() if self.terms.keys == "owners" else noise.fresh(ring)
+        linear = noise.rotated(ring, fresh, self.steps.babies)
         linear += noise.plain_product(ring, t, 2 * self.layout.stride)
         linear += noise.sum_of(self.layout.chunks * self.steps.babies * self.steps.giants)
         return Levels(ring, t, linear)
@@ -115,7 +112,7 @@ class PointsWay(Way[PointsPlan]):
         ring, t, levels = self.parameters.rings[0], self.tables.modulus, self.levels
         combined = self.shape.combined(levels, self.layout)
         level, bits = levels.together(combined, levels.after(self.shape.depth[1]))
-        bits += noise.product(ring, t) + noise.sum_of(self.shape.coefficients(self.shape.right)) + noise.TAIL + _SHARED
+        bits += noise.product(ring, t) + noise.sum_of(self.shape.coefficients(self.shape.right)) + noise.TAIL
         if self.terms.keys == "coordinator":
             bits += noise.plain_product(ring, t) + noise.sum_of(self.values)
         return {"answers": Noise(bits, ring, level)}
