@@ -27,6 +27,7 @@ class Coordinated:
     study: Rehearsal
     address: str
     code: str
+    answered: bool = False
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     sign_in(page, coordinated)
     no_violations(page, page.url)
     page.get_by_role("link", name="Patients of two hospitals").click()
-    if coordinated.study.workspace("anna").state().round == 1:
+    if not coordinated.answered:
         expect(page.get_by_role("heading", name="Round 1 of 2")).to_be_visible()
         expect(page.get_by_text("0 of 2 owners have answered: 12 questions in this round.")).to_be_visible()
         expect(page.get_by_text("There is nothing to export before the first round is settled.")).to_be_visible()
@@ -72,6 +73,7 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
         for workspace in coordinated.study.workspaces:
             SuggestedQuestions().provide(workspace)
         coordinated.study.go_on()
+        coordinated.answered = True
         expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible()
     page.reload()
     no_violations(page, page.url)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blindlabel.protocol.scores import Scores
 from blindlabel.records.generator import Size, generate, write
 from support.patience import PATIENCE
 
@@ -54,7 +56,7 @@ def test_quality_prints_one_document_of_the_agreed_shape(folder: Path, tmp_path:
         "experiment", "quality", "--data", folder, "--samples", 1, "--json", "--results", tmp_path, "--no-plots"
     )
     document = json.loads(out)
-    keys = {"precision", "recall", "f", "recall_strict", "f_strict", "agreement", "records_to_ask"}
+    keys = {field.name for field in fields(Scores)}
     figures = document["datasets"]["products"]
     assert len(figures["rounds"]) == 3
     assert all(set(one) == keys for one in [*figures["rounds"], figures["final"]])

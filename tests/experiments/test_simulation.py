@@ -16,10 +16,19 @@ from blindlabel.language.formula import evaluate
 from blindlabel.parties.rehearsal import in_clear
 from blindlabel.protocol.scores import scores
 from blindlabel.records.generator import Size, generate, write
-from blindlabel_lab.experiments.datasets import KNOWN, PREPARATION, Dataset, data_folder, names_in, read_dataset
-from blindlabel_lab.experiments.quality import Plan, quality, run_sample
+from blindlabel_lab.experiments.datasets import (
+    KNOWN,
+    PREPARATION,
+    PUBLISHED_PREPARATION,
+    Dataset,
+    data_folder,
+    names_in,
+    read_dataset,
+)
+from blindlabel_lab.experiments.describing import needles_of
+from blindlabel_lab.experiments.quality import Plan, oracles_of, quality, run_sample
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.simulation import ThroughEngine, draw, question_of, simulate
+from blindlabel_lab.experiments.simulation import ThroughEngine, Wording, draw, question_of, simulate, terms_for
 from blindlabel_lab.experiments.strategies import STRATEGIES
 
 
@@ -78,6 +87,8 @@ def test_scores_by_hand() -> None:
     assert found.f_strict == pytest.approx(2 / 5)
     assert found.agreement == pytest.approx(5 / 6)
     assert found.records_to_ask == 2
+    assert (found.pairs, found.agreed) == (6, 5)
+    assert (found.true_positives, found.false_positives, found.false_negatives, found.open_matches) == (1, 1, 1, 1)
 
 
 def test_no_label_at_all_has_no_strict_recall() -> None:
@@ -111,7 +122,7 @@ def test_a_sample_is_the_records_around_random_matches_with_all_their_truth(pers
 
 def test_clear_evaluation_of_many_is_the_formula_on_each(persons: Dataset) -> None:
     chosen = random.Random(1).sample(range(400), 12)
-    asked = STRATEGIES["suggested"](persons.records[0], persons.attributes)
+    asked = STRATEGIES["suggested"](persons.records[0], persons.attributes, Wording())
     questions = [question_of(asked.ask(persons.records[0][i], 1), persons.attributes).usable() for i in chosen]
     questions.append(
         question_of('ret !is_empty($r.sex) & (has_word("m", $r.sex) | equals("", $r.age))', persons.attributes).usable()
@@ -123,11 +134,11 @@ def test_clear_evaluation_of_many_is_the_formula_on_each(persons: Dataset) -> No
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_labels_the_same_through_an_engine(persons: Dataset, strategy: str) -> None:
-    make = STRATEGIES[strategy]
-    oracles = (make(persons.records[0], persons.attributes), make(persons.records[1], persons.attributes))
+    oracles = oracles_of(persons, strategy)
     sample = draw(persons, 0, 12)
     records = ([persons.records[0][i] for i in sample.a], [persons.records[1][j] for j in sample.b])
-    through = ThroughEngine(PlainEngine(), records, persons.attributes)
+    terms = terms_for([*records[0], *records[1]], persons.attributes, ("is_in", "equals", "has_word"))
+    through = ThroughEngine(PlainEngine(), records, terms)
     direct = simulate(records, sample.truth, oracles, in_clear, attributes=persons.attributes)
     engine = simulate(records, sample.truth, oracles, through, attributes=persons.attributes)
     assert [one.tolist() for one in direct.labels] == [one.tolist() for one in engine.labels]
@@ -136,8 +147,7 @@ def test_every_strategy_labels_the_same_through_an_engine(persons: Dataset, stra
 @pytest.mark.slow
 def test_packed_engine_gives_the_same_labels(folder: Path) -> None:
     products = read_dataset(folder, "products", ["name"])
-    make = STRATEGIES["suggested"]
-    oracles = (make(products.records[0], products.attributes), make(products.records[1], products.attributes))
+    oracles = oracles_of(products, "suggested")
     sample = draw(products, 0, 10)
     clear = run_sample(products, sample, oracles, "plain", 2)
     packed = run_sample(products, sample, oracles, "packed", 2)
@@ -205,8 +215,7 @@ def test_benchmark_sets_are_labelled_well(name: str, tmp_path: Path) -> None:
 def test_packed_engine_labels_a_sample_of_each_benchmark_set_as_in_clear(name: str) -> None:
     assert BENCHMARK is not None
     dataset = read_dataset(BENCHMARK, name)
-    make = STRATEGIES["suggested"]
-    oracles = (make(dataset.records[0], dataset.attributes), make(dataset.records[1], dataset.attributes))
+    oracles = oracles_of(dataset, "suggested")
     sample = draw(dataset, 1, 6)
     clear = run_sample(dataset, sample, oracles, "plain", 1)
     packed = run_sample(dataset, sample, oracles, "packed", 1)
@@ -217,3 +226,28 @@ def test_packed_engine_labels_a_sample_of_each_benchmark_set_as_in_clear(name: s
 def test_preparation_is_stated_and_leaves_lower_case(persons: Dataset) -> None:
     assert "lower" in PREPARATION
     assert all(record.whole == record.whole.lower() for record in persons.records[0])
+
+
+def test_published_preparation_keeps_case_and_every_strategy_can_be_asked() -> None:
+    place = Path(__file__).parent
+    kept = read_dataset(place, "lenses", preparation=PUBLISHED_PREPARATION)
+    assert not kept.lowered and any(record.whole != record.whole.lower() for record in kept.records[0])
+    assert kept.fingerprint != read_dataset(place, "lenses").fingerprint
+    for strategy in STRATEGIES:
+        first, _ = oracles_of(kept, strategy)
+        own = [question_of(first.ask(record, 3), kept.attributes, lowered=False) for record in kept.records[0]]
+        said = in_clear(0, [question.usable() for question in own], kept.records[0])
+        assert said.diagonal().all(), f"{strategy} does not fit the records it is about"
+
+
+def test_longer_needles_are_asked_where_they_may_be(folder: Path) -> None:
+    products = read_dataset(folder, "products", ["name"])
+    longest = [
+        max(len(needle) for needle in needles_of(oracle_questions(products, limit), products)) for limit in (4, 16)
+    ]
+    assert longest[0] <= 4 < longest[1]
+
+
+def oracle_questions(dataset: Dataset, needle_length: int) -> list[str]:
+    first, _ = oracles_of(dataset, "rare words, all of them (ours)", needle_length)
+    return [first.ask(record, 1) for record in dataset.records[0][:20]]

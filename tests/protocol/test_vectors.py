@@ -187,5 +187,14 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
             code = None if party.fetch(0) else TooEarly.code
         except ProtocolError as error:
             code = error.code
-        assert code == entry["error"], entry["name"]
+        expected = entry["error"] if _is_json(wire_of(entry)) else TooEarly.code  # it is still being copied
+        assert code == expected, entry["name"]
         assert workspace.state() == before
+
+
+def _is_json(wire: bytes) -> bool:
+    try:
+        json.loads(wire)
+    except ValueError:
+        return False
+    return True

@@ -66,6 +66,18 @@ def test_a_file_that_is_not_utf_8_is_refused_with_a_way_on(tmp_path: Path) -> No
     assert read_table(path, encoding=named).rows[0] == ("Müller und Söhne",)
 
 
+def test_western_text_is_suggested_as_cp1252_and_other_text_is_not(tmp_path: Path) -> None:
+    for text, code_page, western in (
+        ("id,name\n1,Müller\n", "cp1252", True),
+        ("id,name\n1,François d’Été\n2,Ångström\n", "cp1252", True),
+        ("id,name\n1,Łukasz Żółć\n2,Święty\n", "cp1250", False),
+        ("id,name\n1,Иванов\n2,Петров\n", "cp1251", False),
+    ):
+        with pytest.raises(InputError) as caught:
+            read_table(written(tmp_path, text.encode(code_page)))
+        assert ("--encoding cp1252" in str(caught.value)) == western
+
+
 def test_a_wrong_encoding_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, "id,name\n1,Zoë\n")
     with pytest.raises(InputError, match="no text encoding called 'utf-99'"):

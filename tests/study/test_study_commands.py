@@ -4,15 +4,18 @@ made.
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from blindlabel.cli.main import run
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.invitation_files import read_invitation
-from support.study_parties import free_port, write_person_tables
+from support.study_parties import free_port, served, write_person_tables
 
 Said = tuple[int, str, str]
 Tell = Callable[..., Said]
@@ -98,8 +101,9 @@ def test_owner_joins_without_the_coordinator_and_is_told_what_is_missing(tell: T
     assert "has no column 'nothing'" in err
     assert not Path("anna").exists()
     code, out, err = tell(f"owner join out/anna.invitation {table} --at anna")
-    assert (code, out) == (0, "anna\n")
+    assert (code, out) == (3, "")
     assert "cannot be reached" in err
+    assert "The workspace anna is made and kept; `blindlabel owner run --at anna` tells" in err
     assert "rehearsals only" in err
     assert tell(f"owner join out/anna.invitation {table} --at anna")[0] == 1
     stands = json.loads(tell("owner status --at anna --json")[1])
@@ -130,8 +134,74 @@ def test_unreachable_coordinator_ends_with_exit_code_3(
     assert tell(f"owner join out/anna.invitation {table} --at anna --via folder:{tmp_path}/nowhere")[0] == 1
     assert tell(f"owner join out/anna.invitation {table} --at anna")[0] == 1
     assert not Path("anna").exists()
-    assert tell(f"owner join out/anna.invitation {table} --at other --via http://127.0.0.1:{free_port()}")[0] == 0
+    assert tell(f"owner join out/anna.invitation {table} --at other --via http://127.0.0.1:{free_port()}")[0] == 3
     monkeypatch.setattr("blindlabel.transport.client._FIRST_PAUSE", 60.0)  # no patience, so that the test is quick
     code, _, err = tell("owner run --at other --once")
     assert code == 3
     assert "cannot be reached" in err
+
+
+@pytest.fixture
+def server(tell: Tell) -> Iterator[str]:
+    """A coordinator over HTTP with the study `persons`; its invitations are in `out`."""
+    tell(NEW)
+    tell("coordinator invite a.toml --at home --to out")
+    coordinator = Coordinator(CoordinatorStore(Path("home")))
+    with served(coordinator) as address:
+        yield address
+
+
+def test_lost_invitation_is_replaced_and_the_old_one_holds_no_longer(tell: Tell, tmp_path: Path, server: str) -> None:
+    table = write_person_tables(tmp_path, rows=4)[0]
+    assert tell("coordinator reinvite persons anna --at home --to out")[0] == 1  # there is a file of that name
+    code, out, _ = tell(f"coordinator reinvite persons anna --at home --to new --address {server}")
+    assert (code, out) == (0, "new/anna.invitation\n")
+    code, _, err = tell(f"owner join out/anna.invitation {table} --at anna --via {server}")
+    assert code == 1
+    assert "not made with the invitation" in err and "coordinator reinvite" in err
+    assert not Path("anna").exists(), "a refused join leaves no dead workspace"
+    assert tell(f"owner join new/anna.invitation {table} --at anna")[0] == 0
+    code, _, err = tell("coordinator reinvite persons anna --at home --to third")
+    assert code == 1 and "has joined already" in err
+    assert tell("coordinator reinvite persons nobody --at home --to third")[0] == 1
+
+
+@pytest.mark.parametrize("address", ["http://coordinator.example:8470", "http://10.0.0.7"])
+def test_address_in_clear_to_another_machine_needs_a_word(tell: Tell, address: str) -> None:
+    tell(NEW)
+    code, _, err = tell(f"coordinator invite a.toml --at home --to out --address {address}")
+    assert code == 1 and "in clear" in err
+    assert not Path("home").exists() or json.loads(tell("coordinator status --at home --json")[1]) == []
+    assert tell(f"coordinator invite a.toml --at home --to out --address {address} --insecure")[0] == 0
+
+
+@pytest.mark.parametrize("command", ["close", "delete"])
+def test_closing_and_deleting_ask_and_name_the_study(tell: Tell, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell(NEW)
+    tell("coordinator invite a.toml --at home --to out")
+    study = json.loads(tell("coordinator check a.toml --json")[1])["hash"]
+    for answer, code in (("", 1), ("n\n", 1), ("y\n", 0)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+        found, _, err = tell(f"coordinator {command} persons --at home")
+        assert found == code
+        assert f"persons ({study[:12]}" in err
+
+
+def test_what_is_worth_a_second_look_is_mentioned(tell: Tell, tmp_path: Path, server: str) -> None:
+    text = Path("a.toml").read_text()
+    Path("b.toml").write_text(text.replace('deadline = ""', 'deadline = "2020-01-31"').replace('= "refuse"', '= "cut"'))
+    err = tell("coordinator check b.toml")[2]
+    for said in ("criteria are the ones", "2020-01-31 has passed", "encrypts nothing", "is cut"):
+        assert said in err
+    assert len(json.loads(tell("coordinator check b.toml --json")[1])["notes"]) == 4
+    Path("t.csv").write_text("given_name,surname\nAda,Lovelace\nGrace,Hopper\n")
+    assert "has no id column" in tell(f"owner join out/anna.invitation t.csv --at anna --via {server}")[2]
+
+
+def test_rows_that_are_cut_are_counted_when_joining(tell: Tell, tmp_path: Path) -> None:
+    tell(NEW + " --record-length 10")
+    Path("a.toml").write_text(Path("a.toml").read_text().replace('= "refuse"', '= "cut"'))
+    tell("coordinator invite a.toml --at home --to out --address http://127.0.0.1:1")
+    Path("t.csv").write_text("id,given_name,surname\n1,Ada,Lovelace\n2,A,B\n3,Grace Brewster,Hopper\n")
+    said = tell("owner join out/anna.invitation t.csv --at anna")[2]
+    assert "2 rows are longer than the agreement encodes" in said and "row 3" in said and "row 1" in said

@@ -13,6 +13,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
+from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -111,3 +112,41 @@ def test_good_copy_is_taken_in_after_a_damaged_one_was_refused(tmp_path: Path) -
         time.sleep(0)
     assert coordinator.load(study).state.owners["anna"].join is not None
     owner.fetch(0)  # what was refused is not what lies there now
+
+
+def test_half_copied_files_are_waited_for_and_once_always_stops(tmp_path: Path) -> None:
+    """A copy that is seen while it grows, or that was cut off, is as if it were not there yet."""
+    coordinator, anna, folder = begun(tmp_path)
+    berta = Owner(Workspace.open(tmp_path / "berta"), FolderTransport(folder, anna.agreement.hash, "berta"))
+    berta.send()
+    server = FolderServer(coordinator, folder)
+    while server.turn():
+        time.sleep(0)
+    message = next(folder.glob("*/to-anna/000001.message"))
+    whole = message.read_bytes()
+    for part in (b"", whole[:40], whole[:-1], bytes(len(whole))):
+        message.write_bytes(part)
+        assert not anna.fetch(0)
+        assert not run(anna, None, once=True, tell=lambda _: None)
+    message.write_bytes(whole)
+    assert anna.fetch(0)
+
+
+def test_half_copied_body_is_waited_for_and_said(tmp_path: Path) -> None:
+    coordinator, anna, folder = begun(tmp_path)
+    berta = Owner(Workspace.open(tmp_path / "berta"), FolderTransport(folder, anna.agreement.hash, "berta"))
+    berta.send()
+    server = FolderServer(coordinator, folder)
+    while server.turn():
+        time.sleep(0)
+    public = messages.parse(next(folder.glob("*/to-anna/000001.message")).read_bytes()).message.blobs[0]
+    body = next(folder.glob(f"*/bodies/{public.hash}"))
+    whole = body.read_bytes()
+    for part in (whole[:-1], bytes(len(whole))):
+        body.write_bytes(part)
+        said: list[str] = []
+        assert not run(anna, None, once=True, tell=said.append)
+        assert "opy" in said[-1]
+    body.write_bytes(whole)
+    run(anna, None, once=True, tell=said.append)
+    assert anna.store.bodies.has(public)

@@ -4,14 +4,19 @@ over one database.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import socket
+import ssl
+import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.parties.owner import Owner
@@ -24,7 +29,8 @@ from blindlabel.protocol.messages import Message
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
-from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.client import HttpTransport, Untrusted
+from blindlabel.transport.connecting import connect, read_authority
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 from blindlabel.transport.server import ServerLimits
 from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
@@ -229,3 +235,49 @@ def test_deleted_study_leaves_no_bytes(tmp_path: Path) -> None:
         assert not any(trace.encode() in content or bytes.fromhex(trace) in content for content in left)
     assert not any(secret[:32] in content or secret[32:] in content for content in left)
     assert coordinator.load(kept.hash).state.public_key is not None
+
+
+def test_certificate_that_is_not_trusted_fails_at_once_and_names_the_option(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "tls.pem", tmp_path / "tls.key"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+    more = f"-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout {key} -out {certificate}"
+    subprocess.run([*command.split(), *more.split()], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        calls: list[int] = []
+
+        def greet() -> None:
+            for number in range(2):
+                with contextlib.suppress(OSError):
+                    raw = listener.accept()[0]
+                    calls.append(number)
+                    context.wrap_socket(raw, server_side=True).close()
+
+        threading.Thread(target=greet, daemon=True).start()
+        address = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        untrusting = HttpTransport(address, "0" * 64, "t" * 30, patience=3600)
+        with pytest.raises(Untrusted, match="--ca"):
+            untrusting.fetch(0, 0)
+        untrusting.close()
+        assert calls == [0], "tried once"
+        trusting = HttpTransport(address, "0" * 64, "t" * 30, authority=read_authority(certificate), patience=0)
+        with pytest.raises(Unreachable):  # the connection is good; this server says nothing
+            trusting.fetch(0, 0)
+        trusting.close()
+
+
+def test_way_to_the_coordinator_and_its_certificate_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invitation = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(small_agreement()))[0]
+    workspace = joined(tmp_path, [invitation], write_person_tables(tmp_path))[0]
+    (tmp_path / "stick").mkdir()
+    monkeypatch.chdir(tmp_path)
+    connect(workspace, "folder:stick").close()
+    monkeypatch.chdir(tmp_path / "coordinator")
+    connect(workspace).close()  # from another folder, without saying it again
+    assert workspace.settings["via"] == f"folder:{tmp_path / 'stick'}"
+    (tmp_path / "no.pem").write_text("no certificate")
+    with pytest.raises(InputError, match="cannot be read as a certificate"):
+        connect(workspace, authority=tmp_path / "no.pem")

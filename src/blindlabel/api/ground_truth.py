@@ -22,6 +22,9 @@ from blindlabel.protocol.scores import Scores
 Known = Iterable[tuple[object, object]]
 """True pairs: the id of a row of the first table and that of one of the second; positions where a table has no ids."""
 
+NEED_ALL_LABELS = ("recall", "f", "agreement", "records_to_ask", "agreed", "false_negatives", "open_matches")
+"""What cannot be told from matches alone."""
+
 
 class GroundTruth(truth.GroundTruth):
     """Labelled pairs of two tables, agreed between their owners, and the pairs that they never agreed on.
@@ -74,8 +77,7 @@ class GroundTruth(truth.GroundTruth):
             if str(a) in rows and str(b) in columns:
                 true[rows[str(a)], columns[str(b)]] = True
         found = scores.scores(labels, true)
-        unknown = dict.fromkeys(("recall", "f", "agreement", "records_to_ask"), math.nan) if self.only_matches else {}
-        return replace(found, **unknown)
+        return replace(found, **dict.fromkeys(NEED_ALL_LABELS, math.nan)) if self.only_matches else found
 
     def export(self, format: str, folder: Path | str) -> list[Path]:
         """Write the truth for another tool into a folder; `blindlabel export --help` names the formats. Returns the

@@ -29,7 +29,7 @@ from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.invitation_files import read_invitation, write_invitation
 from blindlabel.storage.workspace import Workspace
-from blindlabel.transport.connecting import checked_via, connect
+from blindlabel.transport.connecting import absolute, checked_via, connect, is_in_clear, read_authority
 from blindlabel.transport.folder import FolderServer
 
 
@@ -53,10 +53,14 @@ class Coordinator:
         path.write_text(to_text(agreements.new(name, owners, attributes, **settings)), encoding="utf-8")
         return path
 
-    def invite(self, agreement: Path | str, address: str = "", *, to: Path | str | None = None) -> dict[str, Path]:
+    def invite(
+        self, agreement: Path | str, address: str = "", *, to: Path | str | None = None, insecure: bool = False
+    ) -> dict[str, Path]:
         """Begin the study of an agreement's file and write an invitation for each owner, to be handed over in private.
-        `address` is where owners reach the coordinator: https://… or folder:/path.
+        `address` is where owners reach the coordinator: https://… or folder:/path. Over http:// to another machine
+        owners' tokens could be read on their way; `insecure` allows that.
         """
+        _check_address(address, insecure=insecure)
         file = Path(agreement)
         try:
             text = file.read_text("utf-8")
@@ -76,6 +80,24 @@ class Coordinator:
 
         self._party.create(text, address, source=str(file), keep=keep)
         return paths
+
+    def reinvite(
+        self,
+        study: str,
+        owner: str,
+        address: str = "",
+        *,
+        to: Path | str = ".",
+        insecure: bool = False,
+    ) -> Path:
+        """A new invitation for an owner that has not joined; the one before it holds no longer."""
+        _check_address(address, insecure=insecure)
+        path = Path(to) / f"{owner}.invitation"
+        if path.exists():
+            raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_invitation(self._party.reinvite(self._party.find(study), owner, address), path)
+        return path
 
     def studies(self) -> list[str]:
         """The names of all studies."""
@@ -104,6 +126,14 @@ class Coordinator:
         return {pairing: GroundTruth.of(truth) for pairing, truth in found.items()}
 
 
+def _check_address(address: str, *, insecure: bool) -> None:
+    if is_in_clear(address) and not insecure:
+        raise InputError(
+            f"Over {address} owners' tokens would travel in clear. Give an https:// address (a self-signed certificate"
+            " will do), or say --insecure where the network itself is protected."
+        )
+
+
 class Owner:
     """One owner's side of a study, in the folder of its workspace."""
 
@@ -121,15 +151,17 @@ class Owner:
         columns: Mapping[str, str] | None = None,
         encoding: str | None = None,
         via: str = "",
+        authority: Path | str | None = None,
         passphrase: str | None = None,
     ) -> Owner:
         """Join a study with a table (a file, which stays where it is) and make the workspace. `columns` maps attributes
-        of the agreement to columns of the table, where they differ.
+        of the agreement to columns of the table, where they differ. `authority` is a certificate's file to trust.
         """
         invited = read_invitation(Path(invitation))
-        checked_via(via or invited.address)
+        way = absolute(checked_via(via or invited.address))
+        trusted = "" if authority is None else read_authority(Path(authority))
         options = joining.TableOptions(Path(table), id_column, columns, encoding)
-        joining.join(Workspace.create(Path(folder), passphrase), invited, options, via=via)
+        joining.join(Workspace.create(Path(folder), passphrase), invited, options, via=way, authority=trusted)
         return cls(folder, passphrase=passphrase)
 
     @property

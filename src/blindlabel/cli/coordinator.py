@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blindlabel.cli.opening import coordinator_at, passphrase, studies_at
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say
 from blindlabel.cli.question_files import listed
 from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.protocol.agreement import Agreement
 
 app = typer.Typer(
     name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
@@ -22,6 +27,9 @@ DatabaseAddress = Annotated[
     typer.Option(
         "--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE"
     ),
+]
+Insecure = Annotated[
+    bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
 ]
 StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
 
@@ -66,16 +74,27 @@ def new(
 def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: JsonFlag = False) -> None:
     """Check an agreement, print its hash, and say in bits what each party can learn under it at most."""
     from blindlabel.parties.accounting import account_of
+    from blindlabel.protocol.advice import advice
 
     agreement, _ = read_agreement(file)
     account = account_of(agreement)
     if json:
         named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
-        result_json(named | {"account": account.to_json()})
+        notes = list(advice(agreement, datetime.date.today()))
+        result_json(named | {"account": account.to_json(), "notes": notes})
         return
     result(agreement.hash)
     for line in account.lines():
         say(line)
+    _say_advice(agreement)
+
+
+def _say_advice(agreement: Agreement) -> None:
+    """What is worth a second look before anybody is invited."""
+    from blindlabel.protocol.advice import advice
+
+    for sentence in advice(agreement, datetime.date.today()):
+        say(f"NOTE: {sentence}")
 
 
 @app.command("compare")
@@ -118,6 +137,7 @@ def invite(
     to: Annotated[
         Path | None, typer.Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
     ] = None,
+    insecure: Insecure = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
@@ -127,15 +147,34 @@ def invite(
     from blindlabel.api.parties import Coordinator
 
     agreement, _ = read_agreement(file)
-    paths = Coordinator(at, database=database, passphrase=passphrase()).invite(file, address, to=to)
+    paths = Coordinator(at, database=database, passphrase=passphrase()).invite(file, address, to=to, insecure=insecure)
     if json:
         result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
     else:
         for owner, path in paths.items():
             result(f"{owner}: {path}")
         say(f"The study {agreement.name} has the hash {agreement.hash}.")
-        if agreement.encoding.engine == "plain":
-            say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
+        _say_advice(agreement)
+
+
+@app.command("reinvite")
+def reinvite(
+    study: StudyName,
+    owner: Annotated[str, typer.Argument(help="The owner whose invitation was lost.")],
+    *,
+    at: Home,
+    address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
+    to: Annotated[Path, typer.Option("--to", help="Folder for the invitation file.")] = Path(),
+    insecure: Insecure = False,
+    database: DatabaseAddress = None,
+) -> None:
+    """Write a new invitation for an owner that has not joined. The one before it holds no longer."""
+    from blindlabel.api.parties import Coordinator
+
+    studies_at(at, database).close()  # refuses a folder that is no coordinator's
+    coordinator = Coordinator(at, database=database, passphrase=passphrase())
+    result(str(coordinator.reinvite(study, owner, address, to=to, insecure=insecure)))
+    say(f"Hand it to {owner} in private. The invitation before it holds no longer.")
 
 
 @app.command("serve")
@@ -148,16 +187,20 @@ def serve(
     key: Annotated[Path | None, typer.Option("--key", help="TLS key (PEM).")] = None,
     via: Annotated[str, typer.Option("--via", help="folder:/path instead of HTTP.")] = "",
     once: Annotated[bool, typer.Option("--once", help="With a folder: do what can be done now and stop.")] = False,
+    metrics: Annotated[
+        int | None,
+        typer.Option("--metrics", min=0, max=65535, help="Port of 127.0.0.1 with figures for Prometheus at /metrics."),
+    ] = None,
     database: DatabaseAddress = None,
 ) -> None:
-    """Serve all studies of this folder until stopped."""
+    """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
     from blindlabel.cli import serving
 
     coordinator = coordinator_at(at, database)
     if via:
         serving.serve_folder(coordinator, via, once=once)
     else:
-        serving.serve_http(coordinator, at, host, port, certificate, key)
+        serving.serve_http(coordinator, at, host, port, certificate, key, metrics)
 
 
 @app.command("bodies")
@@ -279,10 +322,19 @@ def export(
 
 
 @app.command("close")
-def close(study: StudyName, *, at: Home, database: DatabaseAddress = None) -> None:
+def close(
+    study: StudyName,
+    *,
+    at: Home,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database: DatabaseAddress = None,
+) -> None:
     """End a study as it stands: what agreed so far is the truth, the rest is discarded."""
     coordinator = coordinator_at(at, database)
-    coordinator.close(coordinator.find(study))
+    found = coordinator.find(study)
+    if not yes and not is_meant(f"End {_named(coordinator, found)} as it stands? It cannot be opened again."):
+        raise InputError("Nothing was closed.")
+    coordinator.close(found)
     say("Closed. The owners get the labels that were agreed so far.")
 
 
@@ -297,7 +349,13 @@ def delete(
     """Delete a study for good: its keys, bodies, messages and labels."""
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
-    if not yes and not typer.confirm(f"Delete everything of the study {coordinator.agreement(found).name}?", err=True):
+    if not yes and not is_meant(f"Delete everything of {_named(coordinator, found)}?"):
         raise InputError("Nothing was deleted.")
     coordinator.delete(found)
     say("Deleted. Backups and carried folders have to be deleted where they are.")
+
+
+def _named(coordinator: Coordinator, study: str) -> str:
+    state = coordinator.load(study).state
+    stands = f"over ({state.ended})" if state.ended else f"in round {state.round}"
+    return f"the study {coordinator.agreement(study).name} ({study[:12]}…, {stands})"

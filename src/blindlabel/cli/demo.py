@@ -82,8 +82,8 @@ def _moved_out(labels: Path) -> Path:
 def _print(document: dict[str, Any]) -> None:
     result(
         f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision"
-        f" {document['precision']:.3f}, recall {document['recall']:.3f} ({document['recall_of_agreed']:.3f} of agreed"
-        f" pairs), F {document['f']:.3f}."
+        f" {document['precision']:.3f}; recall {document['recall']:.3f} and F {document['f']:.3f} over agreed pairs,"
+        f" {document['recall_strict']:.3f} and {document['f_strict']:.3f} strict."
     )
     if document["precision"] < 1:
         result(

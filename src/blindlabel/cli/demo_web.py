@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.cli.output import result, say
@@ -40,11 +40,23 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
         made = prepared_for_web(
             folder, records=records, engine=engine, rounds=rounds, seed=seed, address=f"http://{HOST}:{port}"
         )
-        links = []
-        home = folder / "coordinator"
+        say(
+            "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
+            " Ctrl-C."
+        )
+        serve_all(folder, [workspace.folder for workspace in made.workspaces], port, browser=browser)
+
+
+def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: bool) -> None:
+    """Serve the coordinator of a folder and the owners' apps, each in a process, until Ctrl-C; prints every link."""
+    from blindlabel.web.server import HOST
+
+    links = []
+    home = folder / "coordinator"
+    with contextlib.ExitStack() as stack:
         stack.enter_context(_process("coordinator", "serve", "--at", str(home), "--port", str(port)))
-        for workspace in made.workspaces:
-            arguments = ["owner", "annotate", "--at", str(workspace.folder), "--no-browser", "--run"]
+        for workspace in workspaces:
+            arguments = ["owner", "annotate", "--at", str(workspace), "--no-browser", "--run"]
             app = stack.enter_context(_process(*arguments, answers=True))
             links.append((workspace.name, _first_line(app)))
         code = subprocess.run(  # noqa: S603
@@ -54,10 +66,6 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
             result(f"{name}: {link}")
         result(f"coordinator: http://{HOST}:{port}/ (code {code.stdout.strip()})")
         sys.stdout.flush()
-        say(
-            "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
-            " Ctrl-C."
-        )
         if browser:
             for _, link in links:
                 webbrowser.open(link)

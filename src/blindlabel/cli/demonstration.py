@@ -14,10 +14,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.errors import OutsideError
 from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
@@ -103,7 +104,7 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
         until = time.monotonic() + plan.patience
         _confirm(workspaces, running, tell, until)
         _watch(coordinator, agreement, workspaces, running, tell, show, until)
-    return _report(coordinator, agreement, workspaces, made, folder, began) | {"restarts": running.restarts}
+    return _report(coordinator, agreement, made, folder, began) | {"restarts": running.restarts}
 
 
 def _agreement(plan: Plan, made: Generated) -> Agreement:
@@ -288,7 +289,6 @@ def _check_time(until: float) -> None:
 def _report(
     coordinator: Coordinator,
     agreement: Agreement,
-    workspaces: list[Workspace],
     made: Generated,
     folder: Path,
     began: float,
@@ -297,30 +297,19 @@ def _report(
 
     truth = truths_of_coordinator(coordinator, agreement.hash)[(NAMES[0], NAMES[1])]
     labels_path = write_truth(truth, "csv", folder / "labels.csv")[0]
-    sampled = [set(workspace.state().sample.positions) for workspace in workspaces]  # type: ignore[union-attr]
-    pairs = ((made.a.position(a), made.b.position(b)) for a, b in made.matches)
-    known = {(i, j) for i, j in pairs if i in sampled[0] and j in sampled[1]}
-    found = {(pair.i, pair.j) for pair in truth.matches()}
-    agreed = {(pair.i, pair.j) for pair in truth.pairs}
+    known = [(made.a.position(a), made.b.position(b)) for a, b in made.matches]
+    scored = asdict(GroundTruth.of(truth).score(known))
     stands = standing(coordinator, agreement.hash)
     traffic: dict[str, int] = {}
     for row in stands["traffic"]:
         traffic[row["kind"]] = traffic.get(row["kind"], 0) + row["bytes"]
-    precision = len(found & known) / len(found) if found else 1.0
-    recall = len(found & known) / len(known) if known else 1.0
-    reachable = len(known & agreed)
     return {
         "records": agreement.sampling.records,
-        "pairs": len(truth.pairs) + len(truth.discarded),
         "rounds": [
             {"round": one["round"], **one["figures"], "asked": one["asked"], "ask_again": one["ask_again"]}
             for one in stands["history"]
         ],
-        "precision": precision,
-        "recall": recall,
-        "f": 2 * precision * recall / (precision + recall) if precision + recall else 0.0,
-        "recall_of_agreed": len(found & known) / reachable if reachable else 1.0,
-        "matches": len(known),
+        **scored,
         "discarded": len(truth.discarded),
         "ended": stands["ended"],
         "engine": agreement.encoding.engine,

@@ -23,6 +23,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from blindlabel.errors import InputError
+
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")
 ]
@@ -43,6 +45,14 @@ def result_json(document: Any) -> None:
     """The one JSON document of a command."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
+
+
+def is_meant(question: str) -> bool:
+    """Ask a person yes or no; where nobody can answer, the option that says yes is named."""
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        raise InputError(f"{question} Nobody answered; say --yes where this is meant.") from None
 
 
 def progress_bar() -> Progress:

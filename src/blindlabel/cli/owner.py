@@ -12,9 +12,9 @@ import typer
 
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.opening import passphrase, workspace_at
-from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, is_meant, progress_bar, result, result_json, say
 from blindlabel.cli.owner_questions import questions_app
-from blindlabel.errors import InputError
+from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -30,8 +30,12 @@ app.add_typer(questions_app)
 app.command("annotators")(annotators)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
-Via = Annotated[str, typer.Option("--via", help="https://… or folder:/path. Default: as in the invitation.")]
-Authority = Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS.")]
+Via = Annotated[
+    str, typer.Option("--via", help="https://… or folder:/path. Default: as when joining; what is said is remembered.")
+]
+Authority = Annotated[
+    Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
+]
 
 
 @contextmanager
@@ -42,11 +46,13 @@ def _party(
     computing: Computing | None = None,
     report: Report | None = None,
     patience: float = 30.0,
+    *,
+    stays: bool = True,
 ) -> Iterator[Owner]:
     from blindlabel.parties.owner import Owner
     from blindlabel.transport.connecting import connect
 
-    transport = connect(workspace, via, authority=ca, patience=patience)
+    transport = connect(workspace, via, authority=ca, patience=patience, stays=stays)
     with closing(transport):
         yield Owner(workspace, transport, computing=computing, report=report)
 
@@ -95,29 +101,55 @@ def join(
     """
     from blindlabel.parties.joining import TableOptions
     from blindlabel.parties.joining import join as make
+    from blindlabel.protocol.errors import ProtocolError
     from blindlabel.protocol.interfaces import Unreachable
     from blindlabel.storage.invitation_files import read_invitation
     from blindlabel.storage.workspace import Workspace
-    from blindlabel.transport.connecting import checked_via
+    from blindlabel.transport.connecting import absolute, checked_via, read_authority
 
     pairs = [one.partition("=") for one in column or []]
     if any(not sign for _, sign, _ in pairs):
         raise InputError("--column takes attribute=column.")
     options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
     invited = read_invitation(invitation)
-    checked_via(via or invited.address)
-    workspace = make(Workspace.create(at, passphrase()), invited, options, via=via)
+    way = absolute(checked_via(via or invited.address))
+    trusted = "" if ca is None else read_authority(ca)
+    workspace = make(Workspace.create(at, passphrase()), invited, options, via=way, authority=trusted)
+    _tell_joined(workspace, way)
+    try:
+        with _party(workspace, "", None, patience=3.0) as owner:
+            owner.send()
+    except Unreachable as error:
+        raise OutsideError(
+            f"{error} The workspace {at} is made and kept; `blindlabel owner run --at {at}` tells the coordinator that"
+            " you join."
+        ) from error
+    except ProtocolError as error:
+        workspace.delete()
+        raise InputError(
+            f"{error} Nothing was kept. Ask the coordinator for a new invitation (`blindlabel coordinator reinvite`)."
+        ) from error
+    except OutsideError:
+        workspace.delete()  # nothing has arrived anywhere, so nothing is to be kept
+        raise
+    result(str(at))
+
+
+def _tell_joined(workspace: Workspace, way: str) -> None:
+    """What a person should know at once after joining."""
+    from blindlabel.transport.connecting import is_in_clear
+
     agreement = workspace.agreement
     say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
     say(f"The agreement's hash is {agreement.hash}.")
     if agreement.encoding.engine == "plain":
         say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
-    try:
-        with _party(workspace, via, ca, patience=3.0) as owner:
-            owner.send()
-    except Unreachable as error:
-        say(f"{error} The workspace is made; `blindlabel owner run` will tell the coordinator.")
-    result(str(at))
+    if is_in_clear(way):
+        say(f"NOTE: over {way} your token travels in clear. Ask the coordinator for an https:// address.")
+    if workspace.remembered("cut"):
+        say(f"NOTE: {workspace.remembered('cut')}")
+    if workspace.remembered("without_ids"):
+        say("NOTE: the table has no id column, so rows are named by position. Name one with --id-column, or add `id`.")
 
 
 @app.command("verify")
@@ -222,12 +254,16 @@ def annotate(
         int, typer.Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")
     ] = 1,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
+    via: Via = "",
+    ca: Authority = None,
 ) -> None:
     """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
     browser in.
     """
     from blindlabel.cli.annotate import annotate as open_app
+    from blindlabel.transport.connecting import remember
 
+    remember(workspace_at(at), via, ca)
     open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
 
 
@@ -295,10 +331,35 @@ def run(
         workspace.hand_in()
     with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
-        with _party(workspace, via, ca, computing, report) as owner:
+        with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)
     if over:
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
+    elif once:
+        _say_what_to_carry(workspace)
+
+
+@contextmanager
+def _kept_reason(workspace: Workspace) -> Iterator[None]:
+    """Why `owner run` stopped, kept where the web app reads it."""
+    try:
+        yield
+    except (InputError, OutsideError) as error:
+        workspace.say("stopped", 0.0, str(error))
+        raise
+
+
+def _say_what_to_carry(workspace: Workspace) -> None:
+    """Over a folder: which files go where, once this side has done all that it can."""
+    way = workspace.settings["via"]
+    if not way.startswith("folder:"):
+        return
+    place = Path(way.removeprefix("folder:")) / workspace.agreement.hash[:16]
+    say(
+        f"Where the folder is not shared: carry {place / f'from-{workspace.name}'} and {place / 'bodies'} to the"
+        f" coordinator, have it serve, and bring {place / f'to-{workspace.name}'} and {place / 'bodies'} back. Copying"
+        " all of it does no harm."
+    )
 
 
 @app.command("export")
@@ -320,9 +381,8 @@ def export(
 def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
     workspace = workspace_at(at)
-    if not yes and not typer.confirm(
-        f"Delete everything of the study {workspace.agreement.name} on this side?", err=True
-    ):
+    agreement = workspace.agreement
+    if not yes and not is_meant(f"Delete everything of the study {agreement.name} ({agreement.hash[:12]}…) here?"):
         raise InputError("Nothing was deleted.")
     workspace.delete()
     say("Deleted. Backups and carried folders have to be deleted where they are.")

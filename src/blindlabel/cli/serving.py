@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
+import socket
 import sys
 import time
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.transport.events import JsonLines
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -19,18 +23,41 @@ if TYPE_CHECKING:
 
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log = logging.getLogger("blindlabel")
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
+    handler.setFormatter(JsonLines())
+    for name, level in (("blindlabel", logging.INFO), ("uvicorn.error", logging.WARNING)):
+        log = logging.getLogger(name)
+        log.setLevel(level)
+        log.handlers = [handler]
+
+
+def _check_keys(coordinator: Coordinator) -> None:
+    """Refuse to start where studies could not be served: owners would be told so one request after the other."""
+    for sentence in coordinator.unserved().values():
+        raise InputError(f"{sentence} Nothing is served without the studies' keys.")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+        raise OutsideError(f"Port {port} on {host} cannot be opened: {reason}. Choose another with --port.") from error
 
 
 def serve_http(
-    coordinator: Coordinator, home: Path, host: str, port: int, certificate: Path | None, key: Path | None
+    coordinator: Coordinator,
+    home: Path,
+    host: str,
+    port: int,
+    certificate: Path | None,
+    key: Path | None,
+    metrics_port: int | None = None,
 ) -> None:
     """Serve until stopped."""
     import uvicorn
 
+    from blindlabel.transport.metrics import Counted, listening
     from blindlabel.transport.server import create_app
 
     if (certificate is None) != (key is None):
@@ -40,18 +67,15 @@ def serve_http(
             raise InputError(f"There is no file {file}.")
     if certificate is None and host not in ("127.0.0.1", "::1", "localhost"):
         say("NOTE: serving without TLS beyond this machine. Put a TLS proxy in front, or give --certificate and --key.")
+    _check_keys(coordinator)
+    listener, counted = _bound(host, port), Counted()
     _log_to_stderr()
-    say(
-        f"Serving {len(coordinator.store.studies())} studies on {'https' if certificate else 'http'}://{host}:{port}."
-        " Stop with Ctrl-C."
-    )
-    app = create_app(coordinator)
     address = f"{'https' if certificate else 'http'}://{host}:{port}/"
+    app = create_app(coordinator, counted=counted)
     _add_page(app, coordinator, home, address)
+    say(f"Serving {len(coordinator.store.studies())} studies on {address} Stop with Ctrl-C.")
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -61,10 +85,12 @@ def serve_http(
         limit_concurrency=500,
         timeout_graceful_shutdown=5,
     )
-    server = uvicorn.Server(config)
-    server.run()
+    figures = contextlib.nullcontext() if metrics_port is None else listening(coordinator, counted, metrics_port)
+    with listener, figures:
+        server = uvicorn.Server(config)
+        server.run(sockets=[listener])
     if not server.started:
-        raise OutsideError(f"The server could not start on {host}:{port}. Is the port in use?")
+        raise OutsideError("The server could not start; the lines above say why.")
 
 
 def _add_page(app: FastAPI, coordinator: Coordinator, home: Path, address: str) -> None:
@@ -85,11 +111,16 @@ def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:
     if not via.startswith("folder:"):
         raise InputError("--via takes folder:/path; without it the studies are served over HTTP.")
     folder = Path(via.removeprefix("folder:"))
+    _check_keys(coordinator)
+    _log_to_stderr()
     server = FolderServer(coordinator, folder)
     say(f"Serving {len(coordinator.store.studies())} studies from {folder}." + ("" if once else " Stop with Ctrl-C."))
     while True:
         happened = server.turn()
         if not happened and once:
+            say(
+                f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners."
+            )
             return
         if not happened:
             time.sleep(0.2)

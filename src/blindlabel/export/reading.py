@@ -36,7 +36,9 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
         never = tuple((_whole(row["i"]), _whole(row["j"])) for row in discarded)
         both = [*rows, *discarded]
         ids_a, ids_b = _ids(both, "i", "id_a"), _ids(both, "j", "id_b")
-        return GroundTruth(dataset_a or names[0], dataset_b or names[1], pairs, never, ids_a, ids_b)
+        # Whoever was told matches alone writes no file of discarded pairs; everybody else does, even an empty one.
+        only = not beside.exists() and all(pair.label for pair in pairs)
+        return GroundTruth(dataset_a or names[0], dataset_b or names[1], pairs, never, ids_a, ids_b, only)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
 

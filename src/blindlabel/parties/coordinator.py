@@ -101,6 +101,14 @@ class Coordinator:
             raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
         return invitations
 
+    def reinvite(self, study: str, owner: str, address: str = "") -> Invitation:
+        """A new invitation for an owner that has not joined; the one before it holds no longer."""
+        code = secrets.token_bytes(32)
+        public = bytes(nacl.signing.SigningKey(code).verify_key).hex()
+        self._apply(study, lambda _, state: Step(rules.invites_again(state, owner, public)))
+        key = self._identity(study).public.signing_key.hex()
+        return Invitation(owner, code.hex(), key, address, self.store.agreement(study) or "")
+
     def find(self, named: str) -> str:
         """The one study with this name, or whose hash begins so."""
         found = [row.study for row in self.store.studies() if row.name == named or row.study.startswith(named)]
@@ -323,6 +331,22 @@ class Coordinator:
         return {pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings}
 
     # Keys
+
+    def unserved(self) -> dict[str, str]:
+        """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
+        found = {}
+        for row in self.store.studies():
+            if row.ended:
+                continue
+            try:
+                self._identity(row.study)
+                if self.load(row.study).state.public_key is not None:
+                    self._engine_secret(row.study)
+            except InputError as error:
+                found[row.study] = str(error)
+            except WrongStudy:  # deleted meanwhile
+                continue
+        return found
 
     def _identity(self, study: str) -> Identity:
         return Identity.from_bytes(self.store.secret(study, _SIGNING))

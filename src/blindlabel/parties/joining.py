@@ -21,7 +21,7 @@ from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.proofs import token_hash
 from blindlabel.records.fingerprint import Fingerprint
-from blindlabel.records.preparation import check_lengths, prepare_rows
+from blindlabel.records.preparation import check_lengths, prepare_rows, sentence_about_cuts
 from blindlabel.records.tables import Table, read_table
 
 S = TypeVar("S", bound=Store)
@@ -52,8 +52,10 @@ def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
     return read_table(options.path, id_column=options.id_column, attributes=wanted, encoding=options.encoding)
 
 
-def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = "") -> S:
-    """Begin an invited owner's side of a study in a new store. The join message is in its outbox."""
+def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = "", authority: str = "") -> S:
+    """Begin an invited owner's side of a study in a new store. The join message is in its outbox. How the coordinator
+    is reached (`via`, else as the invitation says) and which certificate is trusted (its text) is remembered.
+    """
     agreement = _invited(invitation)
     settings = {
         "table": str(options.path.resolve()),
@@ -65,6 +67,7 @@ def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = 
             }
         ),
         "via": via or invitation.address,
+        "authority": authority,
     }
     begin_study(store, invitation, read_own_table(agreement, options), settings)
     return store
@@ -75,7 +78,7 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
     agreement = _invited(invitation)
     account_of(agreement)
     prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
-    check_lengths(prepared, agreement.lengths())
+    cut = check_lengths(prepared, agreement.lengths())
     identity, token = new_identity(), secrets.token_urlsafe(32)
     state = owner.State(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
     begin = owner.joins(state, _join_body(agreement, invitation, len(table), identity, token))
@@ -84,6 +87,8 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
         **settings,
         "agreement": invitation.agreement,
         "owner": invitation.owner,
+        "cut": sentence_about_cuts(cut),
+        "without_ids": "" if table.has_ids else "yes",
         _FINGERPRINT: Fingerprint.of(table.ids, prepared).to_text(),
     }
     store.found(known, kept, begin, lambda message: signed_by(identity, message))

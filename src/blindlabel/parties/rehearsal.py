@@ -38,9 +38,10 @@ def rehearse(
     oracles: tuple[Oracle, Oracle],
     answering: Answering,
     rounds: int = 3,
+    most_yes: int | None = None,
 ) -> Rehearsed:
     """All rounds of a study on these records. Ends early where all pairs are agreed; later rounds then repeat the last
-    state.
+    state. `most_yes` as in an agreement; None: as many as one likes.
     """
     labels = no_labels(len(records[0]), len(records[1]))
     after: list[Labels] = []
@@ -56,7 +57,8 @@ def rehearse(
                 questions += written
                 answers.append(answering(side, [one.usable() for one in written], records[1 - side]))
             first, second = answers[0][:, asked[1]].astype(np.uint8), answers[1][:, asked[0]].astype(np.uint8)
-            labels = settle(labels, number, asked[0], first, asked[1], second, most_yes=labels.size).labels
+            loosest = labels.size if most_yes is None else most_yes
+            labels = settle(labels, number, asked[0], first, asked[1], second, loosest).labels
         after.append(labels)
     return Rehearsed(tuple(after), tuple(questions))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import QuestionSource, open_tasks
-from blindlabel.protocol.interfaces import Unreachable
+from blindlabel.protocol.interfaces import NotYetCarried, Unreachable
 
 WAIT = 2.0
 """Seconds that one turn waits for a message."""
@@ -35,6 +35,12 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
             happened = owner.turn(0.0 if once else LOOK if _waits_for_person(owner) else WAIT)
             missing = source.provide(owner.store) if source is not None and open_tasks(owner.store) else None
             happened |= source is not None and missing is None and owner.work()
+        except NotYetCarried as error:
+            told = _tell(owner, tell, told, str(error))
+            if once:
+                return False
+            time.sleep(LOOK)
+            continue
         except Unreachable as error:
             if once:
                 raise

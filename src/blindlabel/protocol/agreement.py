@@ -34,6 +34,7 @@ from blindlabel.settings import Setting, taken
 
 VERSION = 1
 LARGEST_FILE = 4 * 2**20
+DEFAULT_CRITERIA = "Two records match when they are about the same real-world entity."
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -202,7 +203,7 @@ def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: An
         "attributes": list(attributes),
         "salt": secrets.token_hex(16),
     } | other
-    values.setdefault("criteria", "Two records match when they are about the same real-world entity.")
+    values.setdefault("criteria", DEFAULT_CRITERIA)
     if "keys" not in values:
         values["keys"] = "coordinator"
         agreement = _from_values(values, "The agreement")

@@ -31,6 +31,7 @@ import secrets
 from collections.abc import Mapping
 
 from blindlabel.envelope import KeyUnusable, PublicIdentity
+from blindlabel.errors import InputError
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import messages, proofs, rounds, sampling
 from blindlabel.protocol.agreement import Agreement
@@ -233,6 +234,18 @@ def sample_enriched(
         return Step(state)
     drawn = sampling.enriched(sizes(state), hashes, agreement.sampling.records, agreement.sampling.share, draw)
     return _begin(agreement, state, drawn)
+
+
+def invites_again(state: State, owner: str, invitation_key: str) -> State:
+    """An owner that has not joined gets a new one-time code; the one before it proves nothing any more."""
+    if owner not in state.owners:
+        raise InputError(f"{owner} is no owner of this study. There are {', '.join(state.owners)}.")
+    if state.owners[owner].join is not None:
+        raise InputError(
+            f"{owner} has joined already. Where its workspace is lost, it has to restore a backup of it, or the study"
+            " has to begin again: nobody else may take its place."
+        )
+    return with_owner(state, owner, invitation_key=invitation_key)
 
 
 def close(agreement: Agreement, state: State) -> Step:

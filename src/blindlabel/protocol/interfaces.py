@@ -29,6 +29,10 @@ class Unreachable(OutsideError):
     """The coordinator cannot be reached now. Trying again later may help."""
 
 
+class NotYetCarried(Unreachable):
+    """Something has to be carried to the coordinator, or from it, before this can go on."""
+
+
 class SecretMissing(InputError):
     """No secret was kept under this name, or its file is gone."""
 

@@ -17,7 +17,10 @@ Truth = npt.NDArray[np.bool_]
 @dataclass(frozen=True)
 class Scores:
     """The state after a round. `recall` and `f` are over agreed pairs; the strict ones count a true pair that was never
-    agreed as missed. `records_to_ask` are the records of both owners that stand on a pair without agreement."""
+    agreed as missed. `records` are those of both owners, `records_to_ask` the ones that stand on a pair without
+    agreement. The other counts are of pairs: `false_negatives` are true ones agreed to be no match, `open_matches` true
+    ones without agreement.
+    """
 
     precision: float
     recall: float
@@ -25,7 +28,14 @@ class Scores:
     recall_strict: float
     f_strict: float
     agreement: float
+    records: float
     records_to_ask: float
+    pairs: float
+    agreed: float
+    true_positives: float
+    false_positives: float
+    false_negatives: float
+    open_matches: float
 
 
 def scores(labels: Labels, truth: Truth) -> Scores:
@@ -37,14 +47,22 @@ def scores(labels: Labels, truth: Truth) -> Scores:
     true = int(np.count_nonzero(truth))
     precision, recall, strict = _share(right, right + wrong), _share(right, right + missed), _share(right, true)
     to_ask = int(np.count_nonzero((~agreed).any(axis=0))) + int(np.count_nonzero((~agreed).any(axis=1)))
+    settled = int(np.count_nonzero(agreed))
     return Scores(
-        precision,
-        recall,
-        _f(precision, recall),
-        strict,
-        _f(precision, strict),
-        _share(int(np.count_nonzero(agreed)), agreed.size),
-        to_ask,
+        precision=precision,
+        recall=recall,
+        f=_f(precision, recall),
+        recall_strict=strict,
+        f_strict=_f(precision, strict),
+        agreement=_share(settled, agreed.size),
+        records=sum(labels.shape),
+        records_to_ask=to_ask,
+        pairs=agreed.size,
+        agreed=settled,
+        true_positives=right,
+        false_positives=wrong,
+        false_negatives=missed,
+        open_matches=true - right - missed,
     )
 
 

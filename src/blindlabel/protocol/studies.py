@@ -157,6 +157,10 @@ class Service(Protocol):
         """A study's agreement."""
         ...
 
+    def unserved(self) -> dict[str, str]:
+        """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
+        ...
+
     def receive(self, wire: bytes) -> bool:
         """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
         ...

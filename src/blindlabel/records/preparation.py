@@ -205,6 +205,17 @@ def named_rows(found: Sequence[Excess]) -> str:
     return ", ".join(str(one) for one in rows[:_MOST_NAMED]) + more
 
 
+def sentence_about_cuts(found: Sequence[Excess]) -> str:
+    """How many rows are cut, and which; empty where none is."""
+    rows = len({one.position for one in found})
+    if not rows:
+        return ""
+    return (
+        f"{'one row is' if rows == 1 else f'{rows:,} rows are'} longer than the agreement encodes and cut; what is cut"
+        f" off cannot be asked about, and true matches can be lost: {named_rows(found)}."
+    )
+
+
 def _too_long(found: Sequence[Excess]) -> TooLongError:
     rows = len({one.position for one in found})
     longest = max(found, key=lambda one: one.length - one.limit)

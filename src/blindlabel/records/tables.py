@@ -54,6 +54,8 @@ class Table:
     ids: tuple[str, ...]
     attributes: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    has_ids: bool = True
+    """Whether ids came from a column; else they are the rows' positions."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -136,7 +138,7 @@ def assembled(
         raise EmptyTableError(f"{shown} has no rows.")
     if id_column is not None:
         _check_ids(ids, id_column, shown)
-    return Table(name, tuple(ids), tuple(renamed), tuple(kept))
+    return Table(name, tuple(ids), tuple(renamed), tuple(kept), id_column is not None)
 
 
 # Files
@@ -220,11 +222,28 @@ def _advice(content: bytes, start: int) -> str:
     best = from_bytes(sample).best()
     if best is None:
         return "Its encoding could not be told; name it with --encoding, or convert the file to UTF-8."
-    name = best.encoding.replace("_", "-")
+    name = "cp1252" if best.encoding in _WESTERN and _is_western(sample) else best.encoding.replace("_", "-")
     return (
         f"It looks like {name}: read it with --encoding {name} and check a few names with accents, or convert the file"
         " to UTF-8."
     )
+
+
+_WESTERN = frozenset(
+    {"cp1250", "cp1252", "cp1254", "cp1257", "cp1258", "latin_1", "iso8859_2", "iso8859_9", "iso8859_15"}
+)
+_WESTERN_LETTERS = frozenset("äöüßÄÖÜéèêëàâáãåæçíìîïñóòôõøœúùûýÿÉÈÀÁÅÆÇÍÑÓÕØŒÚŠšŽž’‘“”–—€°§«»…")
+
+
+def _is_western(sample: bytes) -> bool:
+    """Whether all that is not ASCII is what Western European text has, read as cp1252: what spreadsheets write there.
+    A short sample fits many code pages alike, and the others are far less likely.
+    """
+    try:
+        odd = {letter for letter in sample.decode("cp1252") if ord(letter) > 127}
+    except UnicodeDecodeError:
+        return False
+    return odd <= _WESTERN_LETTERS
 
 
 def _read_csv(text: str, delimiter: str, shown: str) -> tuple[list[str], Iterator[Sequence[str]]]:

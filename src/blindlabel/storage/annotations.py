@@ -24,7 +24,8 @@ import sqlalchemy as sa
 from blindlabel.errors import InputError
 from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED, Task
 from blindlabel.storage import workspace_tables as tables
-from blindlabel.storage.workspace import Workspace, task_of, upsert
+from blindlabel.storage.round_questions import task_of, upsert
+from blindlabel.storage.workspace import Workspace
 
 LONGEST_NAME = 60
 LONGEST_NOTE = 2000

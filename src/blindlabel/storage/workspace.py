@@ -5,21 +5,15 @@ For the web app and the commands alike. Safe for several processes at once (the 
 is one short transaction, and nothing is cached between calls but what never changes: the agreement, and what a version
 of the state says.
 
-    workspace = Workspace.open(Path("workspace")) workspace.agreement, workspace.name, workspace.table_name
-    workspace.state()                         the protocol's view (`protocol.owner.State`): peers, rounds, truth
-    workspace.version()                       grows whenever that state changes workspace.records()
-    own sampled records, by place in the sample: position, id, row as in the table, prepared Record workspace.tasks()
-    the current round: one Task a record to ask: state open | draft | saved, draft,
-                                              saved question, why it comes back, questions of
-                                              earlier rounds
-    workspace.progress()                      counts of the round and of the study, for the head of a page
-    workspace.save_draft(record, text)        keeps any text; autosave calls this
-    workspace.save_questions({record: text})  makes texts the records' questions; `parties.asking` checks them before
-    workspace.discard(record)
-    forgets draft and question of this round workspace.hand_in()                       all questions are there: fix
-    them; `owner run` goes on from here workspace.activity()                      what `owner run` is doing: phase,
-    share done, what it waits for workspace.labels()                        after the end: {other owner: labels matrix,
-    own records as rows}; 0 open, else 2*round + label
+    workspace = Workspace.open(Path("workspace"))
+    workspace.agreement, workspace.name, workspace.table_name
+    workspace.state()       the protocol's view (`protocol.owner.State`): peers, rounds, truth
+    workspace.version()     grows whenever that state changes
+    workspace.records()     own sampled records, in the order of the sample
+    workspace.activity()    what `owner run` is doing: phase, share done, what it waits for
+    workspace.labels()      after the end: the labels with each other owner, own records as rows
+
+What is written and handed in round by round is in `storage.round_questions`.
 
 `record` is always a place in the sample, 0 to n-1, in the current round. Errors are `InputError` with a sentence.
 """
@@ -30,7 +24,7 @@ import fcntl
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,25 +40,12 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.interfaces import OwnRecord, Signer, Task, TaskState
+from blindlabel.protocol.interfaces import OwnRecord, Signer
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, private_folder, remove_abandoned
+from blindlabel.storage.round_questions import RoundQuestions, load_state
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
-
-
-@dataclass(frozen=True)
-class RoundProgress:
-    """Where this owner stands."""
-
-    round: int
-    rounds: int
-    asked: int
-    open: int
-    drafts: int
-    saved: int
-    handed_in: bool
-    over: bool
 
 
 @dataclass(frozen=True)
@@ -78,13 +59,13 @@ class Activity:
     updated: float
 
 
-class Workspace:
+class Workspace(RoundQuestions):
     """One owner's side of one study."""
 
     def __init__(self, folder: Path, passphrase: str | None = None) -> None:
+        super().__init__()
         self.folder = folder
         self._secrets = SecretsInMemory(passphrase, most=16)
-        self._writable: _Writable | None = None
 
     @cached_property
     def database(self) -> Database:
@@ -214,7 +195,7 @@ class Workspace:
     def state(self) -> owner.State:
         """What the protocol knows."""
         with self.database.read() as connection:
-            return _load(connection)[0]
+            return load_state(connection)[0]
 
     def version(self) -> int:
         """A number that grows whenever the protocol's state changes."""
@@ -226,7 +207,7 @@ class Workspace:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
         while True:
             with self.database.read() as connection:
-                state, version = _load(connection)
+                state, version = load_state(connection)
             step = event(state)
             if step.state == state and not step.messages:
                 return step
@@ -288,125 +269,6 @@ class Workspace:
             for row in rows
         ]
 
-    # Questions
-
-    def tasks(self, round: int | None = None) -> list[Task]:
-        """What is to be asked in a round (the current one), in the order of the sample."""
-        state = self.state()
-        number = state.round if round is None else round
-        if not 1 <= number <= state.round:
-            return []
-        with self.database.read() as connection:
-            rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
-        written = {(row.round, row.record): row for row in rows}
-        current = state.rounds[number - 1]
-        back = number > 1 and not current.repeats
-        return [
-            task_of(record, number, back and record not in current.loose, written, record in current.loose)
-            for record in current.ask
-        ]
-
-    def save_draft(self, record: int, text: str) -> None:
-        """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
-        self._write(record, draft=text)
-
-    def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
-        """Many questions at once, all checked before by the caller."""
-        with self.database.write() as connection:
-            number = self.writable_round(connection, list(texts))
-            for record, text in texts.items():
-                values = {"draft": text, "question": text, "source": source, "author": author}
-                upsert(connection, tables.question, number, record, values)
-
-    def take_back(self, changes: Sequence[tuple[Task, Task]]) -> list[int]:
-        """Undo changes, given as what a task was and what it became. What has changed again since is left alone;
-        gives the records that are as before.
-        """
-        table, done = tables.question, []
-        with self.database.write() as connection:
-            number = self.writable_round(connection, [before.record for before, _ in changes])
-            for before, after in changes:
-                here = sa.and_(table.c.round == number, table.c.record == before.record)
-                row = connection.execute(sa.select(table).where(here)).one_or_none()
-                now = ("", None) if row is None else (row.draft or "", row.question)
-                if before.round != number or now != (after.draft, after.question):
-                    continue
-                connection.execute(table.delete().where(here))
-                if before.state != "open":
-                    values = {
-                        "draft": before.draft,
-                        "question": before.question,
-                        "source": before.source,
-                        "author": before.author,
-                    }
-                    upsert(connection, table, number, before.record, values)
-                done.append(before.record)
-        return done
-
-    def discard(self, record: int) -> None:
-        """Forget draft and question of this record in the current round."""
-        with self.database.write() as connection:
-            number = self.writable_round(connection, [record])
-            connection.execute(
-                tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record)
-            )
-
-    def _write(self, record: int, **values: str) -> None:
-        with self.database.write() as connection:
-            upsert(connection, tables.question, self.writable_round(connection, [record]), record, values)
-
-    def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
-        """The current round, where these records can be asked in it and it has not been handed in."""
-        version = connection.execute(sa.select(tables.state.c.version)).scalar_one()
-        if (
-            self._writable is None or self._writable.version != version
-        ):  # reading a large state takes long, and a version never changes
-            self._writable = _Writable.of(*_load(connection))
-        writable = self._writable
-        if writable.problem:
-            raise InputError(writable.problem)
-        unknown = [record for record in records if record not in writable.asked]
-        if unknown:
-            raise InputError(f"Record {unknown[0] + 1} is not asked in round {writable.round}.")
-        return writable.round
-
-    def hand_in(self) -> None:
-        """Fix the questions of the current round; every record must have one."""
-        with (
-            self.database.write() as connection
-        ):  # one transaction, so that no question changes between the check and the fixing
-            state, version = _load(connection)
-            if state.rounds and state.rounds[-1].handed_in:
-                return
-            after = owner.hands_in(state, state.round)
-            query = sa.select(tables.question.c.record).where(
-                tables.question.c.round == state.round, tables.question.c.question.is_not(None)
-            )
-            there = set(connection.execute(query).scalars())
-            missing = [record for record in state.rounds[-1].ask if record not in there]
-            if missing:
-                raise InputError(
-                    f"{len(missing)} records of round {state.round} have no saved question yet, record"
-                    f" {missing[0] + 1} the first."
-                )
-            connection.execute(tables.state.update().values(state=after.model_dump_json(), version=version + 1))
-
-    def progress(self) -> RoundProgress:
-        """Where this owner stands."""
-        state, tasks = self.state(), self.tasks()
-        count = {kind: sum(1 for task in tasks if task.state == kind) for kind in ("open", "draft", "saved")}
-        handed_in = bool(state.rounds) and state.rounds[-1].handed_in
-        return RoundProgress(
-            state.round,
-            self.agreement.rounds,
-            len(tasks),
-            count["open"],
-            count["draft"],
-            count["saved"],
-            handed_in,
-            state.truth is not None,
-        )
-
     # What `owner run` says
 
     def say(self, phase: str, share: float, sentence: str) -> None:
@@ -462,67 +324,9 @@ def _put_into_outbox(connection: sa.Connection, step: owner.Step, sign: Signer |
         connection.execute(tables.outbox.insert().values(**row))
 
 
-def _load(connection: sa.Connection) -> tuple[owner.State, int]:
-    row = connection.execute(sa.select(tables.state.c.state, tables.state.c.version)).one()
-    return owner.State.model_validate_json(row.state), row.version
-
-
-@dataclass(frozen=True)
-class _Writable:
-    """What a version of the state says about writing questions."""
-
-    version: int
-    round: int
-    asked: frozenset[int]
-    problem: str
-    """Why nothing can be written, or nothing."""
-
-    @classmethod
-    def of(cls, state: owner.State, version: int) -> _Writable:
-        problem = ""
-        if not state.rounds or state.truth is not None:
-            problem = "There is no round to write questions for: " + (
-                "the study is over." if state.truth else "none has begun."
-            )
-        elif state.rounds[-1].handed_in:
-            problem = f"Round {state.round} has been handed in; its questions are fixed."
-        asked = frozenset(state.rounds[-1].ask) if state.rounds else frozenset()
-        return cls(version, state.round, asked, problem)
-
-
 def _packed(record: Record) -> list[Any]:
     return [dict(record.attributes), record.whole]
 
 
 def _unpacked(value: list[Any]) -> Record:
     return Record(value[0], value[1])
-
-
-def upsert(connection: sa.Connection, table: sa.Table, round: int, record: int, values: Mapping[str, Any]) -> None:
-    """Write what belongs to a record of a round, in the table of questions or of second ones."""
-    now = {**values, "updated": time.time()}
-    changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**now))
-    if changed.rowcount == 0:
-        connection.execute(table.insert().values(round=round, record=record, **now))
-
-
-def task_of(
-    record: int, round: int, disagreed: bool, written: Mapping[tuple[int, int], Any], loose: bool = False
-) -> Task:
-    """A record to ask, from the rows of the table of questions (or of second ones) by round and record."""
-    row = written.get((round, record))
-    question = row.question if row is not None else None
-    draft = (row.draft if row is not None else None) or ""
-    state: TaskState = (
-        "open"
-        if row is None or not (draft or question)
-        else "saved"
-        if question is not None and draft == question
-        else "draft"
-    )
-    earlier = [
-        (number, written[(number, record)].question) for number in range(1, round) if (number, record) in written
-    ]
-    previous = tuple((number, text) for number, text in earlier if text)
-    source, author = (row.source or "", row.author or "") if row is not None else ("", "")
-    return Task(record, round, state, draft, question, disagreed, previous, source, author, loose)

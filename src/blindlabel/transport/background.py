@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable
 
@@ -12,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from blindlabel.errors import OutsideError
 from blindlabel.protocol.errors import WrongStudy
 from blindlabel.protocol.studies import Service
+from blindlabel.transport.events import failure, log_event
 
 log = logging.getLogger("blindlabel.server")
 
@@ -60,4 +60,4 @@ def _work_once(coordinator: Service) -> tuple[bool, bool]:
 
 
 def _log_failed_work(error: Exception, study: str = "") -> None:
-    log.error(json.dumps({"event": "work failed", "kind": type(error).__name__, "study": study[:12]}))
+    log_event(log, logging.ERROR, "work failed", study=study[:12], **failure(error))

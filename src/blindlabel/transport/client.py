@@ -10,7 +10,6 @@ import itertools
 import ssl
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -44,6 +43,10 @@ class _Waiting(BaseModel):
     messages: list[str]
 
 
+class Untrusted(OutsideError):
+    """The other side could not be recognised as the coordinator. Trying again does not help."""
+
+
 class _Passing(Exception):
     """A failure that may pass: the connection broke, or the server is busy."""
 
@@ -52,18 +55,13 @@ class HttpTransport:
     """Speaks with one coordinator about one study."""
 
     def __init__(
-        self, address: str, study: str, token: str, *, authority: Path | None = None, patience: float = 30.0
+        self, address: str, study: str, token: str, *, authority: str | None = None, patience: float = 30.0
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
                 f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
             )
-        verify: ssl.SSLContext | bool = True
-        if authority is not None:
-            try:
-                verify = ssl.create_default_context(cafile=str(authority))
-            except (OSError, ssl.SSLError) as error:
-                raise InputError(f"{authority} cannot be read as a certificate: {error}.") from error
+        verify = True if authority is None else trusting(authority)
         self._study = study
         self._patience = patience
         timeout = httpx.Timeout(60.0, connect=10.0)
@@ -154,12 +152,34 @@ class HttpTransport:
             try:
                 return attempt()
             except (_Passing, httpx.TransportError) as error:
+                _check_trust(error, str(self._client.base_url))
                 if time.monotonic() - began + pause > self._patience:
                     raise Unreachable(
                         f"The coordinator at {self._client.base_url} cannot be reached: {error}."
                     ) from error
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def trusting(authority: str, shown: str = "What is remembered as the certificate to trust") -> ssl.SSLContext:
+    """A context that trusts the certificate of this text (PEM)."""
+    try:
+        return ssl.create_default_context(cadata=authority)
+    except (ValueError, ssl.SSLError) as error:
+        raise InputError(f"{shown} cannot be read as a certificate: {error}.") from error
+
+
+def _check_trust(error: BaseException, address: str) -> None:
+    """A failure of TLS itself never passes by waiting: an `Untrusted` where that is what went wrong."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
+            reason = getattr(cause, "verify_message", "") or cause.reason or str(cause)
+            raise Untrusted(
+                f"No safe connection with the coordinator at {address} could be made ({reason}). Give the certificate"
+                " that its operator gave you, with --ca file.pem; it is remembered. Is the address right?"
+            ) from error
+        cause = cause.__cause__ or cause.__context__
 
 
 def _check(response: httpx.Response) -> None:

@@ -16,6 +16,7 @@ remove by hand.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -26,12 +27,13 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
 from blindlabel.protocol.errors import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.framing import pack_with_body, unpack_with_body
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Service, StudyRow
 from blindlabel.storage.files import BodyDamaged, lasting_folder, write_atomically, write_pieces
+from blindlabel.transport.events import failure, log_event
 
 log = logging.getLogger("blindlabel.folder")
 
@@ -67,8 +69,8 @@ class FolderTransport:
         while True:
             self._check_refusals()
             found: list[bytes] = []
-            while (path := self._place.to_owner(self._owner) / f"{after + len(found) + 1:06d}.message").exists():
-                found.append(_read(path, messages.LARGEST))
+            while (wire := _whole_message(self._place.to_owner(self._owner), after + len(found) + 1)) is not None:
+                found.append(wire)
             if found or time.monotonic() >= until:
                 return found
             time.sleep(_POLL)
@@ -78,9 +80,12 @@ class FolderTransport:
         try:
             there = self._place.get_body(blob, bodies)
         except BodyDamaged as error:
-            raise Unreachable(f"The body {blob.hash[:16]}… in the folder is damaged. Copy it again.") from error
+            raise NotYetCarried(f"The body {blob.hash[:16]}… in the folder is damaged. Copy it again.") from error
         if not there:
-            raise Unreachable(f"The folder does not hold the body {blob.hash[:16]}… yet. Copy all of it.")
+            raise NotYetCarried(
+                f"The folder does not hold all of the body {blob.hash[:16]}… yet. Copy the whole folder from the"
+                " coordinator again."
+            )
         if moved:
             moved(blob.length, blob.length)
 
@@ -90,12 +95,19 @@ class FolderTransport:
         _put(self._place.from_owner(self._owner) / f"{stem}.assist", pack_with_body(wire, body))
         reply = self._place.to_owner(self._owner) / f"{stem}.assisted"
         began = time.monotonic()
-        while not reply.exists():
+        while True:
             self._check_refusals(f"{stem}.assist")
-            if self._assist_patience is not None and time.monotonic() - began > self._assist_patience:
-                raise Unreachable("The coordinator has not replied to an assist call yet.")
+            try:
+                if reply.exists():
+                    return unpack_with_body(_read(reply, LARGEST_ASSIST))
+            except MalformedMessage:
+                log_event(log, logging.INFO, "not whole yet", file=reply.name)
+            if self._assist_patience is not None and time.monotonic() - began >= self._assist_patience:
+                raise NotYetCarried(
+                    "The coordinator has not replied to an assist call yet. Carry the folder to it, and back when it"
+                    " has served."
+                )
             time.sleep(_POLL)
-        return unpack_with_body(_read(reply, LARGEST_ASSIST))
 
     def _check_refusals(self, call: str = "") -> None:
         """Raise what the coordinator refused: messages, and this assist call. Nothing that was only damaged on its way,
@@ -138,7 +150,7 @@ class FolderServer:
                 InputError,
                 OutsideError,
             ) as error:  # one study's failure must not stop the others; it is tried again
-                log.error("study %s: %s", row.study[:12], error)
+                log_event(log, logging.ERROR, "work failed", study=row.study[:12], **failure(error))
         return happened
 
     def _turn_of(self, row: StudyRow) -> bool:
@@ -242,6 +254,21 @@ class _Place:
             file.seek(here)
             bodies.append(blob, here, iter(lambda: file.read(2**20), b""))
         return bodies.has(blob)
+
+
+def _whole_message(folder: Path, number: int) -> bytes | None:
+    """The coordinator's message of this number; None where it is not there, or not all of it: it is being copied. No
+    beginning of a JSON document is a JSON document; one that is whole and wrong is for the reader to refuse.
+    """
+    path = folder / f"{number:06d}.message"
+    try:
+        if not path.exists():
+            return None
+        wire = _read(path, messages.LARGEST)
+        json.loads(wire)
+    except (ValueError, RecursionError, Unreachable):
+        return None
+    return wire
 
 
 def _named_bodies(wire: bytes) -> list[Blob]:

@@ -15,7 +15,6 @@ secret.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -39,6 +38,8 @@ from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Service
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.background import work_for_ever
+from blindlabel.transport.events import failure, log_event
+from blindlabel.transport.metrics import Counted
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 
 log = logging.getLogger("blindlabel.server")
@@ -108,10 +109,12 @@ class Waiting(BaseModel):
 
 
 class Health(BaseModel):
-    """The server is up and its database answers."""
+    """The server is up, its database answers, its studies' keys can be read, and there is room on its disk."""
 
     status: str
     version: str
+    studies: int
+    """Studies that are not over."""
 
 
 @dataclass
@@ -149,7 +152,7 @@ class _Server:
         self.news = asyncio.Event()
 
 
-def create_app(coordinator: Service, limits: ServerLimits | None = None) -> FastAPI:
+def create_app(coordinator: Service, limits: ServerLimits | None = None, counted: Counted | None = None) -> FastAPI:
     """The application; its background task does the coordinator's own work."""
     server = _Server(coordinator, limits or ServerLimits())
 
@@ -165,7 +168,7 @@ def create_app(coordinator: Service, limits: ServerLimits | None = None) -> Fast
     app.add_exception_handler(ProtocolError, _refuse)
     app.add_exception_handler(OutsideError, _refuse)
     app.add_exception_handler(InputError, _refuse)
-    app.add_middleware(_Logged)
+    app.add_middleware(_Logged, counted=counted or Counted())
     refusals: dict[int | str, dict[str, Any]] = {
         code: {"model": Refusal} for code in (400, 403, 404, 409, 413, 422, 425, 429, 503, 507)
     }
@@ -174,8 +177,14 @@ def create_app(coordinator: Service, limits: ServerLimits | None = None) -> Fast
 
     @app.get("/health", responses={503: {"model": Refusal}})
     async def health() -> Health:
-        await run_in_threadpool(coordinator.store.studies)
-        return Health(status="well", version=__version__)
+        unserved = await run_in_threadpool(coordinator.unserved)
+        if unserved:
+            raise CannotServe(f"{len(unserved)} of the studies cannot be served: their keys cannot be read.")
+        free = coordinator.store.free()
+        if free < server.limits.free_disk:
+            raise DiskFull("The coordinator's disk is full. Its operator has to make room.")
+        studies = await run_in_threadpool(coordinator.store.studies)
+        return Health(status="well", version=__version__, studies=sum(1 for row in studies if not row.ended))
 
     return app
 
@@ -288,6 +297,10 @@ class TooLarge(OutsideError):
     """More bytes than the server takes."""
 
 
+class CannotServe(OutsideError):
+    """The server is up, and cannot do its work."""
+
+
 class DiskFull(OutsideError):
     """No room for a body."""
 
@@ -323,7 +336,7 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
         ]
     else:
         status, code = (507, "disk") if isinstance(error, DiskFull) else (503, "outside")
-        log.error(json.dumps({"event": "failed", "kind": type(error).__name__}))
+        log_event(log, logging.ERROR, "failed", **failure(error))
     sentence = (
         "The coordinator cannot use its own files now. Its operator has to look."
         if isinstance(error, InputError)
@@ -333,10 +346,11 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
 
 
 class _Logged:
-    """Writes a line for every request once its answer has been sent."""
+    """Writes a line for every request once its answer has been sent, and counts it."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, counted: Counted) -> None:
         self.app = app
+        self.counted = counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -364,15 +378,12 @@ class _Logged:
         try:
             await self.app(scope, counted_receive, counted_send)
         finally:
-            known = scope.get("state", {})
-            line = {
-                "event": "request",
-                "method": scope["method"],
-                "route": getattr(scope.get("route"), "path", ""),
-                "status": status,
-            }
-            line |= {"ms": round(1000 * (time.perf_counter() - began), 1), **sizes}
-            log.info(json.dumps(line | {"study": known.get("study", ""), "owner": known.get("owner", "")}))
+            known, route = scope.get("state", {}), getattr(scope.get("route"), "path", "")
+            seconds = time.perf_counter() - began
+            self.counted.request(route, status, seconds, sizes["in"], sizes["out"])
+            facts = {"method": scope["method"], "route": route, "status": status, "ms": round(1000 * seconds, 1)}
+            facts |= {**sizes, "study": known.get("study", ""), "owner": known.get("owner", "")}
+            log_event(log, logging.INFO, "request", **facts)
 
 
 def _address(request: Request) -> str:

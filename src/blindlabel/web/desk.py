@@ -17,8 +17,9 @@ from blindlabel.parties.asking import check_question
 from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
 from blindlabel.protocol.owner import State
 from blindlabel.storage.annotations import Annotations, Mark
+from blindlabel.storage.round_questions import RoundProgress
 from blindlabel.storage.team import team_of
-from blindlabel.storage.workspace import RoundProgress, Workspace
+from blindlabel.storage.workspace import Workspace
 
 STATES: dict[TaskState, int] = {"open": 0, "draft": 1, "saved": 2}
 """The states of a task, in the order of a round."""

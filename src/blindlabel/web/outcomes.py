@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import accumulate
 
+from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.messages import Pairing
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.plots import rounds_of_owner
 
@@ -25,7 +27,15 @@ def settled_sentence(app: OwnerApp) -> str:
     rounds = rounds_of_owner(app.desk.state)
     settled = accumulate(tally.agreed for tally in rounds)
     counts = ", then ".join(f"{number:,}" for number in settled)
-    return f"{counts} of {rounds[0].pairs:,} pairs settled." if rounds else ""
+    return f"{counts} of {_asked(rounds[0]):,} pairs settled." if rounds else ""
+
+
+def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
+    """How many pairs became what, from the rounds' totals: they are told whatever else the agreement releases."""
+    matches = sum(tally.both for tally in pairing.tallies)
+    others = sum(tally.neither for tally in pairing.tallies)
+    pairs = _asked(pairing.tallies[0]) if pairing.tallies else 0
+    return [("matches", matches), ("no match", others), ("discarded", pairs - matches - others)]
 
 
 def outcomes(app: OwnerApp) -> list[Outcome]:
@@ -45,3 +55,8 @@ def outcomes(app: OwnerApp) -> list[Outcome]:
                 open_pairs += int((row == 0).sum())
         found.append(Outcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
     return found
+
+
+def _asked(tally: Tally) -> int:
+    """The pairs of a round, compared or not."""
+    return tally.pairs + tally.loose

@@ -18,6 +18,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.interfaces import SUGGESTED
 from blindlabel.records.generator import Size, generate
@@ -53,23 +54,21 @@ class Wanted:
 class Rehearsal:
     """All parties of one study."""
 
-    def __init__(self, folder: Path, wanted: Wanted, tables: Sequence[Path] | None = None, **agreed: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        wanted: Wanted,
+        tables: Sequence[Path] | None = None,
+        agreement: Agreement | None = None,
+        **agreed: Any,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if tables is None:
             made = generate("persons", Size(wanted.records, wanted.records // 2), wanted.seed)
             tables = write_tables(made, folder / "tables")[:2]
-        attributes = _attributes(tables[0])
-        settings: dict[str, Any] = {
-            "criteria": CRITERIA,
-            "rounds": wanted.rounds,
-            "sampling": {"records": wanted.records},
-            "encoding": {"engine": wanted.engine, **_lengths(tables, attributes)},
-            "preparation": {"steps": list(STEPS)},
-        }
-        agreement = agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
-        self.agreement = agreement
+        self.agreement = agreement or _agreement(wanted, tables, agreed)
         self.coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
-        invitations = self.coordinator.create(to_text(agreement), wanted.address)
+        invitations = self.coordinator.create(to_text(self.agreement), wanted.address)
         self.workspaces = [
             join(Workspace.create(folder / invitation.owner), invitation, TableOptions(table))
             for invitation, table in zip(invitations, tables)
@@ -77,7 +76,9 @@ class Rehearsal:
         self.shared = folder / "messages"
         self.shared.mkdir()
         self._server = FolderServer(self.coordinator, self.shared)
-        self._owners = [Owner(one, FolderTransport(self.shared, agreement.hash, one.name)) for one in self.workspaces]
+        self._owners = [
+            Owner(one, FolderTransport(self.shared, self.agreement.hash, one.name)) for one in self.workspaces
+        ]
 
     def workspace(self, name: str) -> Workspace:
         """The workspace of an owner."""
@@ -106,6 +107,18 @@ class Rehearsal:
         while happened:
             turns = [owner.turn() for owner in self._owners]
             happened = self._server.turn() or any(turns)
+
+
+def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -> Agreement:
+    attributes = _attributes(tables[0])
+    settings: dict[str, Any] = {
+        "criteria": CRITERIA,
+        "rounds": wanted.rounds,
+        "sampling": {"records": wanted.records},
+        "encoding": {"engine": wanted.engine, **_lengths(tables, attributes)},
+        "preparation": {"steps": list(STEPS)},
+    }
+    return agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
 
 
 def _lengths(tables: Sequence[Path], attributes: Sequence[str]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import text
 from blindlabel.web.costs import duration
-from blindlabel.web.outcomes import outcomes, settled_sentence
+from blindlabel.web.outcomes import numbers_of, outcomes, settled_sentence
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
 
 _REASONS = {
@@ -68,6 +68,8 @@ class Standing:
         for step in of_owner(agreement, desk.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
             text("p", step.sentence)
         text("p", RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
+        if activity is not None and activity.phase == "stopped" and not runs:
+            text("p", f"It stopped with these words: {activity.sentence}", "reason")
         if activity is not None and busy and runs:
             with ui.element("div").classes("doing"):
                 text("span", f"{activity.sentence}: {activity.share:.0%}{_time_left(activity)}")
@@ -81,15 +83,13 @@ class Standing:
         assert truth is not None
         text("h2", "The study is over")
         text("p", _REASONS[truth.reason])
-        for peer, one in labels.items():
+        for pairing in truth.pairings:
+            peer = pairing.peer
+            if peer not in labels:
+                continue
             text("h3", f"Ground truth with {peer}")
             with ui.element("dl").classes("figures"):
-                matches = len(one.matches())
-                for name, value in (
-                    ("matches", matches),
-                    ("no match", len(one.pairs) - matches),
-                    ("discarded", len(one.discarded)),
-                ):
+                for name, value in numbers_of(pairing):
                     with ui.element("div"):
                         text("dt", name)
                         text("dd", f"{value:,}")

@@ -2,71 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
+from blindlabel.cli.question_files import attribute_list
+from blindlabel_lab.cli import people
+from blindlabel_lab.cli.options import (
+    RESULTS,
+    AttributesOption,
+    DataOption,
+    MatchesOption,
+    NeedleOption,
+    PeopleOption,
+    PlotsOption,
+    PrepareOption,
+    ResultsOption,
+    RoundsOption,
+    SamplesOption,
+    SeedOption,
+    SetOption,
+)
+from blindlabel_lab.cli.showing import run_and_show
 
 if TYPE_CHECKING:
-    from blindlabel_lab.experiments.quality import Advance, Plan
+    from blindlabel_lab.experiments.quality import Plan
 
 app = typer.Typer(
     name="experiment", help="Repeat the publication's experiments, on its data or yours.", no_args_is_help=True
 )
 
-DataOption = Annotated[
-    Path | None, typer.Option("--data", help="Folder of sets. Default: BLINDLABEL_DATA, then ../shared/data.")
-]
-SetOption = Annotated[list[str] | None, typer.Option("--dataset", help="Only this set; may be given several times.")]
-AttributesOption = Annotated[
-    str | None,
-    typer.Option("--attributes", help="Columns to use, separated by commas; for sets that blindlabel does not know."),
-]
-SamplesOption = Annotated[int, typer.Option("--samples", min=1, help="Random samples of each set.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the first sample; the others count on from it.")]
-MatchesOption = Annotated[int, typer.Option("--matches", min=1, help="Matches that a sample is drawn around.")]
-RoundsOption = Annotated[int, typer.Option("--rounds", min=1, max=20, help="Rounds.")]
-ResultsOption = Annotated[Path, typer.Option("--results", help="Folder for documents, plots and finished samples.")]
-PlotsOption = Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw PNG and SVG figures.")]
-
-RESULTS = Path("results")
+app.command("prepare")(people.prepare)
+app.command("score")(people.score)
+app.command("replay")(people.replay)
+app.command("learning")(people.learning)
 
 
-def _plan(data: Path | None, dataset: list[str] | None, attributes: str | None, **more: Any) -> Plan:
-    from blindlabel_lab.experiments.datasets import data_folder, names_in
+def _plan(
+    data: Path | None, dataset: list[str] | None, attributes: str | None, prepare: str = "ours", **more: Any
+) -> Plan:
+    from blindlabel_lab.experiments.datasets import data_folder, names_in, steps_of
     from blindlabel_lab.experiments.quality import Plan
 
     folder = data_folder(data)
     names = tuple(dataset) if dataset else tuple(names_in(folder))
-    chosen = tuple(part.strip() for part in attributes.split(",")) if attributes else None
-    return Plan(folder, names, chosen, **more)
-
-
-def _run(
-    name: str, results: Path, plots: bool, json: bool, work: Callable[[Any, Advance], dict[str, Any]]
-) -> dict[str, Any]:
-    """Run one experiment with progress, keep its document and figures, and show it."""
-    from blindlabel_lab.experiments.plots import plot
-    from blindlabel_lab.experiments.report import table_of
-    from blindlabel_lab.experiments.results import Results
-
-    folder = Results(results)
-    with progress_bar() as bar:
-        task = bar.add_task(name, total=1.0)
-        document = work(folder, lambda what, share: bar.update(task, description=what, completed=share))
-    written = [folder.document(name, document)]
-    if plots:
-        written += plot(name, document, results)
-    if json:
-        result_json(document)
-    else:
-        for line in table_of(name, document):
-            result(line)
-    say(f"Written: {', '.join(map(str, written))}")
-    return document
+    chosen = attribute_list(attributes)
+    return Plan(folder, names, None if chosen is None else tuple(chosen), preparation=steps_of(prepare), **more)
 
 
 @app.command("data")
@@ -114,15 +97,39 @@ def quality(
         str,
         typer.Option("--engine", help="plain for speed; packed or gates to have the same labels through encryption."),
     ] = "plain",
+    prepare: PrepareOption = "ours",
+    needle_length: NeedleOption = 8,
+    people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
 ) -> None:
     """Label random samples of each set with suggested questions, and compare with the truth, round by round."""
+    from blindlabel_lab.experiments.people import with_people
     from blindlabel_lab.experiments.quality import quality as work
 
-    plan = _plan(data, dataset, attributes, samples=samples, seed=seed, size=matches, rounds=rounds, engine=engine)
-    _run("quality", results, plots, json, lambda folder, advance: work(plan, folder, advance))
+    plan = _plan(
+        data,
+        dataset,
+        attributes,
+        prepare,
+        samples=samples,
+        seed=seed,
+        size=matches,
+        rounds=rounds,
+        engine=engine,
+        needle_length=needle_length,
+        people=tuple(people_ or ()),
+    )
+    run_and_show(
+        "quality",
+        results,
+        plots,
+        json,
+        lambda folder, advance: with_people(
+            work(plan, folder, advance), plan.people, ("suggested",), plan.needle_length
+        ),
+    )
 
 
 @app.command()
@@ -144,8 +151,10 @@ def candidates(
 
     folder = candidates_folder(data_folder(data))
     names = chosen_sets(folder, dataset)
-    chosen = [part.strip() for part in attributes.split(",")] if attributes else None
-    _run("candidates", results, plots, json, lambda _folder, advance: work(folder, names, chosen, rounds, advance))
+    chosen = attribute_list(attributes)
+    run_and_show(
+        "candidates", results, plots, json, lambda _folder, advance: work(folder, names, chosen, rounds, advance)
+    )
 
 
 @app.command()
@@ -157,6 +166,9 @@ def oracles(
     seed: SeedOption = 0,
     matches: MatchesOption = 50,
     rounds: RoundsOption = 3,
+    prepare: PrepareOption = "ours",
+    needle_length: NeedleOption = 8,
+    people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
@@ -164,10 +176,31 @@ def oracles(
     """Compare strategies: the conjunction as published, a plain weighted count, and suggestions with and without
     attributes.
     """
+    from blindlabel_lab.experiments.people import with_people
     from blindlabel_lab.experiments.quality import oracles as work
+    from blindlabel_lab.experiments.strategies import STRATEGIES
 
-    plan = _plan(data, dataset, attributes, samples=samples, seed=seed, size=matches, rounds=rounds)
-    _run("oracles", results, plots, json, lambda folder, advance: work(plan, folder, advance))
+    plan = _plan(
+        data,
+        dataset,
+        attributes,
+        prepare,
+        samples=samples,
+        seed=seed,
+        size=matches,
+        rounds=rounds,
+        needle_length=needle_length,
+        people=tuple(people_ or ()),
+    )
+    run_and_show(
+        "oracles",
+        results,
+        plots,
+        json,
+        lambda folder, advance: with_people(
+            work(plan, folder, advance), plan.people, tuple(STRATEGIES), plan.needle_length
+        ),
+    )
 
 
 @app.command()
@@ -179,15 +212,36 @@ def tokens(
     seed: SeedOption = 0,
     matches: MatchesOption = 50,
     rounds: RoundsOption = 3,
+    prepare: PrepareOption = "ours",
+    needle_length: NeedleOption = 8,
+    people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
 ) -> None:
     """Show how long needles are, and whether rare or common words are asked for."""
     from blindlabel_lab.experiments.describing import tokens as work
+    from blindlabel_lab.experiments.people import with_peoples_tokens
 
-    plan = _plan(data, dataset, attributes, samples=samples, seed=seed, size=matches, rounds=rounds)
-    _run("tokens", results, plots, json, lambda folder, advance: work(plan, folder, advance))
+    plan = _plan(
+        data,
+        dataset,
+        attributes,
+        prepare,
+        samples=samples,
+        seed=seed,
+        size=matches,
+        rounds=rounds,
+        needle_length=needle_length,
+        people=tuple(people_ or ()),
+    )
+    run_and_show(
+        "tokens",
+        results,
+        plots,
+        json,
+        lambda folder, advance: with_peoples_tokens(work(plan, folder, advance), plan.people),
+    )
 
 
 @app.command()
@@ -195,6 +249,7 @@ def missing(
     data: DataOption = None,
     dataset: SetOption = None,
     attributes: AttributesOption = None,
+    prepare: PrepareOption = "ours",
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
@@ -202,8 +257,8 @@ def missing(
     """Show how many values are missing in each attribute."""
     from blindlabel_lab.experiments.describing import missing as work
 
-    plan = _plan(data, dataset, attributes)
-    _run("missing", results, plots, json, lambda _folder, advance: work(plan, advance))
+    plan = _plan(data, dataset, attributes, prepare)
+    run_and_show("missing", results, plots, json, lambda _folder, advance: work(plan, advance))
 
 
 @app.command()
@@ -211,7 +266,7 @@ def communication(results: ResultsOption = RESULTS, plots: PlotsOption = True, j
     """Measure bytes of an encrypted record against its length, beside the published figure."""
     from blindlabel_lab.experiments.costs import communication as work
 
-    _say_not_run(_run("communication", results, plots, json, work))
+    _say_not_run(run_and_show("communication", results, plots, json, work))
 
 
 @app.command()
@@ -219,7 +274,7 @@ def computation(results: ResultsOption = RESULTS, plots: PlotsOption = True, jso
     """Measure seconds of a round against record length, beside the published figures."""
     from blindlabel_lab.experiments.costs import computation as work
 
-    _say_not_run(_run("computation", results, plots, json, work))
+    _say_not_run(run_and_show("computation", results, plots, json, work))
 
 
 @app.command("all")

@@ -15,12 +15,13 @@ from types import MappingProxyType
 
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
-from blindlabel.records.preparation import prepare_rows
+from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
 from blindlabel.records.tables import Table, read_table
 
 PREPARATION = ("nfkc", "ascii", "strip_punctuation", "lower", "collapse_space")
-"""The text preparation of all experiments, the same for all sets. The publication maps Unicode to ASCII; the rest is
-what two owners would agree on: punctuation dropped, lower case, single spaces."""
+"""The text preparation of all experiments unless said, the same for all sets: what two owners would agree on."""
+PUBLISHED_PREPARATION = ("ascii",)
+"""The publication's: "all the Unicode characters are mapped into the ASCII range", and nothing else."""
 
 ENVIRONMENT = "BLINDLABEL_DATA"
 
@@ -111,6 +112,18 @@ class Dataset:
     records: tuple[tuple[Record, ...], tuple[Record, ...]]
     matches: tuple[tuple[int, int], ...]
     fingerprint: str
+    preparation: tuple[str, ...] = PREPARATION
+
+    @property
+    def lowered(self) -> bool:
+        """Whether the records are in lower case."""
+        return gives_lower_case(self.preparation)
+
+
+def steps_of(named: str) -> tuple[str, ...]:
+    """A preparation as commands take it: "ours", "published", or steps separated by commas."""
+    known = {"ours": PREPARATION, "published": PUBLISHED_PREPARATION}
+    return known[named] if named in known else check_steps(part.strip() for part in named.split(","))
 
 
 def data_folder(named: Path | None) -> Path:
@@ -153,7 +166,9 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_dataset(folder: Path, name: str, attributes: Sequence[str] | None = None) -> Dataset:
+def read_dataset(
+    folder: Path, name: str, attributes: Sequence[str] | None = None, preparation: Sequence[str] = PREPARATION
+) -> Dataset:
     """Read and prepare a set. Attributes: as named, else those known, else all columns that both tables have, but the
     id.
     """
@@ -162,9 +177,16 @@ def read_dataset(folder: Path, name: str, attributes: Sequence[str] | None = Non
         near = ", ".join(names_in(folder)) if folder.is_dir() else ""
         raise InputError(f"There is no set {name} in {folder}{f' (it has {near})' if near else ''}. {HOW_TO_PLACE}")
     paths = [file_of(place, stem) for stem in ("a", "b", "matches")]
-    path_a, path_b, path_matches = (path for path in paths if path is not None)
     if attributes is None and name in KNOWN:
         attributes = KNOWN[name].attributes
+    return read_files([path for path in paths if path is not None], name, attributes, preparation)
+
+
+def read_files(
+    paths: Sequence[Path], name: str, attributes: Sequence[str] | None, preparation: Sequence[str] = PREPARATION
+) -> Dataset:
+    """A set from its three files: the two tables and the known matches."""
+    path_a, path_b, path_matches = paths
     tables = [read_table(path, attributes=attributes, name=f"{name}/{path.name}") for path in (path_a, path_b)]
     chosen = (
         tuple(attributes)
@@ -175,12 +197,12 @@ def read_dataset(folder: Path, name: str, attributes: Sequence[str] | None = Non
         raise InputError(
             f"The two tables of {name} have no column in common besides the id; name some with --attributes."
         )
-    prepared = [tuple(prepare_rows(table, chosen, PREPARATION)) for table in tables]
-    digest = hashlib.sha256(
-        "\0".join([*chosen, *PREPARATION, *(checksum(path) for path in (path_a, path_b, path_matches))]).encode()
-    )
+    steps = check_steps(preparation)
+    prepared = [tuple(prepare_rows(table, chosen, steps)) for table in tables]
+    digest = hashlib.sha256("\0".join([*chosen, *steps, *map(checksum, paths)]).encode())
     matches = _matches(path_matches, tables[0], tables[1], name)
-    return Dataset(name, chosen, (tables[0], tables[1]), (prepared[0], prepared[1]), matches, digest.hexdigest())
+    sides, records = (tables[0], tables[1]), (prepared[0], prepared[1])
+    return Dataset(name, chosen, sides, records, matches, digest.hexdigest(), steps)
 
 
 def _matches(path: Path, a: Table, b: Table, name: str) -> tuple[tuple[int, int], ...]:

@@ -7,6 +7,7 @@ The publication's figures on feature length and feature importance, and its tabl
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from statistics import fmean
 from typing import Any
 
@@ -25,18 +26,16 @@ def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     bench = Bench(plan, results)
     document: dict[str, Any] = {"datasets": {}}
     for place, name in enumerate(plan.names):
-        lengths: Counter[int] = Counter()
         asked: Counter[str] = Counter()
         for number in range(plan.samples):
             advance(f"{name}, sample {number + 1} of {plan.samples}", (place + number / plan.samples) / len(plan.names))
-            key = [bench.dataset(name).fingerprint, plan.seed + number, plan.size, plan.rounds]
+            key = [bench.dataset(name).fingerprint, plan.seed + number, plan.size, plan.rounds, plan.needle_length]
             kept = results.kept("tokens", key)
             if kept is None:
                 kept = _needles(bench, name, plan.seed + number)
                 results.keep("tokens", key, kept)
-            lengths.update(map(len, kept))
             asked.update(kept)
-        document["datasets"][name] = _described(bench.dataset(name), lengths, asked)
+        document["datasets"][name] = described(bench.dataset(name), asked)
     return document
 
 
@@ -44,15 +43,24 @@ def _needles(bench: Bench, name: str, seed: int) -> list[str]:
     """Every needle of every question of one simulated study."""
     dataset, plan = bench.dataset(name), bench.plan
     run = run_sample(dataset, draw(dataset, seed, plan.size), bench.oracles(name, "suggested"), "plain", plan.rounds)
+    return needles_of(run.questions, dataset)
+
+
+def needles_of(questions: Iterable[str], dataset: Dataset) -> list[str]:
+    """Every needle of questions, as often as it is asked."""
     needles = (
         atom.arguments[0]
-        for source in run.questions
-        for atom in atoms_of(question_of(source, dataset.attributes).usable())
+        for source in questions
+        for atom in atoms_of(question_of(source, dataset.attributes, lowered=dataset.lowered).usable())
     )
     return [needle for needle in needles if isinstance(needle, str)]
 
 
-def _described(dataset: Dataset, lengths: Counter[int], asked: Counter[str]) -> dict[str, Any]:
+def described(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
+    """How long what is asked is, and how many rows have it."""
+    lengths: Counter[int] = Counter()
+    for needle, count in asked.items():
+        lengths[len(needle)] += count
     rows: Counter[str] = Counter()
     for side in dataset.records:
         for record in side:
@@ -85,7 +93,7 @@ def missing(plan: Plan, advance: Advance) -> dict[str, Any]:
 
     for place, name in enumerate(plan.names):
         advance(name, place / len(plan.names))
-        dataset = read_dataset(plan.folder, name, plan.attributes)
+        dataset = read_dataset(plan.folder, name, plan.attributes, plan.preparation)
         document["datasets"][name] = {
             attribute: {
                 "a": _percent(dataset, 0, attribute),

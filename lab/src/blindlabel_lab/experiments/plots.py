@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -52,34 +53,95 @@ def _grid(plt: Any, count: int, height: float = 3.0) -> tuple[Any, list[Any]]:
     return figure, flat
 
 
+_STYLES = {
+    "precision": ("-o", "precision"),
+    "recall": ("-s", "recall, over agreed pairs"),
+    "f": ("-^", "F, over agreed pairs"),
+    "f_strict": ("--v", "F, strict"),
+}
+
+
 def _quality(plt: Any, document: Document) -> list[tuple[str, Any]]:
-    sets = document["datasets"]
-    performance, axes = _grid(plt, len(sets))
-    for axis, (name, figures) in zip(axes, sets.items()):
+    people = {f"{f}: {o}": run for f, runs in document.get("people", {}).items() for o, run in runs.items()}
+    return _rounds(plt, {**document["datasets"], **people}, ("quality", "agreement"))
+
+
+def _rounds(plt: Any, runs: Mapping[str, Any], names: tuple[str, str]) -> list[tuple[str, Any]]:
+    """The publication's figures by round: precision, recall and F; agreed pairs, and records to annotate."""
+    performance, axes = _grid(plt, len(runs))
+    for axis, (name, figures) in zip(axes, runs.items()):
         rounds = range(1, len(figures["rounds"]) + 1)
-        for measure, style in (("precision", "-o"), ("recall", "-s"), ("f", "-^"), ("f_strict", "--v")):
-            axis.plot(rounds, [one[measure] for one in figures["rounds"]], style, label=measure.replace("_", " "))
-        axis.set(
-            title=name,
-            xlabel="round",
-            xticks=list(rounds),
-            ylim=(min(0.8, *(o["f_strict"] for o in figures["rounds"])) - 0.02, 1.01),
+        for measure, (style, label) in _STYLES.items():
+            values = [math.nan if one[measure] is None else one[measure] for one in figures["rounds"]]
+            axis.plot(rounds, values, style, label=label)
+        known = [one["f_strict"] for one in figures["rounds"] if one["f_strict"] is not None]
+        axis.set(title=name, xlabel="round", ylabel="score", xticks=list(rounds), ylim=(min(0.8, *known) - 0.02, 1.01))
+    _legend(performance, axes[0])
+    agreement, axes = _grid(plt, len(runs))
+    handles: list[Any] = []
+    for axis, (name, figures) in zip(axes, runs.items()):
+        if figures["rounds"][0]["agreed"] is not None:
+            handles = _agreed(axis, figures["rounds"])
+        axis.set_title(name)
+    if handles:
+        agreement.legend(
+            handles, [one.get_label() for one in handles], loc="lower center", ncol=3, bbox_to_anchor=(0.5, -0.14)
         )
-    axes[0].legend(fontsize="small")
-    agreement, axes = _grid(plt, len(sets))
-    for axis, (name, figures) in zip(axes, sets.items()):
-        rounds = range(1, len(figures["rounds"]) + 1)
-        axis.bar(
-            rounds, [one["records_to_ask"] for one in figures["rounds"]], color="plum", label="records to ask again"
-        )
-        axis.set(title=name, xlabel="round", xticks=list(rounds), ylabel="records")
-        second = axis.twinx()
-        second.plot(rounds, [one["agreement"] for one in figures["rounds"]], "-og", label="agreed pairs")
-        second.axhline(1.0, color="grey", linestyle="--")
-        second.set_ylim(min(0.98, *(one["agreement"] for one in figures["rounds"])), 1.001)
     performance.tight_layout()
     agreement.tight_layout()
-    return [("quality", performance), ("agreement", agreement)]
+    return [(names[0], performance), (names[1], agreement)]
+
+
+def _agreed(axis: Any, rounds: Sequence[Mapping[str, float]]) -> list[Any]:
+    """Agreed pairs and all pairs on the left, the records annotated in each round on the right, as published."""
+    numbers = range(1, len(rounds) + 1)
+    annotated = [rounds[0]["records"], *(one["records_to_ask"] for one in rounds[:-1])]
+    right = axis.twinx()
+    bars = right.bar(numbers, annotated, color="plum", width=0.5, label="records to annotate (right)")
+    right.set(ylabel="records of both owners", ylim=(0, 3 * max(1.0, *annotated)))
+    axis.set_zorder(right.get_zorder() + 1)
+    axis.patch.set_visible(False)
+    total = axis.axhline(rounds[0]["pairs"], color="grey", linestyle="--", label="all pairs")
+    (line,) = axis.plot(numbers, [one["agreed"] for one in rounds], "-og", label="agreed pairs")
+    least = min(one["agreed"] for one in rounds)
+    room = max(1.0, rounds[0]["pairs"] - least)
+    axis.set(xlabel="round", ylabel="pairs", xticks=list(numbers), ylim=(least - 2 * room, rounds[0]["pairs"] + room))
+    return [total, line, bars]
+
+
+def _legend(figure: Any, axis: Any) -> None:
+    """One legend for all panels, below them."""
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncol=len(labels), bbox_to_anchor=(0.5, -0.1), fontsize="small")
+
+
+def _studies(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    against = {f"against: {name}": one for name, one in document.get("against", {}).get("studies", {}).items()}
+    kind = "replay" if "engine" in document else "score"
+    return _rounds(plt, {**document["studies"], **against}, (kind, f"{kind}-agreement"))
+
+
+def _learning(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    figure, (time, sources) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(2, 1))
+    for name, one in document["people"].items():
+        first = [record for record in one["records"] if record["round"] == 1]
+        time.plot([r["position"] for r in first], [r["minutes"] for r in first], "o", markersize=3, label=name)
+    mean = document["together"]["by_position"]
+    time.plot(list(map(int, mean)), list(mean.values()), "-k", label="mean")
+    time.axhline(1.0, color="grey", linestyle="--", label="published: under a minute")
+    time.set(xlabel="position of the record in round 1", ylabel="minutes a record", ylim=(0, None))
+    time.legend(fontsize="small")
+    kinds = {"suggestions_taken": "suggestion taken", "suggestions_changed": "suggestion changed", "own": "own"}
+    names, below = list(document["people"]), [0.0] * len(document["people"])
+    for key, label in kinds.items():
+        counts = [document["people"][name][key] for name in names]
+        sources.bar(names, counts, 0.6, bottom=below, label=label)
+        below = [one + more for one, more in zip(below, counts)]
+    sources.set(ylabel="questions of all rounds")
+    sources.tick_params(axis="x", labelrotation=20)
+    sources.legend(fontsize="small")
+    figure.tight_layout()
+    return [("learning", figure)]
 
 
 def _candidates(plt: Any, document: Document) -> list[tuple[str, Any]]:
@@ -187,6 +249,9 @@ def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
 PLOTS: Mapping[str, Callable[[Any, Document], list[tuple[str, Any]]]] = MappingProxyType(
     {
         "quality": _quality,
+        "score": _studies,
+        "replay": _studies,
+        "learning": _learning,
         "candidates": _candidates,
         "oracles": _oracles,
         "tokens": _tokens,

@@ -10,12 +10,22 @@ from typing import Any
 
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
-from blindlabel.parties.rehearsal import in_clear
+from blindlabel.parties.rehearsal import Answering, in_clear
 from blindlabel.protocol.scores import Scores
 from blindlabel_lab.experiments import metrics
-from blindlabel_lab.experiments.datasets import Dataset, read_dataset
+from blindlabel_lab.experiments.datasets import PREPARATION, Dataset, read_dataset
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.simulation import Oracle, Run, Sample, ThroughEngine, draw, simulate
+from blindlabel_lab.experiments.simulation import (
+    NEEDLE_LENGTH,
+    Oracle,
+    Run,
+    Sample,
+    ThroughEngine,
+    Wording,
+    draw,
+    simulate,
+    terms_for,
+)
 from blindlabel_lab.experiments.strategies import STRATEGIES
 
 Advance = Callable[[str, float], None]
@@ -34,6 +44,10 @@ class Plan:
     size: int = 50
     rounds: int = 3
     engine: str = "plain"
+    preparation: tuple[str, ...] = PREPARATION
+    needle_length: int = NEEDLE_LENGTH
+    people: tuple[Path, ...] = ()
+    """Prepared folders with people's questions, to be shown beside."""
 
     def checked(self) -> Plan:
         """The plan, or a sentence about what is wrong with it."""
@@ -46,11 +60,46 @@ class Plan:
         return self
 
 
-def run_sample(dataset: Dataset, sample: Sample, oracles: tuple[Oracle, Oracle], engine: str, rounds: int) -> Run:
+def wording_of(dataset: Dataset, needle_length: int = NEEDLE_LENGTH) -> Wording:
+    """What oracles have to know of a set's texts."""
+    return Wording(dataset.lowered, needle_length)
+
+
+def run_sample(
+    dataset: Dataset,
+    sample: Sample,
+    oracles: tuple[Oracle, Oracle],
+    engine: str,
+    rounds: int,
+    needle_length: int = NEEDLE_LENGTH,
+    most_yes: int | None = None,
+) -> Run:
     """One simulated study."""
     records = ([dataset.records[0][i] for i in sample.a], [dataset.records[1][j] for j in sample.b])
-    answering = in_clear if engine == "plain" else ThroughEngine(engine_named(engine), records, dataset.attributes)
-    return simulate(records, sample.truth, oracles, answering, attributes=dataset.attributes, rounds=rounds)
+    answering: Answering = in_clear
+    if engine != "plain":
+        wording = wording_of(dataset, needle_length)
+        terms = terms_for([*records[0], *records[1]], dataset.attributes, ("is_in", "equals", "has_word"), wording)
+        answering = ThroughEngine(engine_named(engine), records, terms)
+    return simulate(
+        records,
+        sample.truth,
+        oracles,
+        answering,
+        attributes=dataset.attributes,
+        rounds=rounds,
+        lowered=dataset.lowered,
+        most_yes=most_yes,
+    )
+
+
+def oracles_of(dataset: Dataset, strategy: str, needle_length: int = NEEDLE_LENGTH) -> tuple[Oracle, Oracle]:
+    """Both owners' oracles of a strategy, each built from its own table."""
+    make, wording = STRATEGIES[strategy], wording_of(dataset, needle_length)
+    return (
+        make(dataset.records[0], dataset.attributes, wording),
+        make(dataset.records[1], dataset.attributes, wording),
+    )
 
 
 class Bench:
@@ -65,24 +114,21 @@ class Bench:
     def dataset(self, name: str) -> Dataset:
         """The set of this name."""
         if name not in self._datasets:
-            self._datasets[name] = read_dataset(self.plan.folder, name, self.plan.attributes)
+            self._datasets[name] = read_dataset(self.plan.folder, name, self.plan.attributes, self.plan.preparation)
         return self._datasets[name]
 
     def oracles(self, name: str, strategy: str) -> tuple[Oracle, Oracle]:
         """Both owners' oracles of a strategy, each built from its own table."""
         if (name, strategy) not in self._oracles:
             dataset = self.dataset(name)
-            make = STRATEGIES[strategy]
-            self._oracles[name, strategy] = (
-                make(dataset.records[0], dataset.attributes),
-                make(dataset.records[1], dataset.attributes),
-            )
+            self._oracles[name, strategy] = oracles_of(dataset, strategy, self.plan.needle_length)
         return self._oracles[name, strategy]
 
     def rounds_of(self, name: str, strategy: str, seed: int) -> list[Scores]:
         """The scores of one sample after each round, from the results folder where it was run before."""
         plan = self.plan
         key = [self.dataset(name).fingerprint, strategy, seed, plan.size, plan.rounds, plan.engine]
+        key.append(plan.needle_length)
         kept = self.results.kept("samples", key)
         if kept is None:
             run = run_sample(
@@ -91,6 +137,7 @@ class Bench:
                 self.oracles(name, strategy),
                 plan.engine,
                 plan.rounds,
+                plan.needle_length,
             )
             kept = [metrics.to_json(one) for one in run.rounds]
             self.results.keep("samples", key, kept)
@@ -100,7 +147,7 @@ class Bench:
 def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """Every set's figures by round and at the end, mean and deviation over samples."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {"datasets": {}}
+    document: dict[str, Any] = {"preparation": list(plan.preparation), "datasets": {}}
     for place, name in enumerate(plan.names):
         document["datasets"][name] = _figures(
             bench, name, "suggested", advance, place / len(plan.names), 1 / len(plan.names)
@@ -111,7 +158,10 @@ def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
 def oracles(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """The same for every strategy: final figures only."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {"strategies": {strategy: {} for strategy in STRATEGIES}}
+    document: dict[str, Any] = {
+        "preparation": list(plan.preparation),
+        "strategies": {strategy: {} for strategy in STRATEGIES},
+    }
     steps = len(plan.names) * len(STRATEGIES)
     for place, name in enumerate(plan.names):
         for other, strategy in enumerate(STRATEGIES):

@@ -10,23 +10,28 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import blindlabel
 from blindlabel.errors import InputError
 
-_CODE = ("experiments", "language")
+_HERE = Path(__file__).resolve().parent
+_HOUSE = Path(blindlabel.__file__).resolve().parent
+_CODE = (_HERE, _HOUSE / "language", _HOUSE / "records", _HOUSE / "protocol", _HOUSE / "parties")
 _VERSION = 1
 
 
-def code_fingerprint() -> str:
-    """Changes whenever the language, the suggestions or the experiments do: results of older code are not used."""
-    package = Path(__file__).resolve().parents[1]
+def code_fingerprint(folders: Sequence[Path] = _CODE) -> str:
+    """Changes whenever the language, the suggestions, the rules or the experiments do: results of older code are not
+    used.
+    """
     digest = hashlib.sha256()
-    for part in _CODE:
-        for path in sorted((package / part).rglob("*.py")):
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
             if path.name not in ("plots.py", "report.py"):
-                digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
+                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -26,7 +26,16 @@ from blindlabel.protocol.scores import Scores, Truth, scores
 from blindlabel_lab.experiments.datasets import Dataset
 
 NEEDLE_LENGTH = 8
-"""Longest needle in simulated studies: suggested needles are no longer, and shorter encodings are smaller."""
+"""Longest needle in simulated studies unless said; the publication's people used up to 16 characters."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What oracles have to know of the texts."""
+
+    lowered: bool = True
+    """Whether records are in lower case."""
+    needle_length: int = NEEDLE_LENGTH
 
 
 @dataclass(frozen=True)
@@ -60,12 +69,17 @@ def draw(dataset: Dataset, seed: int, size: int = 50) -> Sample:
     chosen = Random(f"sample {seed}").sample(range(len(dataset.matches)), min(size, len(dataset.matches)))  # noqa: S311 (nothing secret)
     a = tuple(sorted({dataset.matches[i][0] for i in chosen}))
     b = tuple(sorted({dataset.matches[i][1] for i in chosen}))
+    return sample_of(dataset, a, b)
+
+
+def sample_of(dataset: Dataset, a: Sequence[int], b: Sequence[int]) -> Sample:
+    """These rows, and the truth among all their pairs."""
     where_a, where_b = {p: i for i, p in enumerate(a)}, {p: j for j, p in enumerate(b)}
     truth = np.zeros((len(a), len(b)), dtype=np.bool_)
     for first, second in dataset.matches:
         if first in where_a and second in where_b:
             truth[where_a[first], where_b[second]] = True
-    return Sample(a, b, truth)
+    return Sample(tuple(a), tuple(b), truth)
 
 
 def simulate(
@@ -76,20 +90,22 @@ def simulate(
     *,
     attributes: Sequence[str],
     rounds: int = 3,
+    lowered: bool = True,
+    most_yes: int | None = None,
 ) -> Run:
     """All rounds of a study on these records, and the scores after each."""
 
     def writing(oracle: Oracle) -> Callable[[Record, int], Question]:
-        return lambda record, number: question_of(oracle.ask(record, number), attributes)
+        return lambda record, number: question_of(oracle.ask(record, number), attributes, lowered=lowered)
 
-    done = rehearse(records, (writing(oracles[0]), writing(oracles[1])), answering, rounds)
+    done = rehearse(records, (writing(oracles[0]), writing(oracles[1])), answering, rounds, most_yes)
     asked = tuple(question.text for question in done.questions)
     return Run(done.labels, tuple(scores(state, truth) for state in done.labels), asked)
 
 
-def question_of(source: str, attributes: Sequence[str]) -> Question:
+def question_of(source: str, attributes: Sequence[str], *, lowered: bool = True) -> Question:
     """An oracle's question. One that cannot be read is a defect of the oracle."""
-    question = Question(source, attributes=attributes, lowered=True)
+    question = Question(source, attributes=attributes, lowered=lowered)
     if not question.ok:
         raise ValueError(f"a simulated oracle wrote a question that cannot be read: {source!r}")
     return question
@@ -98,8 +114,11 @@ def question_of(source: str, attributes: Sequence[str]) -> Question:
 # -- answers through an engine
 
 
-def terms_for(records: Sequence[Record], attributes: Sequence[str], functions: Sequence[str]) -> Terms:
+def terms_for(
+    records: Sequence[Record], attributes: Sequence[str], functions: Sequence[str], wording: Wording | None = None
+) -> Terms:
     """Terms that fit these records: what the simulated questions use is encoded, and nothing else."""
+    wording = wording or Wording()
     longest = max((len(record.whole) for record in records), default=1)
     longest_attribute = max((len(text) for record in records for text in record.attributes.values()), default=1)
     return Terms(
@@ -107,9 +126,9 @@ def terms_for(records: Sequence[Record], attributes: Sequence[str], functions: S
         record_length=max(1, longest),
         attribute_length=max(1, longest_attribute),
         encode_attributes=len(attributes) > 1,
-        case="lower",
+        case="lower" if wording.lowered else "both",
         functions=tuple(functions),
-        limits=Limits(needle_length=NEEDLE_LENGTH),
+        limits=Limits(needle_length=wording.needle_length),
         records=len(records),
     )
 
@@ -122,10 +141,9 @@ class ThroughEngine:
         self,
         engine: Engine,
         records: tuple[Sequence[Record], Sequence[Record]],
-        attributes: Sequence[str],
+        terms: Terms,
         progress: Progress | None = None,
     ) -> None:
-        terms = terms_for([*records[0], *records[1]], attributes, ("is_in", "equals", "has_word"))
         keys = engine.make_keys(terms)
         self._sides = [EncryptedRecords(engine, terms, side, keys=keys, progress=progress) for side in records]
 

@@ -1,24 +1,27 @@
 """Simulated oracles. Each sees one table's prepared records, never ids, the other table or the truth.
 
-`suggested` is the method behind the editor's suggestions. The others are there to compare: the conjunction of rare
-words, as in the publication's examples, and the plain weighted count from which the method started.
+`suggested` is the method behind the editor's suggestions. The others are there to compare: a conjunction of rare words,
+which has the form of the publication's examples but is a rule of ours, and the plain weighted count from which the
+method started.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
+from blindlabel.language.case import lower
 from blindlabel.language.formatter import quote
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.language.suggestions.needles import words_in_order
-from blindlabel_lab.experiments.simulation import NEEDLE_LENGTH, Oracle
+from blindlabel_lab.experiments.simulation import Oracle, Wording
 
-Strategy = Callable[[Sequence[Record], Sequence[str]], Oracle]
-"""From a table's records and the attributes to an oracle."""
+Strategy = Callable[[Sequence[Record], Sequence[str], Wording], Oracle]
+"""From a table's records, the attributes and what is to be known of the texts to an oracle."""
 
 
 class Suggested:
@@ -28,16 +31,17 @@ class Suggested:
         self,
         records: Sequence[Record],
         attributes: Sequence[str],
+        wording: Wording,
         *,
         whole: bool = True,
         single_attributes: bool = True,
     ) -> None:
-        limits = Limits(needle_length=NEEDLE_LENGTH)
+        limits = Limits(needle_length=wording.needle_length)
         self._suggester = Suggester(
             records,
             attributes,
             limits=limits,
-            lowered=True,
+            lowered=wording.lowered,
             functions=("is_in", "equals", "has_word"),
             whole=whole,
             single_attributes=single_attributes,
@@ -49,18 +53,22 @@ class Suggested:
 
 
 class RareWords:
-    """The rarest words of a record by its own table, the start of the two simpler strategies."""
+    """The rarest words of a record by its own table, the start of the two simpler strategies. Case is left alone where
+    the records have but one, else taken away in the question, as the publication's people did.
+    """
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record], wording: Wording) -> None:
+        self._longest = wording.needle_length
+        self.before = "" if wording.lowered else "$r = lower($r)\n"
         self._rows: Counter[str] = Counter()
         for record in records:
-            self._rows.update(set(words_in_order(record.whole)))
+            self._rows.update(set(words_in_order(lower(record.whole))))
 
     def rarest(self, record: Record, count: int) -> list[tuple[str, int]]:
         """So many words with the rows that have them, rarest first; words of one letter only where there are no
         others.
         """
-        words = {word[:NEEDLE_LENGTH] for word in words_in_order(record.whole)}
+        words = {word[: self._longest] for word in words_in_order(lower(record.whole))}
         ordered = sorted(words, key=lambda word: (len(word) < 2, self._rows[word] or 1, word))
         return [(word, self._rows[word] or 1) for word in ordered[:count]]
 
@@ -71,7 +79,7 @@ class RareConjunction(RareWords):
     def ask(self, record: Record, round: int) -> str:
         """The conjunction."""
         words = self.rarest(record, max(1, 5 - round))
-        return "ret " + (" & ".join(f"is_in({quote(word)}, $r)" for word, _ in words) or "false")
+        return f"{self.before}ret " + (" & ".join(f"is_in({quote(word)}, $r)" for word, _ in words) or "false")
 
 
 class PlainCount(RareWords):
@@ -85,7 +93,7 @@ class PlainCount(RareWords):
         weights = [3 if rows <= 2 else 2 if rows <= 20 else 1 for _, rows in words]
         needed = max(1, round_up(sum(weights) * (0.6 - 0.1 * min(round, 3))))
         counted = " + ".join(f"{weight}*is_in({quote(word)}, $r)" for weight, (word, _) in zip(weights, words))
-        return f"ret {counted} >= {needed}"
+        return f"{self.before}ret {counted} >= {needed}"
 
 
 def round_up(value: float) -> int:
@@ -96,12 +104,10 @@ def round_up(value: float) -> int:
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {
         "suggested": Suggested,
-        "suggested, whole record only": lambda records, attributes: Suggested(
-            records, attributes, single_attributes=False
-        ),
-        "suggested, single attributes only": lambda records, attributes: Suggested(records, attributes, whole=False),
-        "plain weighted count": lambda records, _attributes: PlainCount(records),
-        "conjunction, as published": lambda records, _attributes: RareConjunction(records),
+        "suggested, whole record only": partial(Suggested, single_attributes=False),
+        "suggested, single attributes only": partial(Suggested, whole=False),
+        "plain weighted count": lambda records, _attributes, wording: PlainCount(records, wording),
+        "rare words, all of them (ours)": lambda records, _attributes, wording: RareConjunction(records, wording),
     }
 )
 """Every strategy by the name it is shown with."""

@@ -1,0 +1,154 @@
+"""People's questions asked again: a prepared study's questions, from folders or workspaces, through any engine.
+
+An owner's questions are looked for in `questions/<owner>` of the prepared folder (or of the folder that is named
+instead), exported or written by hand, and else in the workspace that `--local` made. Labels follow by the rules and the
+settings of the agreement, so the plain engine gives what the study itself gave.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from blindlabel.engines.registry import engine_named
+from blindlabel.errors import InputError
+from blindlabel.language import Record, render
+from blindlabel.parties.asking import check_question
+from blindlabel.parties.question_folders import files_of_round, is_exported, question_text, read_folder
+from blindlabel.parties.rehearsal import Answering, in_clear
+from blindlabel.storage.asked import questions_asked
+from blindlabel.storage.workspace import Workspace
+from blindlabel_lab.experiments.describing import described, needles_of
+from blindlabel_lab.experiments.prepared import OWNERS, Prepared, read_prepared
+from blindlabel_lab.experiments.quality import Advance, oracles_of, run_sample
+from blindlabel_lab.experiments.simulation import Run, ThroughEngine, simulate
+
+Texts = Mapping[tuple[int, int], str]
+"""By round and row of the owner's table."""
+
+
+def texts_of(prepared: Prepared, side: int, questions: Path | None = None) -> Texts:
+    """One owner's questions."""
+    owner = OWNERS[side]
+    folder = (questions or prepared.folder / "questions") / owner
+    if folder.is_dir():
+        return _exported(prepared, folder) if is_exported(folder) else _by_hand(prepared, side, folder)
+    if questions is None and (prepared.folder / owner / "workspace.sqlite").exists():
+        asked = questions_asked(Workspace.open(prepared.folder / owner))
+        return {(one.round, one.position): one.text for one in asked}
+    raise InputError(
+        f"There are no questions of {owner} in {folder}. Write them there: blindlabel owner questions export --at"
+        f" WORKSPACE --to {folder}"
+    )
+
+
+def _exported(prepared: Prepared, folder: Path) -> Texts:
+    found = read_folder(folder)
+    if found.agreement.hash != prepared.agreement.hash:
+        raise InputError(f"The questions in {folder} are of another study ({found.agreement.name}).")
+    return {(one.round, one.position): one.text for one in found.questions}
+
+
+def _by_hand(prepared: Prepared, side: int, folder: Path) -> Texts:
+    ids = prepared.dataset.tables[side].ids
+    texts = {}
+    for number in range(1, prepared.agreement.rounds + 1):
+        files = files_of_round(folder, number)
+        for position in (prepared.sample.a, prepared.sample.b)[side]:
+            path = files.get(ids[position]) or files.get(str(position))
+            if path is not None:
+                texts[number, position] = question_text(path)
+    return texts
+
+
+class Written:
+    """An oracle that asks what somebody wrote."""
+
+    def __init__(self, prepared: Prepared, side: int, texts: Texts) -> None:
+        self._prepared, self._side, self._texts = prepared, side, texts
+        rows = (prepared.sample.a, prepared.sample.b)[side]
+        self._positions = {id(prepared.dataset.records[side][row]): row for row in rows}  # equal records are two
+
+    def ask(self, record: Record, round: int) -> str:
+        """The question about a record in a round."""
+        position = self._positions[id(record)]
+        text = self._texts.get((round, position))
+        name = f"record {self._prepared.dataset.tables[self._side].ids[position]} of {OWNERS[self._side]}"
+        if text is None:
+            raise InputError(f"There is no question about {name} in round {round}, and it is asked then.")
+        checked = check_question(self._prepared.agreement, text)
+        if not checked.ok:
+            found = "\n".join(render(problem, text, name) for problem in checked.problems)
+            raise InputError(f"The question about {name} in round {round} cannot be used:\n{found}")
+        return text
+
+
+def replay(prepared: Prepared, engine: str = "plain", questions: Path | None = None) -> Run:
+    """All rounds with the questions that people wrote."""
+    dataset, sample, agreement = prepared.dataset, prepared.sample, prepared.agreement
+    records = ([dataset.records[0][i] for i in sample.a], [dataset.records[1][j] for j in sample.b])
+    answering: Answering = in_clear
+    if engine != "plain":
+        answering = ThroughEngine(engine_named(engine), records, agreement.terms())
+    first, second = (Written(prepared, side, texts_of(prepared, side, questions)) for side in (0, 1))
+    return simulate(
+        records,
+        sample.truth,
+        (first, second),
+        answering,
+        attributes=dataset.attributes,
+        rounds=agreement.rounds,
+        lowered=dataset.lowered,
+        most_yes=agreement.budget.most_yes,
+    )
+
+
+def replayed(folders: Sequence[Path], engine: str, questions: Path | None, advance: Advance) -> dict[str, Any]:
+    """Every folder's figures by round, as `score` has them."""
+    if engine not in ("plain", "packed", "gates"):
+        raise InputError(f"There is no engine {engine}; there are plain, packed, gates.")
+    if questions is not None and len(folders) > 1:
+        raise InputError("--questions is about one prepared study; name one.")
+    studies: dict[str, Any] = {}
+    for place, folder in enumerate(folders):
+        advance(str(folder), place / len(folders))
+        run = replay(read_prepared(folder), engine, questions)
+        rounds = [asdict(one) for one in run.rounds]
+        studies[str(folder)] = {"rounds": rounds, "final": rounds[-1], "questions": len(run.questions)}
+    return {"engine": engine, "studies": studies}
+
+
+def beside(folder: Path, strategies: Sequence[str], needle_length: int) -> dict[str, Any]:
+    """People's questions on their sample beside simulated oracles on the very same sample."""
+    prepared = read_prepared(folder)
+    dataset, sample, rounds = prepared.dataset, prepared.sample, prepared.agreement.rounds
+    runs = {"people": replay(prepared)}
+    for strategy in strategies:
+        oracles = oracles_of(dataset, strategy, needle_length)
+        most_yes = prepared.agreement.budget.most_yes
+        runs[strategy] = run_sample(dataset, sample, oracles, "plain", rounds, needle_length, most_yes)
+    return {
+        name: {"rounds": [asdict(one) for one in run.rounds], "final": asdict(run.rounds[-1])}
+        for name, run in runs.items()
+    }
+
+
+def with_people(
+    document: dict[str, Any], folders: Sequence[Path], strategies: Sequence[str], needle_length: int
+) -> dict[str, Any]:
+    """An experiment's document with people's questions beside these strategies, sample by sample."""
+    found = {str(folder): beside(folder, strategies, needle_length) for folder in folders}
+    return document | {"people": found} if found else document
+
+
+def with_peoples_tokens(document: dict[str, Any], folders: Sequence[Path]) -> dict[str, Any]:
+    """The tokens of people's questions as sets of their own."""
+    sets = {}
+    for folder in folders:
+        prepared = read_prepared(folder)
+        asked = Counter(needles_of(replay(prepared).questions, prepared.dataset))
+        sets[f"{prepared.name} ({folder})"] = described(prepared.dataset, asked)
+    return document | {"datasets": document["datasets"] | sets}

@@ -1,0 +1,311 @@
+"""Tables of the experiments, for the terminal and the report, with the published figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from blindlabel_lab.experiments import candidates as hard
+
+Document = Mapping[str, Any]
+Table = list[list[str]]
+
+PUBLISHED_MISSING = {
+    "given_name": 1.8,
+    "surname": 1.3,
+    "sex": 21.2,
+    "age": 19.6,
+    "title": 57.5,
+    "address_1": 5.7,
+    "phone_number": 5.6,
+}
+PUBLISHED_TOKEN_LENGTH = {"abt-buy": 6.65, "amazon-google": 6.28, "dblp-scholar": 5.60, "dblp-acm": 6.61}
+PUBLISHED = {
+    "quality": (
+        "Published: mean F above 0.9; above 0.9 on Abt-Buy, DBLP-Scholar and DBLP-ACM, lower on Amazon-Google (a plot,"
+        " no numbers)."
+    ),
+    "candidates": (
+        "Not in the publication. F1 of Magellan, DeepMatcher and Ditto is on the test split of the same sets. "
+        + hard.GIVEN
+        + " "
+        + "; ".join(f"{system}: {source}" for system, source in hard.SOURCES.items())
+        + "."
+    ),
+    "oracles": "Not in the publication; its annotators wrote conjunctions and disjunctions of is_in.",
+    "tokens": (
+        "Published: needles of 1 to 16 characters, 2 to 9 mostly, about 6 on average; rare words are asked more than"
+        " common ones."
+    ),
+    "missing": "Published: the percentages of its own Febrl selection, beside ours.",
+    "communication": "Published: 32 KB a character, so 156.25 MB for 50 records of 100 characters.",
+    "computation": (
+        "Published: 4.6e5, 5.4e5, 1.28e6, 1.6e6 s for a needle of 6 in 46, 53, 118, 148 characters, 2,500 pairs, eight"
+        " cores."
+    ),
+}
+"""What the publication says, experiment by experiment."""
+
+
+_MEASURES = {
+    "precision": "precision",
+    "recall": "recall",
+    "f": "F",
+    "recall_strict": "strict recall",
+    "f_strict": "strict F",
+}
+"""Names in documents and in tables. Recall and F without "strict" are over agreed pairs."""
+_COUNTS = {
+    "agreed": "agreed pairs",
+    "pairs": "of",
+    "records_to_ask": "records to ask",
+    "true_positives": "TP",
+    "false_positives": "FP",
+    "false_negatives": "FN",
+    "open_matches": "open matches",
+}
+
+
+def _head(first: str) -> list[str]:
+    return [first, "round", *_MEASURES.values(), *_COUNTS.values()]
+
+
+def _scores(one: Mapping[str, float | None]) -> list[str]:
+    """Measures and counts; what is not known is a dash."""
+    shares = ["–" if one[key] is None else f"{one[key]:.3f}" for key in _MEASURES]
+    return shares + ["–" if one[key] is None else f"{one[key]:,.5g}" for key in _COUNTS]
+
+
+def _by_round(name: str, figures: Mapping[str, Any]) -> Table:
+    rounds = figures["rounds"]
+    return [[name if n == 0 else "", str(n + 1), *_scores(one)] for n, one in enumerate(rounds)]
+
+
+def _quality(document: Document) -> Table:
+    rows = [_head("set")]
+    for name, figures in document["datasets"].items():
+        rows += _by_round(name, figures)
+        rows.append(["", "±", *_scores(figures["deviation"])])
+    for folder, runs in document.get("people", {}).items():
+        for oracle, figures in runs.items():
+            rows += _by_round(f"{folder}: {oracle}", figures)
+    return rows
+
+
+def _studies(document: Document) -> Table:
+    rows = [_head("study")]
+    for name, figures in document["studies"].items():
+        rows += _by_round(name, figures)
+    rows += _together("all, final", document)
+    if "against" in document:
+        for name, figures in document["against"]["studies"].items():
+            rows += _by_round(f"against: {name}", figures)
+        rows += _together("against, final", document["against"])
+        rows.append(_paired("mean difference", document["paired"], lambda one: f"{one['difference']:+.3f}"))
+        rows.append(_paired("better / worse", document["paired"], lambda one: f"{one['better']} / {one['worse']}"))
+        rows.append(_paired("p, sign flips", document["paired"], lambda one: f"{one['p']:.3f}"))
+    return rows
+
+
+def _together(name: str, document: Document) -> Table:
+    found = document.get("together")
+    if not found:
+        return []
+    columns = [*_MEASURES, *_COUNTS]
+    return [
+        [name if kind == "mean" else "", kind, *(f"{found[key][kind]:.4g}" if key in found else "–" for key in columns)]
+        for kind in ("mean", "deviation", "least", "most")
+    ]
+
+
+def _paired(name: str, paired: Mapping[str, Any], shown: Callable[[Mapping[str, Any]], str]) -> list[str]:
+    return [name, "", *(shown(paired[key]) if key in paired else "–" for key in _MEASURES), *[""] * len(_COUNTS)]
+
+
+_LEARNING = {
+    "questions": "questions",
+    "minutes": "minutes",
+    "minutes_a_record": "a record",
+    "minutes_a_record_median": "median",
+    "learned_after_minutes": "learned after",
+    "suggestions_taken": "suggestions taken",
+    "suggestions_changed": "changed",
+    "own": "own",
+    "edited_again": "edited again",
+}
+
+
+def _learning(document: Document) -> Table:
+    rows = [["who", *_LEARNING.values()]]
+    for name, one in [*document["people"].items(), ("together", document["together"])]:
+        rows.append([name, *("–" if one[key] is None else f"{one[key]:.3g}" for key in _LEARNING)])
+    rows.append([""] * len(rows[0]))
+    rows.append(["minutes by position", *_bands(document["together"]["by_position"], None)])
+    for name, one in [*document["people"].items(), ("together", document["together"])]:
+        rows.append([name, *_bands(document["together"]["by_position"], one["by_position"])])
+    return rows
+
+
+def _bands(positions: Mapping[str, float], of: Mapping[str, float] | None) -> list[str]:
+    """Means over as many stretches of positions as the table has columns; without figures their names."""
+    last, columns = max(map(int, positions)), len(_LEARNING)
+    step = max(1, -(-last // columns))
+    cells = []
+    for start in range(1, columns * step + 1, step):
+        stretch = range(start, min(start + step - 1, last) + 1)
+        if of is None:
+            cells.append("" if not stretch else str(start) if len(stretch) == 1 else f"{start} to {stretch[-1]}")
+        else:
+            found = [of[str(place)] for place in stretch if str(place) in of]
+            cells.append(f"{sum(found) / len(found):.2f}" if found else "")
+    return cells
+
+
+def _candidates(document: Document) -> Table:
+    systems = list(hard.SOURCES)
+    rows = [["set", "round", "precision", "recall", "F1", "discarded", *systems]]
+    for name, one in document["datasets"].items():
+        for number, after in enumerate(one["rounds"], start=1):
+            scores = [f"{100 * after[key]:.1f}" for key in ("precision", "recall", "f1")]
+            known = [f"{one['published'][system]:.1f}" if system in one["published"] else "" for system in systems]
+            first = number == 1
+            rows.append(
+                [
+                    name if first else "",
+                    str(number),
+                    *scores,
+                    str(after["discarded"]),
+                    *(known if first else ["", "", ""]),
+                ]
+            )
+    rows.append([""] * len(rows[0]))
+    heads = ["conditions, median (most)", "whole words or values", "largest share", "one is enough", "but not"]
+    rows.append(["readability", "table", *heads, "other own rows", ""])
+    for name, one in document["datasets"].items():
+        for side, read in one["readability"].items():
+            if read:
+                rows.append([name, side, *_readability(read), ""])
+    return rows
+
+
+def _readability(read: Mapping[str, float]) -> list[str]:
+    return [
+        f"{read['conditions_median']:g} ({read['conditions_most']:g})",
+        f"{100 * read['whole_words_or_values']:.1f} %",
+        f"{100 * read['largest_share']:.0f} %",
+        f"{100 * read['one_is_enough']:.0f} %",
+        f"{read['exclusions']:.2f}",
+        f"{read['other_own_rows']:.2f}",
+    ]
+
+
+def _oracles(document: Document) -> Table:
+    names = list(next(iter(document["strategies"].values())))
+    rows = [["strategy", *(f"{name} F / strict" for name in names)]]
+    for strategy, sets in document["strategies"].items():
+        rows.append([strategy, *(f"{sets[name]['f']:.3f} / {sets[name]['f_strict']:.3f}" for name in names)])
+    for folder, runs in document.get("people", {}).items():
+        for oracle, figures in runs.items():
+            final = figures["final"]
+            shown = f"{final['f']:.3f} / {final['f_strict']:.3f}"
+            rows.append([f"{folder}: {oracle}", shown, *[""] * (len(names) - 1)])
+    return rows
+
+
+def _tokens(document: Document) -> Table:
+    first = next(iter(document["datasets"].values()))
+    rows = [
+        [
+            "set",
+            "mean length",
+            "published",
+            "needles",
+            "whole words",
+            *(f"in {band['rows']} rows" for band in first["bands"]),
+        ]
+    ]
+    for name, figures in document["datasets"].items():
+        total = sum(band["asked"] for band in figures["bands"]) or 1
+        published = PUBLISHED_TOKEN_LENGTH.get(name)
+        rows.append(
+            [
+                name,
+                f"{figures['mean_length']:.2f}",
+                "" if published is None else f"{published:.2f}",
+                str(figures["asked"]),
+                str(figures["asked_as_whole_words"]),
+                *(f"{100 * band['asked'] / total:.0f} %" for band in figures["bands"]),
+            ]
+        )
+    return rows
+
+
+def _missing(document: Document) -> Table:
+    rows = [["set", "attribute", "a %", "b %", "both %", "published %"]]
+    for name, attributes in document["datasets"].items():
+        for attribute, figures in attributes.items():
+            published = PUBLISHED_MISSING.get(attribute) if name == "febrl" else None
+            shown = [f"{figures[side]:.1f}" for side in ("a", "b", "both")]
+            rows.append([name, attribute, *shown, "" if published is None else f"{published:.1f}"])
+    return rows
+
+
+def _communication(document: Document) -> Table:
+    rows = [["characters", "packed KB", "packed KB a character", "gates KB", "published KB"]]
+    for row in document["rows"]:
+        sizes = [row[key] for key in ("packed_bytes", "packed_bytes_per_character", "gates_bytes", "published_bytes")]
+        rows.append([str(row["length"]), *("not run" if size is None else f"{size / 1024:,.1f}" for size in sizes)])
+    return rows
+
+
+def _computation(document: Document) -> Table:
+    rows = [["characters", "packed s", "published circuit s", "needle in clear s", "ratio", "published s (one needle)"]]
+    keys = (
+        "packed_seconds",
+        "gates_serial_seconds",
+        "gates_clear_needle_seconds",
+        "ratio",
+        "published_seconds_one_needle",
+    )
+    for row in document["rows"]:
+        rows.append([str(row["length"]), *("not run" if row[key] is None else _readable(row[key]) for key in keys)])
+    return rows
+
+
+TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
+    {
+        "quality": _quality,
+        "score": _studies,
+        "replay": _studies,
+        "learning": _learning,
+        "candidates": _candidates,
+        "oracles": _oracles,
+        "tokens": _tokens,
+        "missing": _missing,
+        "communication": _communication,
+        "computation": _computation,
+    }
+)
+"""What each experiment's table is."""
+TITLES = {
+    "quality": "Labelling quality by round",
+    "candidates": "Hard pairs: what blocking leaves over",
+    "oracles": "Strategies side by side (final)",
+    "tokens": "What is asked",
+    "missing": "Missing values",
+    "communication": "Bytes of an encrypted record",
+    "computation": "Seconds of one round, 50 by 50 records",
+}
+
+
+def _readable(number: float) -> str:
+    """A number for a table: never with a power of ten."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.6g}"
+
+
+def table_of(name: str, document: Document) -> list[str]:
+    """An experiment's document as lines of aligned columns."""
+    rows = TABLES[name](document)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

@@ -1,0 +1,237 @@
+"""The questions of an owner's rounds, as the workspace keeps them: drafts, saved questions, and the hand-in.
+
+    workspace.tasks()                         the current round: one Task a record to ask: open, draft or saved
+    workspace.progress()                      counts of the round and of the study, for the head of a page
+    workspace.save_draft(record, text)        keeps any text; autosave calls this
+    workspace.save_questions({record: text})  makes texts the records' questions; `parties.asking` checks them before
+    workspace.discard(record)                 forgets draft and question of this round
+    workspace.hand_in()                       all questions are there: fix them; `owner run` goes on from here
+
+`record` is always a place in the sample, 0 to n-1, in the current round.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from blindlabel.errors import InputError
+from blindlabel.protocol import owner
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.interfaces import Task, TaskState
+from blindlabel.storage import workspace_tables as tables
+from blindlabel.storage.database import Database
+
+
+@dataclass(frozen=True)
+class RoundProgress:
+    """Where this owner stands."""
+
+    round: int
+    rounds: int
+    asked: int
+    open: int
+    drafts: int
+    saved: int
+    handed_in: bool
+    over: bool
+
+
+class RoundQuestions(ABC):
+    """The part of a workspace that people write in."""
+
+    def __init__(self) -> None:
+        self._writable: _Writable | None = None
+
+    @property
+    @abstractmethod
+    def database(self) -> Database:
+        """The workspace's database."""
+
+    @property
+    @abstractmethod
+    def agreement(self) -> Agreement:
+        """The study's agreement."""
+
+    @abstractmethod
+    def state(self) -> owner.State:
+        """What the protocol knows."""
+
+    def tasks(self, round: int | None = None) -> list[Task]:
+        """What is to be asked in a round (the current one), in the order of the sample."""
+        state = self.state()
+        number = state.round if round is None else round
+        if not 1 <= number <= state.round:
+            return []
+        with self.database.read() as connection:
+            rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
+        written = {(row.round, row.record): row for row in rows}
+        current = state.rounds[number - 1]
+        back = number > 1 and not current.repeats
+        return [
+            task_of(record, number, back and record not in current.loose, written, record in current.loose)
+            for record in current.ask
+        ]
+
+    def save_draft(self, record: int, text: str) -> None:
+        """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
+        self._write(record, draft=text)
+
+    def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
+        """Many questions at once, all checked before by the caller."""
+        with self.database.write() as connection:
+            number = self.writable_round(connection, list(texts))
+            for record, text in texts.items():
+                values = {"draft": text, "question": text, "source": source, "author": author}
+                upsert(connection, tables.question, number, record, values)
+
+    def take_back(self, changes: Sequence[tuple[Task, Task]]) -> list[int]:
+        """Undo changes, given as what a task was and what it became. What has changed again since is left alone;
+        gives the records that are as before.
+        """
+        table, done = tables.question, []
+        with self.database.write() as connection:
+            number = self.writable_round(connection, [before.record for before, _ in changes])
+            for before, after in changes:
+                here = sa.and_(table.c.round == number, table.c.record == before.record)
+                row = connection.execute(sa.select(table).where(here)).one_or_none()
+                now = ("", None) if row is None else (row.draft or "", row.question)
+                if before.round != number or now != (after.draft, after.question):
+                    continue
+                connection.execute(table.delete().where(here))
+                if before.state != "open":
+                    values = {
+                        "draft": before.draft,
+                        "question": before.question,
+                        "source": before.source,
+                        "author": before.author,
+                    }
+                    upsert(connection, table, number, before.record, values)
+                done.append(before.record)
+        return done
+
+    def discard(self, record: int) -> None:
+        """Forget draft and question of this record in the current round."""
+        with self.database.write() as connection:
+            number = self.writable_round(connection, [record])
+            connection.execute(
+                tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record)
+            )
+
+    def _write(self, record: int, **values: str) -> None:
+        with self.database.write() as connection:
+            upsert(connection, tables.question, self.writable_round(connection, [record]), record, values)
+
+    def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
+        """The current round, where these records can be asked in it and it has not been handed in."""
+        version = connection.execute(sa.select(tables.state.c.version)).scalar_one()
+        # Reading a large state takes long, and what a version says never changes.
+        if self._writable is None or self._writable.version != version:
+            self._writable = _Writable.of(*load_state(connection))
+        writable = self._writable
+        if writable.problem:
+            raise InputError(writable.problem)
+        unknown = [record for record in records if record not in writable.asked]
+        if unknown:
+            raise InputError(f"Record {unknown[0] + 1} is not asked in round {writable.round}.")
+        return writable.round
+
+    def hand_in(self) -> None:
+        """Fix the questions of the current round; every record must have one."""
+        # One transaction, so that no question changes between the check and the fixing.
+        with self.database.write() as connection:
+            state, version = load_state(connection)
+            if state.rounds and state.rounds[-1].handed_in:
+                return
+            after = owner.hands_in(state, state.round)
+            query = sa.select(tables.question.c.record).where(
+                tables.question.c.round == state.round, tables.question.c.question.is_not(None)
+            )
+            there = set(connection.execute(query).scalars())
+            missing = [record for record in state.rounds[-1].ask if record not in there]
+            if missing:
+                raise InputError(
+                    f"{len(missing)} records of round {state.round} have no saved question yet, record"
+                    f" {missing[0] + 1} the first."
+                )
+            connection.execute(tables.state.update().values(state=after.model_dump_json(), version=version + 1))
+
+    def progress(self) -> RoundProgress:
+        """Where this owner stands."""
+        state, tasks = self.state(), self.tasks()
+        count = {kind: sum(1 for task in tasks if task.state == kind) for kind in ("open", "draft", "saved")}
+        handed_in = bool(state.rounds) and state.rounds[-1].handed_in
+        return RoundProgress(
+            state.round,
+            self.agreement.rounds,
+            len(tasks),
+            count["open"],
+            count["draft"],
+            count["saved"],
+            handed_in,
+            state.truth is not None,
+        )
+
+
+def load_state(connection: sa.Connection) -> tuple[owner.State, int]:
+    """The protocol's state and its version."""
+    row = connection.execute(sa.select(tables.state.c.state, tables.state.c.version)).one()
+    return owner.State.model_validate_json(row.state), row.version
+
+
+@dataclass(frozen=True)
+class _Writable:
+    """What a version of the state says about writing questions."""
+
+    version: int
+    round: int
+    asked: frozenset[int]
+    problem: str
+    """Why nothing can be written, or nothing."""
+
+    @classmethod
+    def of(cls, state: owner.State, version: int) -> _Writable:
+        problem = ""
+        if not state.rounds or state.truth is not None:
+            problem = "There is no round to write questions for: " + (
+                "the study is over." if state.truth else "none has begun."
+            )
+        elif state.rounds[-1].handed_in:
+            problem = f"Round {state.round} has been handed in; its questions are fixed."
+        asked = frozenset(state.rounds[-1].ask) if state.rounds else frozenset()
+        return cls(version, state.round, asked, problem)
+
+
+def upsert(connection: sa.Connection, table: sa.Table, round: int, record: int, values: Mapping[str, Any]) -> None:
+    """Write what belongs to a record of a round, in the table of questions or of second ones."""
+    now = {**values, "updated": time.time()}
+    changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**now))
+    if changed.rowcount == 0:
+        connection.execute(table.insert().values(round=round, record=record, **now))
+
+
+def task_of(
+    record: int, round: int, disagreed: bool, written: Mapping[tuple[int, int], Any], loose: bool = False
+) -> Task:
+    """A record to ask, from the rows of the table of questions (or of second ones) by round and record."""
+    row = written.get((round, record))
+    question = row.question if row is not None else None
+    draft = (row.draft if row is not None else None) or ""
+    state: TaskState = (
+        "open"
+        if row is None or not (draft or question)
+        else "saved"
+        if question is not None and draft == question
+        else "draft"
+    )
+    earlier = [
+        (number, written[(number, record)].question) for number in range(1, round) if (number, record) in written
+    ]
+    previous = tuple((number, text) for number, text in earlier if text)
+    source, author = (row.source or "", row.author or "") if row is not None else ("", "")
+    return Task(record, round, state, draft, question, disagreed, previous, source, author, loose)

@@ -1,0 +1,145 @@
+"""Everything that a study tells an owner can be written down in as many bits as the account says, and read back: so no
+owner, whatever it answers and computes, learns more. The code below knows the agreement and the sizes of the samples,
+nothing else.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import comb, log2
+
+import numpy as np
+import pytest
+
+from blindlabel.engines.interface import Outcomes
+from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol import labels, messages
+from blindlabel.protocol.account import account
+from blindlabel.protocol.figures import Tally
+from support.study_by_rules import Study
+
+
+@dataclass
+class Written:
+    """A number in mixed radix: digits, and how many values each could have had."""
+
+    digits: list[tuple[int, int]] = field(default_factory=list)
+
+    def put(self, digit: int, base: int) -> None:
+        assert 0 <= digit < base
+        self.digits.append((digit, base))
+
+    @property
+    def bits(self) -> float:
+        return sum(log2(base) for _, base in self.digits)
+
+
+Told = tuple[object, ...]
+
+
+def rounds_of(seen: Sequence[messages.Message]) -> list[messages.Round]:
+    return [message.body for message in seen if isinstance(message.body, messages.Round)]
+
+
+def tallies_of(seen: Sequence[messages.Message], peer: str) -> tuple[Tally, ...]:
+    (truth,) = (message.body for message in seen if isinstance(message.body, messages.Truth))
+    (pairing,) = (one for one in truth.pairings if one.peer == peer)
+    return pairing.tallies
+
+
+def write(seen: Sequence[messages.Message], told: labels.Labels, own: str, peer: str, most_yes: int) -> Written:
+    """What an owner was told in a study of two, as digits."""
+    n, m = told.shape
+    written, rounds, tallies = Written(), rounds_of(seen), tallies_of(seen, peer)
+    for number, tally in enumerate(tallies):
+        for count in (tally.both, tally.first_only, tally.second_only, tally.neither):
+            written.put(count, n * m + 1)  # `loose` follows: the pairs that were open are known from the round before
+        following = rounds[number + 1] if number + 1 < len(rounds) else None
+        for place in range(n):
+            is_open = following is not None and place in following.open[own]
+            written.put(is_open + (following is not None and place in following.loose), 3)
+        loose = following.others_loose[peer] if following else 0
+        for place in range(m):
+            is_open = following is not None and place in following.open[peer]
+            written.put(is_open + (is_open and loose > 0), 3)
+            loose -= is_open
+    for column in told.T:
+        chosen = np.flatnonzero(labels.is_match(column)).tolist()
+        most = min(n, most_yes * len(tallies))
+        assert len(chosen) <= most
+        written.put(
+            sum(comb(n, k) for k in range(len(chosen))) + sum(comb(place, k + 1) for k, place in enumerate(chosen)),
+            sum(comb(n, k) for k in range(most + 1)),
+        )
+    return written
+
+
+def read(written: Written, n: int, m: int, rounds: int, most_yes: int) -> Told:
+    """The same again, from the digits alone."""
+    digits = iter(digit for digit, _ in written.digits)
+    found: list[object] = []
+    open_pairs = n * m
+    for _ in range(rounds):
+        both, first, second, neither = (next(digits) for _ in range(4))
+        loose = open_pairs - both - first - second - neither
+        open_pairs = first + second + loose
+        own, others = [next(digits) for _ in range(n)], [next(digits) for _ in range(m)]
+        tally = Tally(both=both, first_only=first, second_only=second, neither=neither, loose=loose)
+        found.append((tally, [i for i, d in enumerate(own) if d], [i for i, d in enumerate(own) if d == 2]))
+        found.append(([j for j, d in enumerate(others) if d], others.count(2)))
+    matches = np.zeros((n, m), dtype=np.bool_)
+    for j in range(m):
+        rank, count = next(digits), 0
+        while rank >= comb(n, count):
+            rank, count = rank - comb(n, count), count + 1
+        for k in range(count, 0, -1):
+            place = max(one for one in range(n) if comb(one, k) <= rank)
+            rank -= comb(place, k)
+            matches[place, j] = True
+    assert most_yes * rounds >= matches.sum(axis=0).max(initial=0)
+    return (found, matches.tolist())
+
+
+def said(seen: Sequence[messages.Message], told: labels.Labels, own: str, peer: str) -> Told:
+    """What an owner was told, in the form of `read`."""
+    rounds, found = rounds_of(seen), list[object]()
+    for number, tally in enumerate(tallies_of(seen, peer)):
+        following = rounds[number + 1] if number + 1 < len(rounds) else None
+        assert following is None or following.tallies[peer] == tally, "the truth repeats what the round said"
+        found.append(
+            (tally, list(following.open[own]) if following else [], list(following.loose) if following else [])
+        )
+        found.append((list(following.open[peer]), following.others_loose[peer]) if following else ([], 0))
+    return (found, labels.is_match(told).tolist())
+
+
+@pytest.mark.parametrize("release", ["matches", "none"])
+@pytest.mark.parametrize("yes", [0.03, 0.2, 0.6])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_that_an_owner_is_told_fits_into_the_bits_of_the_account(seed: int, yes: float, release: str) -> None:
+    agreement = agreements.new(
+        "told", ["anna", "berta"], ["name"], sampling={"records": 9}, encoding={"engine": "plain"}, keys="owners",
+        budget={"most_yes": 2}, release=release,
+    )  # fmt: skip
+    chance = np.random.default_rng(seed)
+
+    def answering(asker: str, _holder: str, _number: int, asked: Sequence[int], served: Sequence[int]) -> Outcomes:
+        share = yes if asker == "anna" else 0.15
+        return (chance.random((len(asked), len(served))) < share).astype(np.uint8)
+
+    study = Study(agreement, random.Random(seed), answering=answering, records=9)
+    study.to_the_end()
+    for own, peer in (("anna", "berta"), ("berta", "anna")):
+        told, seen = study.truth(own, peer), study.seen(own)
+        written = write(seen, told, own, peer, agreement.budget.most_yes)
+        rounds = len(tallies_of(seen, peer))
+        assert read(written, 9, 9, rounds, agreement.budget.most_yes) == said(seen, told, own, peer)
+        owner = account(agreement.exposure).entries[1]
+        bits = written.bits - (0 if release == "matches" else sum(log2(base) for _, base in written.digits[-9:]))
+        assert bits <= owner.honest, "more is told than the account says"
+        if release == "none":
+            assert not told.any()
+    kinds = {message.kind for message in study.seen("anna")}
+    assert kinds == {"keys", "sample", "round", "relay", "truth"}, "a new kind of message has to be counted"
