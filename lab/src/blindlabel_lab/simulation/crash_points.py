@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel.transport.client import HttpTransport
@@ -44,8 +45,10 @@ CALLS = ("rename", "fsync", "fdatasync", "unlink", "link", "mkdir", "ftruncate",
 MOST_TURNS = 60
 _LONGEST_TURN = 300.0
 """Seconds after which a process counts as hanging."""
-_BUSY, _OUTSIDE, _BROKEN = 10, 11, 12
-"""How a process ends that could do something, that could not reach the other side, and that failed otherwise."""
+BUSY, OUTSIDE, SAID, BROKEN = 10, 11, 12, 13
+"""How a process ends that could do something, that failed for reasons that pass, that said what a person has to do, and
+that failed otherwise. 0: its work is done.
+"""
 
 
 def has_strace() -> bool:
@@ -72,13 +75,16 @@ class Played:
 
 
 @dataclass(frozen=True)
-class _Stage:
+class Stage:
     """What every process of a play has to know."""
 
     seed: int
     way: Way
     root: Path
     port: int
+    """Where the coordinator listens."""
+    through: int = 0
+    """Where owners reach it, if there is something between."""
 
     def plan(self) -> Plan:
         return Plan(self.seed, {}, owners=2, keys="owners", files=True, way=self.way)
@@ -86,48 +92,47 @@ class _Stage:
     def line(self, store: Store) -> Line:
         if self.way == "folder":
             return FolderTransport(self.root / "shared", store.agreement.hash, store.name)
-        address, token = f"http://127.0.0.1:{self.port}", store.secret("token").decode()
+        address, token = f"http://127.0.0.1:{self.through or self.port}", store.secret("token").decode()
         return HttpTransport(address, store.agreement.hash, token, patience=1.0)
 
 
 # What the processes do
 
 
-def act(stage: _Stage, party: str, gate: Connection) -> None:
+def act(stage: Stage, party: str, gate: Connection) -> None:
     """One turn of a party in this process, once somebody says so."""
     with contextlib.redirect_stderr((stage.root / f"{party}.log").open("a")):
         gate.recv()
         try:
             code = _serve(stage) if party == COORDINATOR else _own_turn(stage, party)
-        except OSError:
-            code = _OUTSIDE
-        except Exception as error:  # whatever it is, it is told
-            from blindlabel.errors import OutsideError  # noqa: PLC0415
-
-            code = _OUTSIDE if isinstance(error, OutsideError) else _BROKEN
+        except (InputError, OutsideError) as error:  # a sentence for people
+            code = SAID if isinstance(error, InputError) else OUTSIDE
+            sys.stderr.write(f"{error}\n")
+        except Exception:  # whatever it is, it is told
+            code = BROKEN
             traceback.print_exc()
         sys.stderr.flush()
         os._exit(code)
 
 
-def _own_turn(stage: _Stage, party: str) -> int:
+def _own_turn(stage: Stage, party: str) -> int:
     plan = stage.plan()
     weather = Weather(plan.random, {})
     owner = SimulatedOwner(InFolders(stage.root), party, plan.tables[party], weather, stage.line)
     happened = False
     while not owner.is_over() and owner.turn():
         happened = True
-    return 0 if owner.is_over() and not owner.store.unsent() else _BUSY if happened else _OUTSIDE
+    return 0 if owner.is_over() and not owner.store.unsent() else BUSY if happened else OUTSIDE
 
 
-def _serve(stage: _Stage) -> int:
+def _serve(stage: Stage) -> int:
     plan = stage.plan()
     party = SimulatedCoordinator(InFolders(stage.root), plan.agreement.hash, Weather(plan.random, {})).party
     if stage.way == "folder":
         server, happened = FolderServer(party, stage.root / "shared"), False
         while server.turn():
             happened = True
-        return _BUSY if happened else 0
+        return BUSY if happened else 0
     import uvicorn  # noqa: PLC0415
 
     from blindlabel.transport.server import create_app  # noqa: PLC0415
@@ -147,101 +152,103 @@ class Bench:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.folder = folder
-        self._stage = _Stage(seed, way, folder / "play", port)
+        self.stage = Stage(seed, way, folder / "play", port)
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload([__name__, "uvicorn", "blindlabel.transport.server"])
-        self._order = [COORDINATOR, *sorted(self._stage.plan().tables)] if way == "folder" else []
-        self._server: multiprocessing.process.BaseProcess | None = None
-        self._codes: dict[str, int] = {}
+        self._order = [COORDINATOR, *sorted(self.stage.plan().tables)] if way == "folder" else []
+        self.server: multiprocessing.process.BaseProcess | None = None
+        self.codes: dict[str, int] = {}
         """How the last turn of each party ended."""
-        self._root.mkdir(parents=True)
-        (self._root / "shared").mkdir()
-        plan = self._stage.plan()
+        self.root.mkdir(parents=True)
+        (self.root / "shared").mkdir()
+        plan = self.stage.plan()
         weather = Weather(plan.random, {})
-        place = InFolders(self._root)
+        place = InFolders(self.root)
         Study(plan, place, weather, Mortality(weather))
         place.shut()
+        shutil.copytree(self.root, self._kept(0))
 
     @property
-    def _root(self) -> Path:
-        return self._stage.root
+    def root(self) -> Path:
+        """The folder in which the parties' folders are."""
+        return self.stage.root
 
     def survey(self) -> list[CrashPoint]:
         """Play undisturbed; all crash points there are, in order."""
         found: list[CrashPoint] = []
         log = self.folder / "calls"
-        shutil.copytree(self._root, self._kept(0))
-        with self._served(["-o", str(log)] if not self._order else None):
-            for turn, party in self._turns():
+        with self.served(["-o", str(log)] if not self._order else None):
+            for turn, party in self.turns():
                 if turn:
-                    shutil.copytree(self._root, self._kept(turn))
+                    shutil.copytree(self.root, self._kept(turn))
                 own = self.folder / f"calls-{turn}"
-                self._run(party, ["-o", str(own)])
+                self.run(party, ["-o", str(own)])
                 found += _points(own, turn, party)
-                if self._is_over():
+                if self.is_over():
                     break
         return found + (_points(log, 0, COORDINATOR) if log.exists() else [])
 
     def play(self, point: CrashPoint) -> Played:
-        """Play from the turn of a crash point to the end, with a death there."""
-        shutil.rmtree(self._root)
-        shutil.copytree(self._kept(point.turn), self._root)
-        self._codes.clear()
+        """Play to the end with a death at this point: from its turn, where a survey has kept what was on disk."""
+        first = point.turn if self._kept(point.turn).exists() else 0
+        shutil.rmtree(self.root)
+        shutil.copytree(self._kept(first), self.root)
+        self.codes.clear()
         played = Played()
         inject = ["-o", "/dev/null", "-e", f"inject={point.call}:signal=SIGKILL:when={point.number}"]
         on_server = point.party == COORDINATOR and not self._order
-        with self._served(inject if on_server else None):
-            for turn, party in self._turns(point.turn):
+        with self.served(inject if on_server else None):
+            for turn, party in self.turns(first):
                 victim = turn == point.turn and not on_server
-                code = self._run(party, inject if victim else None)
+                code = self.run(party, inject if victim else None)
                 played.killed |= victim and code == -signal.SIGKILL
-                if code == _BROKEN:
-                    played.violations.append(f"{party}: {_last(self._root / f'{party}.log')}")
-                if self._server is not None and not self._server.is_alive():
+                if code in (SAID, BROKEN):
+                    played.violations.append(f"{party}: {last_line(self.root / f'{party}.log')}")
+                if self.server is not None and not self.server.is_alive():
                     played.killed = True
-                    self._start_server(None)
-                if self._is_over():
+                    self.start_server(None)
+                if self.is_over():
                     break
             else:
                 played.violations.append("the study did not end")
-        return self._judged(played)
+        return self.judged(played)
 
-    def _judged(self, played: Played) -> Played:
-        plan = self._stage.plan()
-        weather, place = Weather(plan.random, {}), InFolders(self._root)
+    def judged(self, played: Played) -> Played:
+        plan = self.stage.plan()
+        weather, place = Weather(plan.random, {}), InFolders(self.root)
         study = Study(plan, place, weather, Mortality(weather), found=False)
         played.violations += judged(study, finished=True)
         place.shut()
         return played
 
-    def _turns(self, first: int = 0) -> Iterator[tuple[int, str]]:
-        order = self._order or sorted(self._stage.plan().tables)
+    def turns(self, first: int = 0) -> Iterator[tuple[int, str]]:
+        order = self._order or sorted(self.stage.plan().tables)
         for turn in range(first, first + MOST_TURNS):
             yield turn, order[turn % len(order)]
 
     def _kept(self, turn: int) -> Path:
         return self.folder / f"before-{turn}"
 
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether every owner ended its last turn with the truth and its labels."""
-        return all(self._codes.get(name) == 0 for name in self._stage.plan().tables)
+        return all(self.codes.get(name) == 0 for name in self.stage.plan().tables)
 
     # Processes
 
-    def _run(self, party: str, tracing: list[str] | None) -> int:
+    def run(self, party: str, tracing: list[str] | None) -> int:
         """A party's turn; its exit code."""
         process = self._started(party, tracing)
         process.join(_LONGEST_TURN)
         if process.is_alive():
             process.kill()
             process.join()
-            raise RuntimeError(f"{party} hangs in {self._root}")
-        self._codes[party] = process.exitcode or 0
-        return self._codes[party]
+            raise RuntimeError(f"{party} hangs in {self.root}")
+        self.codes[party] = process.exitcode or 0
+        return self.codes[party]
 
     def _started(self, party: str, tracing: list[str] | None) -> multiprocessing.process.BaseProcess:
         theirs, ours = self._context.Pipe()
-        process = self._context.Process(target=act, args=(self._stage, party, theirs), daemon=True)
+        process = self._context.Process(target=act, args=(self.stage, party, theirs), daemon=True)
         process.start()
         if tracing is not None:
             _trace(process.pid or 0, tracing)
@@ -249,24 +256,24 @@ class Bench:
         return process
 
     @contextlib.contextmanager
-    def _served(self, tracing: list[str] | None) -> Iterator[None]:
+    def served(self, tracing: list[str] | None) -> Iterator[None]:
         """The coordinator's server runs meanwhile, where the study goes over HTTP."""
         if self._order:
             yield
             return
-        self._start_server(tracing)
+        self.start_server(tracing)
         try:
             yield
         finally:
-            if self._server is not None:
-                self._server.kill()
-                self._server.join()
+            if self.server is not None:
+                self.server.kill()
+                self.server.join()
 
-    def _start_server(self, tracing: list[str] | None) -> None:
-        self._server = self._started(COORDINATOR, tracing)
+    def start_server(self, tracing: list[str] | None) -> None:
+        self.server = self._started(COORDINATOR, tracing)
         until = time.monotonic() + _LONGEST_TURN
-        while self._server.is_alive() and time.monotonic() < until:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._stage.port), 1):
+        while self.server.is_alive() and time.monotonic() < until:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.stage.port), 1):
                 return
             time.sleep(0.02)
 
@@ -294,5 +301,5 @@ def _points(log: Path, turn: int, party: str) -> list[CrashPoint]:
     return [CrashPoint(turn, party, call, number) for call in CALLS for number in range(1, most.get(call, 0) + 1)]
 
 
-def _last(log: Path) -> str:
+def last_line(log: Path) -> str:
     return log.read_text().strip().splitlines()[-1] if log.exists() else ""

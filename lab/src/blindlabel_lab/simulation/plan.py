@@ -19,13 +19,13 @@ from blindlabel_lab.simulation.reference import Row
 
 NAMES = ("anna", "berta", "clara", "dora", "emma")
 Way = Literal["calls", "http", "folder"]
-_ANYWHERE = {
+ANYWHERE = {
     "crash", "disk full", "clock jump", "backup of owner", "backup of coordinator", "owner leaves", "unreadable answers"
 }  # fmt: skip
 OF_WAY: dict[Way, set[str]] = {
     "calls": set(KINDS),
-    "http": {*wire.FAULTS, *_ANYWHERE},
-    "folder": {*carried.FAULTS, *_ANYWHERE},
+    "http": {*wire.FAULTS, *ANYWHERE},
+    "folder": {*carried.FAULTS, *ANYWHERE},
 }
 """What can go wrong on each way."""
 
