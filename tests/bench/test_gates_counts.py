@@ -8,9 +8,11 @@ import pytest
 
 from blindlabel.engines.gates.circuit import ClearGates
 from blindlabel.engines.gates.published import bits_of, is_in
-from blindlabel.language.formula import evaluate
+from blindlabel.engines.packed import PackedEngine
+from blindlabel.language.formula import atoms_of, evaluate
 from blindlabel_lab.bench import compare, gates
-from blindlabel_lab.bench.workload import PUBLISHED_SECONDS, workload
+from blindlabel_lab.bench.compare import Round
+from blindlabel_lab.bench.workload import PUBLISHED_SECONDS, SHAPES, workload
 
 SECONDS = 0.04
 
@@ -36,23 +38,41 @@ def test_the_workload_has_both_answers_and_the_length_asked_for() -> None:
     assert len(answers) == 100 and not all(answers)
 
 
+ONE = Round({"evaluate": 2.0}, {})
+
+
 def test_what_could_not_run_is_null_in_its_row() -> None:
     work = workload(46, 2)
-    assert compare.row(46, work, 2.0, None) == {
-        "length": 46,
-        "packed_seconds": 2.0,
-        "gates_serial_seconds": None,
-        "gates_clear_needle_seconds": None,
-        "ratio": None,
-    }
-    assert compare.row(46, work, None, SECONDS)["ratio"] is None
+    without_gates = compare.row(46, work, [ONE], [])
+    assert without_gates["packed_seconds"] == 2.0
+    assert {without_gates[key] for key in ("gates_serial_seconds", "gates_clear_needle_seconds", "ratio")} == {None}
+    assert compare.row(46, work, [], [SECONDS])["ratio"] is None
 
 
-def test_the_ratio_is_of_the_same_work() -> None:
-    row = compare.row(46, workload(46, 2), 2.0, SECONDS)
-    assert row["gates_serial_seconds"] == round(4 * (5 * 4223 + 4) * 0.04)
-    assert row["ratio"] == round(4 * (5 * 4223 + 4) * 0.04 / 2.0)
+def test_the_ratio_is_of_the_same_work_and_of_the_gates_around_it() -> None:
+    row = compare.row(46, workload(46, 2), [ONE, ONE], [SECONDS, SECONDS, 3 * SECONDS])
+    gates_of_all = 4 * (5 * 4223 + 4)
+    assert row["gates_serial_seconds"] == round(gates_of_all * 0.04)
+    assert row["ratio_spread"] == [round(gates_of_all * 0.04 / 2.0), round(gates_of_all * 0.08 / 2.0)]
     assert row["gates_clear_needle_seconds"] < row["gates_serial_seconds"] / 3
+
+
+def test_one_needle_stands_beside_one_and_five_beside_five() -> None:
+    rows = {shape: compare.row(46, workload(46, 2, shape), [ONE], [SECONDS, SECONDS]) for shape in SHAPES}
+    assert rows["one needle"]["gates_serial_seconds"] == round(4 * 4223 * 0.04)
+    assert rows["one needle"]["published_seconds"] == PUBLISHED_SECONDS[46]
+    assert rows["five, one NOT"]["published_seconds"] is None
+    assert rows["five, one NOT"]["gates_serial_seconds"] == rows["five, one OR"]["gates_serial_seconds"]
+
+
+def test_every_shape_fits_the_default_agreement_and_is_said_of_its_own_record() -> None:
+    for shape in SHAPES:
+        work = workload(53, 3, shape, full=True)
+        assert work.terms.keys == "owners"
+        assert [PackedEngine().refuse(work.terms, question) for question in work.questions] == [None] * 3
+        for question, record in zip(work.questions, work.records):
+            assert len(set(atoms_of(question))) == SHAPES[shape]
+            assert "OR" in shape or evaluate(question, record)
 
 
 def test_the_time_of_a_gate_is_that_of_a_whole_circuit() -> None:

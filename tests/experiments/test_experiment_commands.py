@@ -67,12 +67,26 @@ def test_all_writes_the_report_with_tables_commands_and_figures(folder: Path, tm
     blindlabel("experiment", "all", "--data", folder, "--samples", 1, "--no-costs", "--results", tmp_path)
     report = (tmp_path / "report.md").read_text()
     page = (tmp_path / "report.html").read_text()
-    for name in ("quality", "oracles", "tokens", "missing"):
-        assert f"blindlabel experiment {name} --data" in report and f"blindlabel experiment {name} --data" in page
+    for name in ("records", "quality", "quality-published", "oracles", "tokens", "missing"):
+        command = f"blindlabel experiment {name.partition('-')[0]} --data"
+        assert command in report and command in page
+        assert f'id="{name}"' in page
         assert (tmp_path / f"{name}.json").exists()
-        assert (tmp_path / f"{name}.png").stat().st_size > 1000
-        assert (tmp_path / f"{name}.svg").read_text().startswith("<?xml")
-    assert "simulated" in report
+    for figure in ("records", "quality", "agreement", "quality-published-quality", "tokens", "importance", "missing"):
+        assert (tmp_path / f"{figure}.png").stat().st_size > 1000
+        assert (tmp_path / f"{figure}.svg").read_text().startswith("<?xml")
+        assert f'src="{figure}.svg"' in page
+    assert "simulated" in report and "--prepare published" in report
+    tokens = (tmp_path / "tokens-products.csv").read_text().splitlines()
+    assert tokens[0] == "token,occurrences,asked" and any(not line.endswith(",0") for line in tokens[1:])
+
+
+def test_records_are_counted_by_length_in_steps_of_fifteen(folder: Path, tmp_path: Path) -> None:
+    out, _ = blindlabel("experiment", "records", "--data", folder, "--results", tmp_path, "--no-plots", "--json")
+    one = json.loads(out)["datasets"]["products"]
+    assert (one["entities"], one["matches"]) == ([120, 120], 60)
+    assert sum(one["lengths"].values()) == 240 and list(one["lengths"])[:3] == ["1", "16", "31"]
+    assert one["selected"]["pairs"] == one["selected"]["entities"][0] * one["selected"]["entities"][1]
 
 
 def test_data_lists_the_known_sets_and_others_with_checksums(folder: Path) -> None:
@@ -88,3 +102,11 @@ def test_a_missing_folder_or_set_is_a_sentence(folder: Path, tmp_path: Path) -> 
     assert "There is no folder" in blindlabel("experiment", "quality", "--data", tmp_path / "none", code=1)[1]
     assert "There is no set x" in blindlabel("experiment", "quality", "--data", folder, "--dataset", "x", code=1)[1]
     assert "There is no engine" in blindlabel("experiment", "quality", "--data", folder, "--engine", "magic", code=1)[1]
+
+
+def test_partners_are_more_frequent_in_an_enriched_sample(folder: Path) -> None:
+    command = ("experiment", "partners", "--data", folder, "--samples", 4, "--records", 20, "--json")
+    row = json.loads(blindlabel(*command)[0])["rows"][0]
+    assert row["dataset"] == "products"
+    assert row["part_by_keys"] > row["uniform"]
+    assert row["keys_in_common"] == 5  # of twenty records ten are chosen by keys, and half of them are decoys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections import Counter
 
@@ -11,13 +12,18 @@ from blindlabel.envelope import blinding
 from blindlabel.envelope.errors import EnvelopeError
 from blindlabel.language.record import Record
 from blindlabel.protocol import blocking
-from blindlabel.protocol.blocking import Offered, Tagged
+from blindlabel.protocol.blocking import Blinded, Extent, Offer
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.sampling import blocking_keys
 from blindlabel.records.generator import Size, generate
 
 ATTRIBUTES = ("given_name", "surname")
 SECRET = b"s" * 32
+OFFERS = 300
+
+
+def scalar() -> bytes:
+    return blinding.scalar_of(secrets.token_bytes(32))
 
 
 def records(seed: int, side: str) -> list[Record]:
@@ -26,40 +32,52 @@ def records(seed: int, side: str) -> list[Record]:
     return [Record.of({name: table.row(row)[name] for name in ATTRIBUTES}) for row in range(len(table))]
 
 
-def exchanged(offered: list[Offered], mine: bytes, theirs: bytes) -> tuple[list[Tagged], dict[bytes, int]]:
-    tags = {secrets.token_bytes(blocking.TAG_BYTES): one for one in offered}
-    points = [(blinding.blinded(blinding.point_of(one.key, b"study"), mine), tag) for tag, one in tags.items()]
-    return [Tagged(blinding.blinded(point, theirs), tag) for point, tag in points], {
-        tag: one.row for tag, one in tags.items()
-    }
+def offers_of(side: str, wanted: int = OFFERS) -> list[Offer]:
+    draw = blocking.drawn_from(side.encode())
+    table = records(3, side)
+    return blocking.filled_up(blocking.rare_keys(table, ATTRIBUTES, SECRET, wanted, draw), wanted, len(table), draw)
+
+
+def exchanged(offers: list[Offer], mine: bytes, theirs: bytes) -> tuple[Blinded, Blinded]:
+    """What the other owner gets, and what it hands to the coordinator."""
+    first = blocking.offered(offers, b"study", mine)
+    return first, blocking.blinded(blocking.points_of(first.body, len(offers)), theirs)
 
 
 def test_partners_found_over_blinded_keys_are_rows_that_share_a_rare_key() -> None:
-    first, second = records(3, "a"), records(3, "b")
-    a, b = blinding.new_scalar(), blinding.new_scalar()
-    left = blocking.offers(first, ATTRIBUTES, SECRET, 300)
-    right = blocking.offers(second, ATTRIBUTES, SECRET, 300)
-    sent, rows = exchanged(left, a, b)
-    other, _ = exchanged(right, b, a)
-    chosen = blocking.partners(sent, other, 40)
-    assert chosen.confirmed == 20
+    left, right = offers_of("a"), offers_of("b")
+    a, b = scalar(), scalar()
+    offered, list_of_left = exchanged(left, a, b)
+    _, list_of_right = exchanged(right, b, a)
+    chosen = blocking.partners(list_of_left.points, list_of_right.points, 40)
+    assert chosen.partners == 20
     assert len(chosen.first) == len(chosen.second) == 40
-    common = {one.key for one in left} & {one.key for one in right}
-    by_row = {one.row for one in left if one.key in common}
-    assert sum(rows[tag] in by_row for tag in chosen.first) >= chosen.confirmed
+    passed_on = [list_of_left.origin[place] for place in chosen.first]  # by the other owner, who blinded this list
+    keys = {left[offered.origin[place]].key for place in passed_on}
+    assert len(keys & {one.key for one in right}) == chosen.partners
 
 
 def test_frequent_keys_are_never_offered() -> None:
     table = records(3, "a")
-    counted = Counter(blocking._keyed(key, SECRET)[:8] for one in table for key in blocking_keys(one, ATTRIBUTES))
-    offered = blocking.offers(table, ATTRIBUTES, SECRET, 10_000)
-    assert offered
-    assert max(counted[one.key] for one in offered) <= blocking.MOST_ROWS < max(counted.values())
-    assert [one.key for one in offered] == sorted(one.key for one in offered)
+    offers = blocking.rare_keys(table, ATTRIBUTES, SECRET, 10_000, secrets.randbelow)
+    rows = {key: 0 for one in table for key in blocking_keys(one, ATTRIBUTES)}
+    counted = Counter(key for one in table for key in blocking_keys(one, ATTRIBUTES))
+    assert len(offers) == sum(count <= blocking.MOST_ROWS for count in counted.values()) < len(rows)
+    assert [one.key for one in offers] == sorted(one.key for one in offers)
+
+
+def test_offers_are_as_many_as_agreed_and_the_same_when_made_again() -> None:
+    few = blocking.filled_up(offers_of("a", 5), 60, 400, blocking.drawn_from(b"seed"))
+    again = blocking.filled_up(offers_of("a", 5), 60, 400, blocking.drawn_from(b"seed"))
+    assert few == again
+    assert len({one.key for one in few}) == 60
+    other = blocking.filled_up(offers_of("a", 5), 60, 400, blocking.drawn_from(b"another"))
+    assert few[:5] == other[:5]
+    assert not {one.key for one in few[5:]} & {one.key for one in other[5:]}
 
 
 def test_a_dictionary_does_not_help_one_owner_and_the_coordinator() -> None:
-    mine, theirs = blinding.new_scalar(), blinding.new_scalar()
+    mine, theirs = scalar(), scalar()
     point = blinding.blinded(blinding.point_of(b"smith", b"study"), mine)
     seen = blinding.blinded(point, theirs)  # what the coordinator has; the other owner knows `theirs` and `point`
     guess = blinding.point_of(b"smith", b"study")
@@ -70,19 +88,47 @@ def test_a_dictionary_does_not_help_one_owner_and_the_coordinator() -> None:
 @pytest.mark.parametrize("point", [b"", b"\0" * 32, b"\1" + b"\0" * 31, b"\xff" * 32, b"x" * 31])
 def test_what_is_no_point_of_the_group_is_refused(point: bytes) -> None:
     with pytest.raises(EnvelopeError):
-        blinding.blinded(point, blinding.new_scalar())
+        blinding.blinded(point, scalar())
 
 
-def test_a_key_that_stands_twice_is_refused() -> None:
-    point = blinding.random_point()
-    twice = [Tagged(point, b"1" * 16), Tagged(point, b"2" * 16)]
+def test_a_list_of_another_size_is_refused() -> None:
     with pytest.raises(NotFitting):
-        blocking.partners(twice, twice, 2)
+        blocking.points_of(bytes(95), 3)
 
 
-def test_an_owner_cannot_tell_equal_points_from_decoys_by_their_order() -> None:
-    first = [Tagged(blinding.random_point(), bytes([number]) * 16) for number in range(40)]
-    second = first[:20] + [Tagged(blinding.random_point(), bytes([100 + number]) * 16) for number in range(20)]
-    equal = {one.tag for one in first[:20]}
-    before = sum(sum(tag in equal for tag in blocking.partners(first, second, 20).first[:10]) for _ in range(60))
-    assert 200 < before < 400  # 300 expected, standard deviation about 9
+def test_a_key_that_stands_twice_counts_once() -> None:
+    points = [bytes([number]) * 32 for number in range(6)]
+    found = blocking.partners([points[0]] * 5 + [points[1]], [points[0], *points[2:]], 4)
+    assert found.partners == 1
+    assert len(found.first) == len(found.second) == 2
+
+
+def test_places_say_nothing_about_which_of_them_have_a_partner() -> None:
+    left, right = offers_of("a", 80), offers_of("b", 80)
+    common = {one.key for one in left} & {one.key for one in right}
+    early, chosen_ = 0, 0
+    for _ in range(30):
+        a, b = scalar(), scalar()
+        offered, mine = exchanged(left, a, b)
+        found = blocking.partners(mine.points, exchanged(right, b, a)[1].points, 20)
+        places = sorted(mine.origin[place] for place in found.first)
+        with_partner = [left[offered.origin[place]].key in common for place in places]
+        early += sum(with_partner[: len(places) // 2])
+        chosen_ += len(places)
+    assert 0.2 < early / chosen_ < 0.3  # a quarter: half have a partner, and half of those stand in the first half
+
+
+def test_the_sample_holds_what_was_drawn_and_what_was_chosen() -> None:
+    draw = random.Random(5).randrange
+    assert blocking.sampled((1, 4), [4, 7, 9], 20, 4, draw) == (1, 4, 7, 9)
+    more = blocking.sampled((1, 4), [4], 20, 4, draw)
+    assert len(more) == 4
+    assert {1, 4} < set(more)
+    assert len(blocking.sampled((1, 4), range(20), 20, 4, draw)) == 4
+
+
+def test_half_of_the_sample_stays_uniform_and_half_of_the_rest_are_decoys() -> None:
+    extent = Extent(50, 0.5, 1)
+    assert (extent.uniform(1000), extent.chosen(1000, 1000), extent.offers(1000, 1000)) == (25, 24, 1000)
+    assert (extent.uniform(6), extent.chosen(6, 1000), extent.offers(6, 1000)) == (3, 2, 120)
+    assert Extent(50, 0.5, 4).chosen(1000, 1000) == 6

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.language.record import Record
 from blindlabel.protocol import labels, sampling
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.figures import Tally
@@ -114,39 +113,3 @@ def test_uniform_sample_is_uniform() -> None:
         counts[list(chosen)] += 1
     assert abs(counts / 4000 - 0.3).max() < 0.04
     assert sampling.uniform(4, 9) == (0, 1, 2, 3)
-
-
-def people(numbers: list[int]) -> list[Record]:
-    return [Record.of({"given": f"name{number}x", "surname": f"family{number * 7919 % 1009}y"}) for number in numbers]
-
-
-def hashed(numbers: list[int], secret: bytes) -> bytes:
-    return sampling.keyed_hashes(people(numbers), ["given", "surname"], secret)
-
-
-def test_enriched_sample_has_the_agreed_share_of_partners() -> None:
-    sizes = {"a": 400, "b": 400}
-    first, second = list(range(400)), list(range(360, 760))  # forty persons in common
-    secret = b"s" * 32
-    hashes = {("a", "b"): hashed(first, secret), ("b", "a"): hashed(second, secret)}
-    drawn = sampling.enriched(sizes, hashes, 40, 0.5, random.Random(2).randrange)
-    assert all(len(drawn[owner]) == 40 for owner in sizes)
-    common = {first[i] for i in drawn["a"]} & {second[j] for j in drawn["b"]}
-    assert len(common) >= 18
-    uniform = (
-        sampling.uniform(400, 40, random.Random(2).randrange),
-        sampling.uniform(400, 40, random.Random(3).randrange),
-    )
-    assert len({first[i] for i in uniform[0]} & {second[j] for j in uniform[1]}) < 5
-
-
-def test_hashes_under_other_secrets_have_nothing_in_common() -> None:
-    one, other = hashed([1, 2, 3], b"a" * 32), hashed([1, 2, 3], b"b" * 32)
-    pieces = {one[i : i + 8] for i in range(0, len(one), 8)}
-    assert len(one) == 3 * sampling.KEYS_PER_ROW * sampling.HASH_BYTES
-    assert not pieces & {other[i : i + 8] for i in range(0, len(other), 8)}
-
-
-def test_hashes_of_wrong_size_are_refused() -> None:
-    with pytest.raises(NotFitting):
-        sampling.enriched({"a": 2, "b": 2}, {("a", "b"): b"", ("b", "a"): b""}, 1, 0.5)

@@ -31,7 +31,9 @@ def wire_of(body: messages.Body, sender: str = "anna", receiver: str = "coordina
     return messages.sign(Message(STUDY, sender, receiver, 1, 7, body), lambda data: KEY.sign(data).signature).wire
 
 
-ANSWERS = messages.Answers(peer="berta", questions=3, records=4, served="0" * 64, blob=BLOB, commitment="")
+ANSWERS = messages.Answers(
+    peer="berta", questions=3, records=4, served="0" * 64, blob=BLOB, commitment="", asked="0" * 64
+)
 
 
 def changed(wire: bytes, **changes: object) -> bytes:

@@ -123,6 +123,7 @@ def test_answers_of_wrong_size_are_refused() -> None:
         served="0" * 64,
         blob=facts.blob_of(b""),
         commitment="0" * 64,
+        asked="0" * 64,
     )
     with pytest.raises(NotFitting):
         study.handle(study.signed(messages.Message(study.agreement.hash, name, body.peer, 2, 99, body)))

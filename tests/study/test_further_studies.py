@@ -40,9 +40,7 @@ from support.study_parties import (
 
 
 def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
-    agreement = small_agreement(
-        sampling={"method": "enriched", "records": 10, "share": 0.6, "blocking": ["surname", "given_name"]}
-    )
+    agreement = small_agreement(sampling={"method": "enriched", "records": 10, "blocking": ["surname", "given_name"]})
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(
@@ -50,7 +48,13 @@ def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
         )
         play(workspaces, over_http(address))
     assert np.array_equal(workspaces[0].labels()["berta"], told(clear_labels(*workspaces)))
-    assert {row["kind"] for row in standing(coordinator, agreement.hash)["traffic"]} >= {"blocking", "records", "truth"}
+    assert {row["kind"] for row in standing(coordinator, agreement.hash)["traffic"]} >= {
+        "offered",
+        "blinded",
+        "picked",
+        "sampled",
+        "truth",
+    }
 
 
 def test_owner_and_coordinator_export_the_same_truth(tmp_path: Path) -> None:

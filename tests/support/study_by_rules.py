@@ -118,7 +118,7 @@ class Study:
             elif todo.kind == "evaluate":
                 self.matrices[blob.hash] = self.outcomes(name, todo.peer, current)
                 salt = owner.List(listed, self.random.randbytes(32)) if self.agreement.keys == "owners" else None
-                self.own(name, owner.has_answered(self.owners[name], todo.round, todo.peer, blob, salt))
+                self.own(name, owner.has_answered(self.owners[name], todo.round, todo.peer, blob, "0" * 64, salt))
 
     def outcomes(self, asker: str, holder: str, current: owner.OwnRound) -> Outcomes:
         if self.answering is None:

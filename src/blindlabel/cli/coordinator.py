@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blindlabel.cli.audit import coordinator_audit
 from blindlabel.cli.opening import coordinator_at, passphrase, studies_at
 from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say
 from blindlabel.cli.question_files import listed
+from blindlabel.cli.score import score
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ Insecure = Annotated[
     bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
 ]
 StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
+app.command("audit")(coordinator_audit)
+app.command("score")(score)
 
 
 @app.command("new")
@@ -283,6 +287,13 @@ def _print_standing(one: dict[str, Any]) -> None:
                 f" {figures['matches']} matches"
             )
             result(f"  round {round_['round']}: {text}, kappa {shown['kappa']}, AC1 {shown['ac1']}")
+    for pairing, parts in one["parts"].items():
+        for name, words in (("uniform", "both drawn uniformly"), ("by_keys", "one or both by blocking keys")):
+            part = parts[name]
+            result(
+                f"  {pairing}, {words}: {part['pairs']} pairs, {part['matches']} matches,"
+                f" {part['discarded']} without a label"
+            )
     for owner, known in one["owners"].items():
         used = f"{known['records_asked']} of {one['budget']['records_asked']} questions"
         result(f"  {owner}: {used}, {known['assist_calls']} of {one['budget']['assist_calls']} assist calls used")

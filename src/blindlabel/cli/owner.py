@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blindlabel.cli.annotators import annotators, log_app
+from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, is_meant, progress_bar, result, result_json, say
 from blindlabel.cli.owner_questions import questions_app
@@ -28,6 +29,7 @@ app = typer.Typer(name="owner", help="Take part in a study: join, verify, annota
 app.add_typer(log_app)
 app.add_typer(questions_app)
 app.command("annotators")(annotators)
+app.command("audit")(owner_audit)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[

@@ -18,7 +18,16 @@ from blindlabel.envelope.errors import (
     WrongStudy,
     WrongVersion,
 )
-from blindlabel.envelope.identity import Context, Identity, PublicIdentity, new_identity, shared_secret, sign, verify
+from blindlabel.envelope.identity import (
+    Context,
+    Identity,
+    PublicIdentity,
+    new_identity,
+    own_secret,
+    shared_secret,
+    sign,
+    verify,
+)
 from blindlabel.envelope.stream import Header, lock, new_key, open_, read_header, seal, unlock
 from blindlabel.envelope.words import study_hash, verification_words
 
@@ -42,6 +51,7 @@ __all__ = [
     "new_identity",
     "new_key",
     "open_",
+    "own_secret",
     "read_header",
     "seal",
     "shared_secret",

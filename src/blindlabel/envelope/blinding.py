@@ -9,7 +9,6 @@ together with the coordinator. libsodium maps to the group, refuses whatever is 
 from __future__ import annotations
 
 import hashlib
-import secrets
 
 import nacl.bindings as sodium
 import nacl.exceptions
@@ -20,9 +19,9 @@ POINT_BYTES = sodium.crypto_core_ed25519_BYTES
 SCALAR_BYTES = sodium.crypto_core_ed25519_SCALARBYTES
 
 
-def new_scalar() -> bytes:
-    """A secret number, uniform: to be used for one study and one pairing."""
-    wide = secrets.token_bytes(sodium.crypto_core_ed25519_NONREDUCEDSCALARBYTES)
+def scalar_of(secret: bytes) -> bytes:
+    """A secret number, uniform, that follows from 32 secret bytes: to be used for one study and one pairing."""
+    wide = hashlib.blake2b(key=secret, digest_size=64, person=b"bl-scalar").digest()
     scalar: bytes = sodium.crypto_core_ed25519_scalar_reduce(wide)
     return scalar
 
@@ -31,12 +30,6 @@ def point_of(key: bytes, context: bytes) -> bytes:
     """The point of a key; another context gives another point."""
     digest = hashlib.blake2b(key, key=context[:64], digest_size=32, person=b"bl-blinding").digest()
     point: bytes = sodium.crypto_core_ed25519_from_uniform(digest)
-    return point
-
-
-def random_point() -> bytes:
-    """A point that belongs to no key."""
-    point: bytes = sodium.crypto_core_ed25519_from_uniform(secrets.token_bytes(32))
     return point
 
 

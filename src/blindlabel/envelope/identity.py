@@ -151,3 +151,9 @@ def shared_secret(identity: Identity, peer: PublicIdentity, context: Context) ->
     both = b"".join(sorted((identity.public.to_bytes(), peer.to_bytes())))
     purpose = context.agreement_hash + context.sequence.to_bytes(8, "big") + context.kind.encode()
     return blake2b(both + purpose, b"blindlabel-share", key=agreed)
+
+
+def own_secret(identity: Identity, context: Context, peer: PublicIdentity) -> bytes:
+    """32 secret bytes that this owner alone can derive, another for every context and every other owner."""
+    purpose = context.agreement_hash + context.sequence.to_bytes(8, "big") + peer.to_bytes() + context.kind.encode()
+    return blake2b(purpose, b"blindlabel-own", key=identity.signing_seed)

@@ -103,28 +103,40 @@ def _write_json_pairs(path: Path, head: dict[str, Any], pairs: Iterable[dict[str
 
 
 def _known_names(truth: GroundTruth, i: int, j: int) -> dict[str, str]:
-    """The ids of a pair's rows, of the sides where they are known."""
+    """The ids of a pair's rows, of the sides where they are known; and where the sample was enriched, how each row came
+    into it.
+    """
     names = {}
     if truth.ids_a is not None:
         names["id_a"] = truth.ids_a[i]
     if truth.ids_b is not None:
         names["id_b"] = truth.ids_b[j]
+    if any(truth.by_keys):
+        names |= {"sampled_a": sampled(truth, 0, i), "sampled_b": sampled(truth, 1, j)}
     return names
 
 
-def _id_columns(truth: GroundTruth) -> list[str]:
-    return [column for column, ids in (("id_a", truth.ids_a), ("id_b", truth.ids_b)) if ids is not None]
+def sampled(truth: GroundTruth, side: int, row: int) -> str:
+    """How a row came into an enriched sample."""
+    return "keys" if row in truth.by_keys[side] else "uniform"
+
+
+def _more_columns(truth: GroundTruth) -> list[str]:
+    ids = [column for column, known in (("id_a", truth.ids_a), ("id_b", truth.ids_b)) if known is not None]
+    return [*ids, *(("sampled_a", "sampled_b") if any(truth.by_keys) else ())]
 
 
 def _write_discarded(truth: GroundTruth, path: Path) -> None:
     write_csv(
-        path, ("i", "j", *_id_columns(truth)), ((i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded)
+        path,
+        ("i", "j", *_more_columns(truth)),
+        ((i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded),
     )
 
 
 def _csv(truth: GroundTruth, path: Path) -> None:
     rows = ((p.i, p.j, int(p.label), p.round, *_known_names(truth, p.i, p.j).values()) for p in truth.pairs)
-    write_csv(path, ("i", "j", "label", "round", *_id_columns(truth)), rows)
+    write_csv(path, ("i", "j", "label", "round", *_more_columns(truth)), rows)
 
 
 def _json(truth: GroundTruth, path: Path) -> None:
@@ -141,7 +153,7 @@ def _parquet(truth: GroundTruth, path: Path) -> None:
 
     schema = pa.schema(
         [("i", pa.int64()), ("j", pa.int64()), ("label", pa.bool_()), ("round", pa.int32())]
-        + [(column, pa.string()) for column in _id_columns(truth)],
+        + [(column, pa.string()) for column in _more_columns(truth)],
         metadata={"blindlabel.dataset_a": truth.dataset_a, "blindlabel.dataset_b": truth.dataset_b},
     )
     with pq.ParquetWriter(path, schema) as writer:
@@ -150,10 +162,8 @@ def _parquet(truth: GroundTruth, path: Path) -> None:
             columns: dict[str, list[Any]] = {
                 name: [getattr(p, name) for p in part] for name in ("i", "j", "label", "round")
             }
-            if truth.ids_a is not None:
-                columns["id_a"] = [truth.name_a(p.i) for p in part]
-            if truth.ids_b is not None:
-                columns["id_b"] = [truth.name_b(p.j) for p in part]
+            more = [_known_names(truth, p.i, p.j) for p in part]
+            columns |= {name: [one[name] for one in more] for name in _more_columns(truth)}
             writer.write_table(pa.table(columns, schema=schema))
 
 

@@ -36,9 +36,11 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
         never = tuple((_whole(row["i"]), _whole(row["j"])) for row in discarded)
         both = [*rows, *discarded]
         ids_a, ids_b = _ids(both, "i", "id_a"), _ids(both, "j", "id_b")
+        by_keys = (_by_keys(both, "i", "sampled_a"), _by_keys(both, "j", "sampled_b"))
+        tables = (dataset_a or names[0], dataset_b or names[1])
         # Whoever was told matches alone writes no file of discarded pairs; everybody else does, even an empty one.
         only = not beside.exists() and all(pair.label for pair in pairs)
-        return GroundTruth(dataset_a or names[0], dataset_b or names[1], pairs, never, ids_a, ids_b, only)
+        return GroundTruth(*tables, pairs, never, ids_a, ids_b, only, by_keys)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
 
@@ -57,6 +59,10 @@ def _whole(value: object) -> int:
 def _ids(rows: Iterable[Mapping[str, Any]], position: str, column: str) -> dict[int, str] | None:
     found = {_whole(row[position]): str(row[column]) for row in rows if column in row}
     return found or None
+
+
+def _by_keys(rows: Iterable[Mapping[str, Any]], position: str, column: str) -> frozenset[int]:
+    return frozenset(_whole(row[position]) for row in rows if row.get(column) == "keys")
 
 
 def _table_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:

@@ -20,13 +20,24 @@ def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
     ids = {record.position: record.id for record in workspace.records()}
     for pairing in state.truth.pairings:
         matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
+        by_keys = set(own) - set(state.sampling.chosen.uniform) if state.sampling.chosen else set()
         if workspace.name < pairing.peer:
             found[pairing.peer] = GroundTruth.of_matrix(
-                (workspace.name, pairing.peer), matrix, (own, other), (ids, None), only_matches=only
+                (workspace.name, pairing.peer),
+                matrix,
+                (own, other),
+                (ids, None),
+                only_matches=only,
+                by_keys=(by_keys, pairing.enriched),
             )
         else:
             found[pairing.peer] = GroundTruth.of_matrix(
-                (pairing.peer, workspace.name), matrix.T, (other, own), (None, ids), only_matches=only
+                (pairing.peer, workspace.name),
+                matrix.T,
+                (other, own),
+                (None, ids),
+                only_matches=only,
+                by_keys=(pairing.enriched, by_keys),
             )
     return found
 
@@ -35,6 +46,11 @@ def truths_of_coordinator(coordinator: Coordinator, study: str) -> dict[tuple[st
     """The labels as they stand, by pairing; rows are named by their positions, the coordinator knows no ids."""
     state = coordinator.load(study).state
     return {
-        (first, second): GroundTruth.of_matrix((first, second), labels, (state.samples[first], state.samples[second]))
+        (first, second): GroundTruth.of_matrix(
+            (first, second),
+            labels,
+            (state.samples[first], state.samples[second]),
+            by_keys=(state.enriched(first), state.enriched(second)),
+        )
         for (first, second), labels in coordinator.labels(study).items()
     }

@@ -7,7 +7,7 @@ looked at. A study of 5,000 × 5,000 records has 25 million pairs; as objects th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar, overload
 
@@ -124,6 +124,8 @@ class GroundTruth:
     ids_b: Mapping[int, str] | None = None
     only_matches: bool = False
     """Whether this party was given the matches alone: every other pair is no match, or was discarded."""
+    by_keys: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
+    """Rows of either side that were sampled by blocking keys; the others uniformly, or as agreed."""
 
     def __post_init__(self) -> None:
         for side, ids in ((0, self.ids_a), (1, self.ids_b)):
@@ -151,10 +153,12 @@ class GroundTruth:
         ids: tuple[Mapping[int, str] | None, Mapping[int, str] | None] = (None, None),
         *,
         only_matches: bool = False,
+        by_keys: tuple[Iterable[int], Iterable[int]] = ((), ()),
     ) -> Self:
         """One pairing from its labels; positions are those of the sampled rows in the owners' tables."""
         discarded = () if only_matches else DiscardedPairs(matrix, positions)
-        return cls(*names, AgreedPairs(matrix, positions), discarded, *ids, only_matches)
+        parts = (frozenset(by_keys[0]), frozenset(by_keys[1]))
+        return cls(*names, AgreedPairs(matrix, positions), discarded, *ids, only_matches, parts)
 
     def name_a(self, i: int) -> str:
         """How row i of the first table is called: its id where known, else its position."""

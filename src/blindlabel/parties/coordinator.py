@@ -28,7 +28,7 @@ from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import comparing, framing, messages, rounds
+from blindlabel.protocol import comparing, enriched, framing, messages, rounds
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
@@ -244,15 +244,14 @@ class Coordinator:
     def _do(self, study: str, agreement: Agreement, todo: Work) -> None:
         if todo.kind == "keys":
             self._make_keys(study, agreement)
-        elif todo.kind == "sample":
-            facts = self.load(study).state.owners
-            bodies = self.store.bodies(study)
-            hashes = {
+        elif todo.kind == "choose":
+            bodies, owners = self.store.bodies(study), self.load(study).state.owners
+            lists = {
                 (name, peer): bodies.read_all(blob)
-                for name, known in facts.items()
-                for peer, blob in known.blocking.items()
+                for name, facts in owners.items()
+                for peer, blob in facts.blinded.items()
             }
-            self._apply(study, lambda agreement, state: rules.sample_enriched(agreement, state, hashes, self._draw))
+            self._apply(study, lambda agreement, state: enriched.choose(agreement, state, lists, self._draw))
         elif todo.kind == "read":
             self._read(study, agreement, todo)
         else:

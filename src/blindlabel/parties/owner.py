@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from blindlabel.engines.interface import Engine, EngineError, Progress
-from blindlabel.envelope import (
-    Context,
-    shared_secret,
-    study_hash,
-    verification_words,
-)
+from blindlabel.envelope import study_hash, verification_words
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
 from blindlabel.parties.rounds import Rounds, public_of
-from blindlabel.protocol import messages, sampling
+from blindlabel.parties.sampling import Sampling
+from blindlabel.protocol import messages
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
 from blindlabel.protocol.facts import blob_of
@@ -29,7 +25,7 @@ from blindlabel.protocol.interfaces import Line, MovedBytes, OwnRecord, Store
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import NextStep, of_owner
 from blindlabel.protocol.shape import Blob
-from blindlabel.records.preparation import prepare, prepare_table
+from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 
 Report = Callable[[str, float], None]
@@ -68,6 +64,7 @@ class Owner:
             self._change,
             self._assist,
         )
+        self.sampling = Sampling(store, self.identity, self._table, self._change)
         self._handed_over_again = False
         self.is_ahead = False
         """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
@@ -168,6 +165,9 @@ class Owner:
         wanted: list[tuple[str, Blob]] = []
         if state.keys and state.keys.public_key:
             wanted.append(("keys", state.keys.public_key))
+        if state.sample is None:
+            wanted += [(f"offers of {peer}", blob) for peer, blob in state.sampling.offers.items()]
+            wanted += [(f"choice of {peer}", blob) for peer, blob in state.sampling.picked.items()]
         if state.rounds and state.truth is None:
             current = state.rounds[-1]
             wanted += [(f"records of {peer}", records.blob) for peer, records in current.records.items()]
@@ -236,9 +236,8 @@ class Owner:
         return done
 
     def _do(self, todo: rules.Work) -> None:
-        if todo.kind == "blocking":
-            blob = self._blocking(todo.peer)
-            self._change(lambda state: rules.has_blocked(state, todo.peer, blob))
+        if todo.kind in ("offer", "blind", "pick", "sample"):
+            self.sampling.do(todo)
         elif todo.kind == "carry":
             self.rounds.carry(todo.round)
         elif todo.kind == "serve":
@@ -247,16 +246,6 @@ class Owner:
             self.rounds.refusing(todo, "records", self.rounds.evaluate)
         else:
             self.rounds.refusing(todo, "answers", self.rounds.open)
-
-    def _blocking(self, peer: str) -> Blob:
-        table, agreement = self._table(), self.agreement
-        context = Context(bytes.fromhex(self.agreement.hash), "blocking")
-        secret = shared_secret(self.identity, public_of(self.store.state().peer(peer)), context)
-        records = (
-            prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
-            for position in range(len(table))
-        )
-        return self.store.bodies.write([sampling.keyed_hashes(records, agreement.sampling.blocking, secret)])
 
     def _assist(self, request: bytes) -> bytes:
         """One assist call: numbered and saved, carried, and the reply checked."""

@@ -32,6 +32,7 @@ from blindlabel.envelope import (
 )
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
+from blindlabel.parties import auditing
 from blindlabel.parties.asking import check_question
 from blindlabel.protocol import comparing, framing, messages
 from blindlabel.protocol import owner as rules
@@ -151,11 +152,11 @@ class Rounds:
         """
         state, bodies = self.store.state(), self.store.bodies
         current, formulas = state.rounds[round - 1], list(self._formulas(round))
-        pads: list[bytes] = []
+        asked, pads = auditing.commitment(self.store, self.identity, round), list[bytes]()
         parcels = self._answers(state, peer, round, formulas, pads)
         if self.store.agreement.keys == "coordinator":
             blob = bodies.write(framing.frame(parcels))
-            self.change(lambda now: rules.has_answered(now, round, peer, blob))
+            self.change(lambda now: rules.has_answered(now, round, peer, blob, asked))
             return
         sealed = seal(self.identity, public_of(state.peer(peer)), self._context("answers", round), parcels)
         answers = bodies.write(sealed)
@@ -164,7 +165,7 @@ class Rounds:
         values = self._values(len(formulas), len(current.open[peer]), make)
         listed = bodies.write([comparing.hashes(values, self._comparing(state, peer, round), direction)])
         commitment = rules.List(listed, secrets.token_bytes(comparing.SALT_BYTES))
-        self.change(lambda now: rules.has_answered(now, round, peer, answers, commitment))
+        self.change(lambda now: rules.has_answered(now, round, peer, answers, asked, commitment))
 
     def _answers(
         self, state: rules.State, peer: str, round: int, formulas: list[Formula], pads: list[bytes]

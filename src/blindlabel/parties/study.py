@@ -6,6 +6,8 @@ import datetime
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from blindlabel.parties.accounting import use_of
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.account import account
@@ -30,6 +32,7 @@ def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
         "waiting": [step.sentence for step in of_coordinator(agreement, state)],
         "owners": {owner: _owner_standing(state, owner) for owner in state.owners},
         "history": [_round_standing(state, number) for number in range(1, state.round + 1)],
+        "parts": _parts(coordinator, study) if state.uniform and state.samples else {},
         "budget": {
             "records_asked": agreement.records_asked,
             "assist_calls": agreement.budget.assist_calls,
@@ -71,6 +74,29 @@ def _round_standing(state: State, number: int) -> dict[str, Any]:
         "ask_again": {owner: len(records) for owner, records in following.items()},
         "pairings": {key: tally.as_figures() for key, tally in facts.tallies.items()},
     }
+
+
+def _parts(coordinator: Coordinator, study: str) -> dict[str, Any]:
+    """Of an enriched sample, by pairing: pairs of rows that were both drawn uniformly, and the others. Only the first
+    are like the tables; the others over-represent rows with rare keys.
+    """
+    state, found = coordinator.load(study).state, {}
+    for (first, second), labels in coordinator.labels(study).items():
+        uniform = np.logical_and.outer(
+            *(np.isin(state.samples[owner], state.uniform[owner]) for owner in (first, second))
+        )
+        found[key_of(first, second)] = {
+            "keys_in_common": state.partners[key_of(first, second)],
+            **{
+                name: {
+                    "pairs": int(part.sum()),
+                    "matches": int(((labels & 1) == 1)[part].sum()),
+                    "discarded": int((labels == 0)[part].sum()),
+                }
+                for name, part in (("uniform", uniform), ("by_keys", ~uniform))
+            },
+        }
+    return found
 
 
 def pairing_key(first: str, second: str) -> str:

@@ -60,9 +60,10 @@ class Sampling(Shape):
         Setting('"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
     ] = "uniform"
     records: Annotated[int, Setting("Rows of each table, at most.", 1, 10**9)] = 50
-    share: Annotated[float, Setting("enriched: the share of sampled rows that shall have a likely partner.", 0, 1)] = (
-        0.5
-    )
+    share: Annotated[
+        float,
+        Setting("enriched: the share of the sample that is chosen by blocking keys; the rest is uniform.", 0, 0.5),
+    ] = 0.5
     blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
     rows: Annotated[dict[Name, tuple[Position, ...]], Setting("rows: the positions, by owner.")] = Field(
         default_factory=dict

@@ -3,28 +3,39 @@
 1. Of its blocking keys, an owner leaves out those that more than `MOST_ROWS` of its rows have: what is frequent tells
    nothing apart, and frequencies are what names are guessed from. Of each key that is left, one row chosen by chance
    stands for it.
-2. Both owners hash their keys under their common secret and offer the `OFFERS_PER_RECORD` × sample keys with the
-   smallest hashes: keys that both have are among the smallest on both sides. Too few are filled up with points of
-   no key, so their number says nothing.
-3. An offer is a blinded point (`envelope.blinding`) and a tag that only the offering owner can read. The other
-   owner blinds the points once more, shuffles the list and hands it to the coordinator, which finds equal points in
-   two lists and learns neither keys nor rows.
-4. The coordinator answers each owner with tags: those of equal points, and as many of others. So an owner that offers
-   names it has guessed learns little about which of them the other has, and `confirmed` bounds how many.
-5. An owner samples the rows of its tags beside rows drawn uniformly. Rows with rare keys are over-represented in
-   that part, so results are reported for both parts.
+2. Both owners hash their keys under their common secret and offer the keys with the smallest hashes: keys that both
+   have are among the smallest on both sides. There are `OFFERS_PER_RECORD` offers for each record of the sample; too
+   few keys are filled up with keys that nobody has, each standing for a row of chance, so their number says nothing.
+3. An offer is a point blinded by its owner's secret number (`envelope.blinding`). Offers go to the other owner, sealed,
+   in the order of the points. The other owner blinds them with its own number, puts them into the new order, and hands
+   them to the coordinator, which finds equal points in the two lists of a pairing and learns neither keys nor rows.
+4. The coordinator chooses places in both lists: of equal points, and as many of others (decoys). It names them to the
+   owner that blinded the list, who finds them in the offers and passes their places on. So an owner does not know which
+   of its chosen rows have a partner; the coordinator does not know which rows they are; and an owner and the
+   coordinator who pool what an honest study left them cannot look any other key up, since each order is known to the
+   *other* owner alone.
+5. An owner samples the rows of its chosen offers beside rows that the coordinator drew uniformly. Rows with rare keys
+   are over-represented in the first part, so results are reported for both.
+
+Everything an owner makes here follows from its secret keys, its table and the agreement: made again after a crash, or
+by a workspace restored from a backup, it is the same.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import secrets
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from blindlabel.envelope import blinding
+from blindlabel.envelope.blinding import POINT_BYTES
 from blindlabel.language.record import Record
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.sampling import Draw, blocking_keys, choose
 
@@ -32,32 +43,57 @@ MOST_ROWS = 3
 """Rows of its own table that a key may stand for, else it is left out."""
 OFFERS_PER_RECORD = 20
 """Keys that an owner offers for each record of the sample."""
-TAG_BYTES = 16
 
 
 @dataclass(frozen=True)
-class Offered:
-    """One key of an owner and the row that stands for it."""
+class Extent:
+    """How much is exchanged between two owners; both, and the coordinator, know it."""
+
+    records: int
+    """Rows of each table in the sample, at most."""
+    share: float
+    """The part of them that is chosen by keys, at most."""
+    peers: int
+    """Other owners that an owner has."""
+
+    @classmethod
+    def of(cls, agreement: Agreement) -> Extent:
+        """What an agreement says about it."""
+        return cls(agreement.sampling.records, agreement.sampling.share, len(agreement.owners) - 1)
+
+    def uniform(self, size: int) -> int:
+        """Rows of a table of this size that are drawn uniformly."""
+        sampled = min(self.records, size)
+        return sampled - int(self.share * sampled)
+
+    def offers(self, size: int, other: int) -> int:
+        """Offers between the owners of tables of these sizes, either way."""
+        return OFFERS_PER_RECORD * min(self.records, size, other)
+
+    def chosen(self, size: int, other: int) -> int:
+        """Offers of either owner that the coordinator chooses at most: half of them keys that both have."""
+        return int(self.share * min(self.records, size, other)) // (2 * self.peers) * 2
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One key of an owner, hashed, and the row that stands for it."""
 
     key: bytes
     row: int
 
 
-def offers(
-    records: Iterable[Record],
-    attributes: Sequence[str],
-    secret: bytes,
-    wanted: int,
-    draw: Draw = secrets.randbelow,
-) -> list[Offered]:
+def rare_keys(
+    records: Iterable[Record], attributes: Sequence[str], secret: bytes, wanted: int, draw: Draw
+) -> list[Offer]:
     """The rare keys of a table with the smallest hashes under the two owners' secret, smallest first, at most so
     many.
     """
-    rows: list[int] = []
-    hashes: list[int] = []
+    rows, hashes = array("q"), array("Q")
     for row, record in enumerate(records):
         for key in blocking_keys(record, attributes):
-            hashes.append(int.from_bytes(_keyed(key, secret)[:8], "big"))
+            hashed = hashlib.blake2b(key.encode(), key=secret, digest_size=8, person=b"bl-blocking").digest()
+            hashes.append(int.from_bytes(hashed, "big"))
             rows.append(row)
     if not hashes:
         return []
@@ -67,45 +103,89 @@ def offers(
     starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
     ends = np.append(starts[1:], len(values))
     rare = np.flatnonzero(ends - starts <= MOST_ROWS)[:wanted]
-    found = []
-    for start, end in zip(starts[rare].tolist(), ends[rare].tolist(), strict=True):
-        row = int(of_row[start + draw(end - start)])
-        found.append(Offered(int(values[start]).to_bytes(8, "big"), row))
-    return found
+    return [
+        Offer(int(values[start]).to_bytes(8, "big"), int(of_row[start + draw(end - start)]))
+        for start, end in zip(starts[rare].tolist(), ends[rare].tolist(), strict=True)
+    ]
 
 
-def _keyed(key: str, secret: bytes) -> bytes:
-    return hashlib.blake2b(key.encode(), key=secret, digest_size=32, person=b"bl-blocking").digest()
+def filled_up(offers: Sequence[Offer], wanted: int, size: int, draw: Draw) -> list[Offer]:
+    """So many offers: those given, and keys that nobody has, each for a row of chance."""
+    missing = range(wanted - len(offers))
+    return [*offers, *(Offer(draw(2**256).to_bytes(32, "big"), draw(size)) for _ in missing)]
+
+
+def drawn_from(seed: bytes) -> Draw:
+    """Chance that follows from secret bytes: the same bytes draw the same again."""
+    numbers = itertools.count()
+
+    def draw(below: int) -> int:
+        drawn = hashlib.blake2b(next(numbers).to_bytes(8, "big"), key=seed, person=b"bl-drawing").digest()
+        return int.from_bytes(drawn, "big") % below
+
+    return draw
 
 
 @dataclass(frozen=True)
-class Tagged:
-    """A blinded point and the tag by which its owner knows it again."""
+class Blinded:
+    """Points in their own order, and where each of them stood before."""
 
-    point: bytes
-    tag: bytes
+    points: tuple[bytes, ...]
+    origin: tuple[int, ...]
+
+    @property
+    def body(self) -> bytes:
+        """The points as they travel."""
+        return b"".join(self.points)
+
+
+def offered(offers: Sequence[Offer], context: bytes, scalar: bytes) -> Blinded:
+    """The offers as points that only this owner can look up."""
+    return blinded([blinding.point_of(offer.key, context) for offer in offers], scalar)
+
+
+def blinded(points: Sequence[bytes], scalar: bytes) -> Blinded:
+    """Points times a secret number, in the order of the products, which says nothing about the order before."""
+    made = sorted((blinding.blinded(point, scalar), place) for place, point in enumerate(points))
+    return Blinded(tuple(point for point, _ in made), tuple(place for _, place in made))
+
+
+def points_of(body: bytes, wanted: int) -> list[bytes]:
+    """The points of a list; exactly so many."""
+    if len(body) != wanted * POINT_BYTES:
+        raise NotFitting("The size of a list of blinded keys is not the one that the agreement asks for.")
+    return [body[place : place + POINT_BYTES] for place in range(0, len(body), POINT_BYTES)]
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the coordinator answers the owners of a pairing: tags in an order of chance, and how many stand for equal
-    points.
-    """
+    """Places in the two lists of a pairing, ascending, and how many of each stand for equal points."""
 
-    first: tuple[bytes, ...]
-    second: tuple[bytes, ...]
-    confirmed: int
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    partners: int
 
 
-def partners(first: Sequence[Tagged], second: Sequence[Tagged], wanted: int, draw: Draw = secrets.randbelow) -> Chosen:
-    """Tags for at most `wanted` rows of each owner: half of them of points that both lists have, half of others."""
-    here, there = ({one.point: one.tag for one in offered} for offered in (first, second))
-    if len(here) != len(first) or len(there) != len(second):
-        raise NotFitting("A blinded key stands twice in one list.")
+def partners(first: Sequence[bytes], second: Sequence[bytes], wanted: int, draw: Draw = secrets.randbelow) -> Chosen:
+    """At most `wanted` places of each list: half of them of points that both lists have, half of others."""
+    here, there = ({point: place for place, point in enumerate(points)} for points in (first, second))
     equal = choose(sorted(here.keys() & there.keys()), wanted // 2, draw)
     answers = []
-    for offered, other in ((here, there), (there, here)):
-        decoys = choose(sorted(offered.keys() - other.keys()), len(equal), draw)
-        tags = [offered[point] for point in (*equal, *decoys)]
-        answers.append(tuple(choose(tags, len(tags), draw)))
+    for offers, other in ((here, there), (there, here)):
+        decoys = choose(sorted(offers.keys() - other.keys()), len(equal), draw)
+        answers.append(tuple(sorted(offers[point] for point in (*equal, *decoys))))
     return Chosen(answers[0], answers[1], len(equal))
+
+
+def sampled(
+    uniform: Sequence[int], chosen: Iterable[int], size: int, wanted: int, draw: Draw = secrets.randbelow
+) -> tuple[int, ...]:
+    """The sample of one table: rows drawn uniformly, rows of chosen offers, and where those fall together, more rows
+    of chance.
+    """
+    rows = set(uniform)
+    more = sorted(set(chosen) - rows)
+    rows.update(choose(more, wanted - len(rows), draw))
+    rest = [row for row in range(size) if row not in rows] if len(rows) < wanted else []
+    rows.update(choose(rest, wanted - len(rows), draw))
+    return tuple(sorted(rows))

@@ -10,8 +10,8 @@ order in which owners' messages arrive does not matter:
 2. The same message again changes nothing. A different message in the same slot is `Replayed`. A message that needs
    another first is `TooEarly`.
 3. When all owners have joined and the public key is made, every owner gets the key and the others' public keys.
-4. When every owner has confirmed every other (and, for enriched sampling, sent its blocking hashes), the samples are
-   drawn and round 1 begins.
+4. When every owner has confirmed every other, the samples are drawn (enriched ones by the rules in `enriched`) and
+   round 1 begins.
 5. What belongs to a round follows the rules in `rounds`.
 6. When all outcomes of a round are there, it is settled by `labels.settle`; all pairs agreed, the last round, a spent
    budget, or questions that stay too loose end the study; otherwise the next round asks and serves exactly the records
@@ -20,9 +20,9 @@ order in which owners' messages arrive does not matter:
    history; otherwise the coordinator has forgotten something (an old backup was restored), and the message waits.
 8. The leakage budget (questions asked, assist calls) is counted here and never exceeded.
 
-What takes long or needs files is not done here but named by `work`: make keys, draw an enriched sample, read answers,
-settle a round. The caller saves the new state together with the messages that follow, and only then lets anything
-leave.
+What takes long or needs files is not done here but named by `work`: make keys, choose for an enriched sample, read
+answers, settle a round. The caller saves the new state together with the messages that follow, and only then lets
+anything leave.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from collections.abc import Mapping
 
 from blindlabel.envelope import KeyUnusable, PublicIdentity
 from blindlabel.errors import InputError
+from blindlabel.protocol import enriched, messages, proofs, rounds, sampling
 from blindlabel.protocol import labels as labelling
-from blindlabel.protocol import messages, proofs, rounds, sampling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
     NotFitting,
@@ -49,7 +49,6 @@ from blindlabel.protocol.facts import (
     State,
     Step,
     Work,
-    all_blocking,
     all_confirmed,
     directions,
     key_of,
@@ -91,10 +90,14 @@ def _taken_in(agreement: Agreement, state: State, signed: Signed, draw: sampling
         step = rounds.take_in(agreement, state, signed)
         return Step(step.state.model_copy(update={"seen": seen}), step.messages, step.bodies)
     handler = _HANDLERS.get(message.kind)
-    if handler is None:
+    if handler is None and message.kind not in messages.SAMPLING:
         raise WrongSender(f"An owner cannot send a {message.kind} message here.")
     if message.round:
         raise WrongRound(f"A {message.kind} message belongs to no round.")
+    if handler is None:
+        step = enriched.take_in(agreement, state, signed)
+        then = _follow(agreement, step.state.model_copy(update={"seen": seen}), draw)
+        return Step(then.state, step.messages + then.messages, then.bodies)
     return _follow(agreement, handler(agreement, state, signed).model_copy(update={"seen": seen}), draw)
 
 
@@ -107,8 +110,8 @@ def check(state: State, signed: Signed) -> None:
     if facts is None:
         raise WrongSender(f"{message.sender} is no owner of this study.")
     receiver = message.receiver if message.kind in messages.RELAYED else COORDINATOR
-    if message.kind == "records" and (receiver not in state.owners or receiver == message.sender):
-        raise WrongReceiver("Records go to another owner of the study.")
+    if message.kind in messages.TO_OWNERS and (receiver not in state.owners or receiver == message.sender):
+        raise WrongReceiver("The message has to go to another owner of the study.")
     if facts.join is not None:
         key = facts.join.signing_key
     elif isinstance(message.body, messages.Join):
@@ -152,20 +155,7 @@ def _confirm(_agreement: Agreement, state: State, signed: Signed) -> State:
     return with_owner(state, message.sender, confirmed=tuple(sorted({*facts.confirmed, confirm.peer})))
 
 
-def _blocking(agreement: Agreement, state: State, signed: Signed) -> State:
-    message, blocking = signed.message, signed.message.body
-    assert isinstance(blocking, messages.Blocking)
-    facts = state.owners[message.sender]
-    peer_facts(state, message.sender, blocking.peer)
-    assert facts.join is not None
-    if agreement.sampling.method != "enriched":
-        raise NotFitting("The agreement asks for no blocking hashes.")
-    if blocking.blob.length != facts.join.records * sampling.KEYS_PER_ROW * sampling.HASH_BYTES:
-        raise NotFitting("The size of the blocking hashes is wrong for the table.")
-    return with_owner(state, message.sender, blocking={**facts.blocking, blocking.peer: blocking.blob})
-
-
-_HANDLERS = {"join": _join, "confirm": _confirm, "blocking": _blocking}
+_HANDLERS = {"join": _join, "confirm": _confirm}
 
 
 def count_assist(agreement: Agreement, state: State, signed: Signed) -> State:
@@ -209,8 +199,8 @@ def work(agreement: Agreement, state: State) -> list[Work]:
         return []
     if state.public_key is None and agreement.keys == "coordinator":
         return [Work("keys")]
-    if not state.samples and agreement.sampling.method == "enriched" and all_confirmed(agreement, state):
-        return [Work("sample")] if all_blocking(agreement, state) else []
+    if enriched.is_to_choose(agreement, state):
+        return [Work("choose")]
     if not state.rounds:
         return []
     reading = [direction.partition(">") for direction in rounds.unread(agreement, state)]
@@ -224,16 +214,6 @@ def keys_made(agreement: Agreement, state: State, public_key: Blob, draw: sampli
     if state.public_key is not None:
         return Step(state)
     return _follow(agreement, state.model_copy(update={"public_key": public_key}), draw)
-
-
-def sample_enriched(
-    agreement: Agreement, state: State, hashes: Mapping[tuple[str, str], bytes], draw: sampling.Draw = secrets.randbelow
-) -> Step:
-    """Draw the enriched samples from what the owners sent."""
-    if state.samples:
-        return Step(state)
-    drawn = sampling.enriched(sizes(state), hashes, agreement.sampling.records, agreement.sampling.share, draw)
-    return _begin(agreement, state, drawn)
 
 
 def invites_again(state: State, owner: str, invitation_key: str) -> State:
@@ -263,17 +243,22 @@ def _follow(agreement: Agreement, state: State, draw: sampling.Draw) -> Step:
     have_keys = state.public_key is not None or agreement.keys == "owners"
     if have_keys and not state.keys_sent and all(facts.join for facts in state.owners.values()):
         step = _send_keys(agreement, step)
-    if not step.state.samples and agreement.sampling.method != "enriched" and all_confirmed(agreement, step.state):
-        if agreement.sampling.method == "rows":
-            drawn = {owner: tuple(sorted(agreement.sampling.rows[owner])) for owner in step.state.owners}
-        else:
-            drawn = {
-                owner: sampling.uniform(size, agreement.sampling.records, draw)
-                for owner, size in sizes(step.state).items()
-            }
+    if step.state.samples or not all_confirmed(agreement, step.state):
+        return step
+    step = enriched.relay_held(step)
+    drawn = _drawn(agreement, step.state, draw)
+    if drawn is not None:
         begun = _begin(agreement, step.state, drawn)
-        step = Step(begun.state, step.messages + begun.messages, begun.bodies)
+        return Step(begun.state, step.messages + begun.messages, begun.bodies)
     return step
+
+
+def _drawn(agreement: Agreement, state: State, draw: sampling.Draw) -> Mapping[str, tuple[int, ...]] | None:
+    if agreement.sampling.method == "enriched":
+        return enriched.drawn(state)
+    if agreement.sampling.method == "rows":
+        return {owner: tuple(sorted(agreement.sampling.rows[owner])) for owner in state.owners}
+    return {owner: sampling.uniform(size, agreement.sampling.records, draw) for owner, size in sizes(state).items()}
 
 
 def _send_keys(agreement: Agreement, step: Step) -> Step:

@@ -27,7 +27,14 @@ class OwnerFacts(Shape):
     invitation_key: Hex32
     join: messages.Join | None = None
     confirmed: tuple[Name, ...] = ()
-    blocking: dict[Name, Blob] = Field(default_factory=dict)
+    offered: dict[Name, Blob] = Field(default_factory=dict)
+    """Its blinded blocking keys, by receiver."""
+    blinded: dict[Name, Blob] = Field(default_factory=dict)
+    """The others' blocking keys, blinded by this owner too."""
+    picked: dict[Name, Blob] = Field(default_factory=dict)
+    """Which offers of the others were chosen, passed on by this owner."""
+    sampled: tuple[Position, ...] = ()
+    """The rows of its enriched sample."""
     sent: Count = 0
     """Messages to this owner so far."""
     history: tuple[Hex32, ...] = ()
@@ -82,6 +89,12 @@ class State(Shape):
     owners: dict[Name, OwnerFacts]
     public_key: Blob | None = None
     keys_sent: bool = False
+    uniform: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    """For enriched sampling: the rows of each owner that were drawn uniformly."""
+    held: tuple[str, ...] = ()
+    """Messages between owners that are relayed when every owner has confirmed every other."""
+    partners: dict[str, Count] = Field(default_factory=dict)
+    """For enriched sampling: how many keys that both have were chosen, by `first second`."""
     samples: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     rounds: tuple[RoundFacts, ...] = ()
     labels: dict[str, Blob] = Field(default_factory=dict)
@@ -97,6 +110,11 @@ class State(Shape):
         """The current (or last) round; 0 before the first."""
         return len(self.rounds)
 
+    def enriched(self, owner: str) -> tuple[int, ...]:
+        """The sampled rows of an owner that were chosen by blocking keys."""
+        drawn = set(self.uniform.get(owner, self.samples[owner]))
+        return tuple(position for position in self.samples[owner] if position not in drawn)
+
     @property
     def settled(self) -> list[RoundFacts]:
         """The rounds that have been settled, in order."""
@@ -105,9 +123,11 @@ class State(Shape):
 
 @dataclass(frozen=True)
 class Work:
-    """Something to do outside: `kind` is keys, sample, read (a direction's outcomes) or settle."""
+    """Something to do outside: `kind` is keys, choose (the rows of an enriched sample), read (a direction's outcomes)
+    or settle.
+    """
 
-    kind: Literal["keys", "sample", "read", "settle"]
+    kind: Literal["keys", "choose", "read", "settle"]
     round: int = 0
     asker: str = ""
     holder: str = ""
@@ -167,11 +187,6 @@ def all_confirmed(agreement: Agreement, state: State) -> bool:
     )
 
 
-def all_blocking(agreement: Agreement, state: State) -> bool:
-    """Whether every owner has sent blocking hashes for every other."""
-    return all(set(facts.blocking) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
-
-
 def send(step: Step, receiver: str, round: int, body: messages.Body) -> Step:
     """One more message to an owner."""
     facts = step.state.owners[receiver]
@@ -182,12 +197,18 @@ def send(step: Step, receiver: str, round: int, body: messages.Body) -> Step:
 
 
 def spent_bodies(state: State) -> list[Blob]:
-    """Bodies of rounds that are settled or void and that nothing else names: nobody needs them again."""
+    """Bodies of rounds that are settled or void, and of a sample that is drawn, that nothing else names: nobody needs
+    them again.
+    """
     needed = {blob.hash for blob in (*state.labels.values(), *state.released.values())}
     needed |= {state.public_key.hash} if state.public_key else set()
-    for facts in state.owners.values():
-        needed |= {blob.hash for blob in facts.blocking.values()}
     spent: dict[str, Blob] = {}
+    for facts in state.owners.values():
+        exchanged = (*facts.offered.values(), *facts.blinded.values(), *facts.picked.values())
+        if state.samples:
+            spent |= {blob.hash: blob for blob in exchanged}
+        else:
+            needed |= {blob.hash for blob in exchanged}
     for round_ in state.rounds:
         if round_.tallies or round_.void:
             spent |= {blob.hash: blob for blob in round_.bodies}

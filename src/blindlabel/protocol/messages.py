@@ -35,6 +35,11 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.protocol.errors import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.sampling_messages import Blinded as Blinded  # noqa: PLC0414 - a kind of message, as those below
+from blindlabel.protocol.sampling_messages import Chosen as Chosen  # noqa: PLC0414
+from blindlabel.protocol.sampling_messages import Offered as Offered  # noqa: PLC0414
+from blindlabel.protocol.sampling_messages import Picked as Picked  # noqa: PLC0414
+from blindlabel.protocol.sampling_messages import Sampled as Sampled  # noqa: PLC0414
 from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Letter, Name, Position, Shape, canonical
 
 VERSION = 1
@@ -69,15 +74,6 @@ class Confirm(Shape):
     envelope_key: Hex32
 
 
-class Blocking(Shape):
-    """owner to coordinator: keyed blocking hashes of all rows, under the secret shared with this owner (enriched
-    sampling only).
-    """
-
-    peer: Name
-    blob: Blob
-
-
 class Records(Shape):
     """owner to owner, relayed, once a round: the encrypted open records, locked, and the key in an envelope that only
     the receiver opens. Where the records' owner holds the key, its public part is in front of the records.
@@ -96,11 +92,11 @@ class Answers(Shape):
     peer: Name
     questions: Position
     records: Position
-    served: Hex32
-    """Hash of the body with the records that were asked."""
+    served: Hex32  # hash of the body with the records that were asked
     blob: Blob
     commitment: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
     """To the asker's list; empty where the coordinator opens."""
+    asked: Hex32  # commitment to the questions, see the module of that name
 
 
 class Listed(Shape):
@@ -198,6 +194,8 @@ class Pairing(Shape):
 
     peer: Name
     positions: tuple[Position, ...]
+    enriched: tuple[Position, ...]
+    """Those of the positions that were chosen by blocking keys; the others were drawn uniformly, or agreed."""
     labels: Blob
     tallies: tuple[Tally, ...]
     """Of every round, first to last."""
@@ -211,16 +209,19 @@ class Truth(Shape):
 
 
 Body = (
-    Join | Confirm | Blocking | Records | Answers | Listed | Opened | Refused | Assist | Assisted
-    | Keys | Sample | Relay | Round | Truth
+    Join | Confirm | Offered | Blinded | Picked | Sampled | Records | Answers | Listed | Opened | Refused | Assist
+    | Assisted | Keys | Chosen | Sample | Relay | Round | Truth
 )  # fmt: skip
 
 KINDS: dict[str, type[Shape]] = {shape.__name__.lower(): shape for shape in get_args(Body)}
 _KIND_OF = {shape: kind for kind, shape in KINDS.items()}
 IN_ROUNDS = frozenset({"records", "answers", "listed", "opened", "refused"})
 """Owners' kinds that belong to a round."""
-RELAYED = frozenset({"records", "answers"})
-"""Owners' kinds that can go to another owner."""
+SAMPLING = frozenset({"offered", "blinded", "picked", "sampled"})
+"""Owners' kinds with which an enriched sample is drawn."""
+TO_OWNERS = frozenset({"records", "offered", "picked"})
+RELAYED = TO_OWNERS | {"answers"}
+"""Owners' kinds that always go, and can go, to another owner."""
 
 
 class _Header(Shape):

@@ -22,7 +22,10 @@ from blindlabel.protocol.shape import COORDINATOR
 Who = Literal["you", "machine", "others"]
 
 _WORK = {
-    "blocking": "Your machine has to make its blocking hashes for {peer}.",
+    "offer": "Your machine has to offer its blinded blocking keys to {peer}.",
+    "blind": "Your machine has to blind the keys that {peer} offered.",
+    "pick": "Your machine has to tell {peer} which of its keys were chosen.",
+    "sample": "Your machine has to take its sample.",
     "carry": "Your machine has to take over your questions into the round that is asked again.",
     "serve": "Your machine has to encrypt your records for {peer}.",
     "evaluate": "Your machine has to ask your questions of {peer}'s encrypted records.",
@@ -36,14 +39,14 @@ _AHEAD = (
 _OF_OWNERS = {
     "join": "has to join",
     "confirm": "has to compare the verification words",
-    "blocking": "has to send its blocking hashes",
+    "sample": "has to do its part in drawing the sample, which its machine does by itself",
     "records": "has to encrypt and send its records",
     "answers": "has to answer round {round}",
     "open": "has to open the answers of round {round}, which its machine does by itself",
 }
 _OF_COORDINATOR = {
     "keys": "has to make the study's keys",
-    "sample": "has to draw the samples",
+    "choose": "has to choose for the samples",
     "read": "has to read the answers of round {round}",
     "settle": "has to settle round {round}",
 }
@@ -122,8 +125,9 @@ def _of_others(agreement: Agreement, state: owner.State) -> list[tuple[str, str]
         make = "The coordinator has to make its keys, and the" if agreement.keys == "coordinator" else "The"
         return [("join", f"{make} other owners have to join.")]
     if state.sample is None:
-        hashes = " and send their blocking hashes" if agreement.sampling.method == "enriched" else ""
-        return [("verify", f"{_have(peers)} to compare the verification words{hashes}; then the sample is drawn.")]
+        if state.sampling.offers or state.sampling.chosen:
+            return [("sample", f"{_have(peers)} to take part in drawing the sample, which machines do by themselves.")]
+        return [("verify", f"{_have(peers)} to compare the verification words; then the sample is drawn.")]
     if not state.rounds:
         return [("round", "The coordinator has to begin the first round.")]
     current = state.rounds[-1]
@@ -170,10 +174,8 @@ def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
         return None
     if len(known.confirmed) < len(peers):
         return "confirm"
-    if agreement.sampling.method == "enriched" and len(known.blocking) < len(peers):
-        return "blocking"
     if not state.rounds:
-        return None
+        return "sample" if agreement.sampling.method == "enriched" and _is_to_sample(agreement, state, name) else None
     current = state.rounds[-1]
     if any(f"{peer}>{name}" not in current.records for peer in peers):
         return "records"
@@ -185,3 +187,16 @@ def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
         if any(f"{peer}>{name}" in current.answers and f"{peer}>{name}" not in current.opened for peer in peers):
             return "open"
     return None
+
+
+def _is_to_sample(agreement: Agreement, state: facts.State, name: str) -> bool:
+    """Whether an owner's machine has the next step in drawing an enriched sample."""
+    known, peers = state.owners[name], agreement.peers(name)
+    if len(known.offered) < len(peers) or not facts.all_confirmed(agreement, state):
+        return len(known.offered) < len(peers)
+    if any(name in state.owners[peer].offered and peer not in known.blinded for peer in peers):
+        return True
+    if not state.uniform:
+        return False
+    waits_for_others = any(name not in state.owners[peer].picked for peer in peers)
+    return len(known.picked) < len(peers) or not (known.sampled or waits_for_others)

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from blindlabel.errors import InputError
-from blindlabel.protocol import comparing, messages
+from blindlabel.protocol import comparing, messages, owner_sampling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
     Forked,
@@ -47,8 +47,10 @@ from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.owner_state import OwnRound as OwnRound  # noqa: PLC0414 - part of this module's interface
 from blindlabel.protocol.owner_state import State as State  # noqa: PLC0414 - part of this module's interface
 from blindlabel.protocol.owner_state import Step as Step  # noqa: PLC0414 - part of this module's interface
-from blindlabel.protocol.owner_state import ToOpen
+from blindlabel.protocol.owner_state import ToOpen, send
 from blindlabel.protocol.owner_state import Work as Work  # noqa: PLC0414 - part of this module's interface
+from blindlabel.protocol.owner_state import latest as latest  # noqa: PLC0414 - part of this module's interface
+from blindlabel.protocol.owner_state import require_confirmed as require_confirmed  # noqa: PLC0414 - the same
 from blindlabel.protocol.shape import COORDINATOR, Blob, Shape
 
 _FORKED = (
@@ -112,6 +114,9 @@ def _sample(agreement: Agreement, state: State, message: Message) -> State:
         raise NotFitting("The coordinator's sample of another owner is larger than agreed.")
     if agreement.sampling.method == "rows" and sample.positions != tuple(sorted(agreement.sampling.rows[state.name])):
         raise NotFitting("The coordinator asks for other rows than the agreement names.")
+    chosen = state.sampling.chosen
+    if agreement.sampling.method == "enriched" and (not chosen or set(chosen.uniform) - set(sample.positions)):
+        raise NotFitting("The coordinator's sample leaves out rows that it drew.")
     return _first(state, "sample", sample)
 
 
@@ -120,9 +125,13 @@ def _relay(agreement: Agreement, state: State, message: Message) -> State:
     assert isinstance(relay, messages.Relay)
     inner = messages.parse(relay.message.encode())
     sender, body = inner.message.sender, inner.message.body
-    if not state.rounds or inner.message.round != state.round or message.round != state.round:
+    if not _all_confirmed(agreement, state):
+        raise TooEarly("Nothing is taken in before you have compared the verification words with every other owner.")
+    if inner.message.round != state.round or message.round != state.round:
         raise NotFitting("The coordinator relays a message of another round than the current one.")
     inner.check(study=state.study, receiver=state.name, signing_key=state.peer(sender).signing_key)
+    if not state.rounds:
+        return owner_sampling.takes_relayed(agreement, state, sender, body)
     current = state.rounds[-1]
     if isinstance(body, messages.Records):
         if body.count != len(current.open[sender]):
@@ -188,7 +197,14 @@ def _truth(agreement: Agreement, state: State, message: Message) -> State:
     return _first(state, "truth", truth)
 
 
-_HANDLERS = {"keys": _keys, "sample": _sample, "relay": _relay, "round": _round, "truth": _truth}
+_HANDLERS = {
+    "keys": _keys,
+    "chosen": owner_sampling.takes_chosen,
+    "sample": _sample,
+    "relay": _relay,
+    "round": _round,
+    "truth": _truth,
+}
 
 
 def _first(state: State, field: str, value: Shape) -> State:
@@ -204,7 +220,7 @@ def joins(state: State, join: messages.Join) -> Step:
     """Take part."""
     if state.join is not None:
         raise InputError("This workspace has joined its study already.")
-    return _send(state.model_copy(update={"join": join}), COORDINATOR, 0, join)
+    return send(state.model_copy(update={"join": join}), COORDINATOR, 0, join)
 
 
 def confirms(state: State, peer: str) -> Step:
@@ -213,16 +229,7 @@ def confirms(state: State, peer: str) -> Step:
     if peer in state.confirmed:
         return Step(state)
     state = state.model_copy(update={"confirmed": tuple(sorted({*state.confirmed, peer}))})
-    return _send(state, COORDINATOR, 0, messages.Confirm(peer=peer, envelope_key=known.envelope_key))
-
-
-def has_blocked(state: State, peer: str, blob: Blob) -> Step:
-    """The blocking hashes for the pairing with this owner are made."""
-    require_confirmed(state)
-    if peer in state.blocked:
-        return Step(state)
-    state = state.model_copy(update={"blocked": tuple(sorted({*state.blocked, peer}))})
-    return _send(state, COORDINATOR, 0, messages.Blocking(peer=peer, blob=blob))
+    return send(state, COORDINATOR, 0, messages.Confirm(peer=peer, envelope_key=known.envelope_key))
 
 
 def has_served(state: State, round: int, peer: str, blob: Blob, key: bytes) -> Step:
@@ -232,7 +239,7 @@ def has_served(state: State, round: int, peer: str, blob: Blob, key: bytes) -> S
         return Step(state)
     current = state.rounds[-1]
     state = _with_round(state, round, served={**current.served, peer: blob})
-    return _send(state, peer, round, messages.Records(count=len(current.ask), blob=blob, key=key.hex()))
+    return send(state, peer, round, messages.Records(count=len(current.ask), blob=blob, key=key.hex()))
 
 
 def hands_in(state: State, round: int) -> State:
@@ -260,9 +267,10 @@ class List:
     salt: bytes
 
 
-def has_answered(state: State, round: int, peer: str, blob: Blob, listed: List | None = None) -> Step:
+def has_answered(state: State, round: int, peer: str, blob: Blob, asked: str, listed: List | None = None) -> Step:
     """The questions of the round are evaluated over this owner's records. The answers go to whoever opens them: this
-    owner where there is a list, else the coordinator. Both messages are made together, and once.
+    owner where there is a list, else the coordinator. Both messages are made together, and once. `asked` is the
+    commitment to the questions.
     """
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].answers:
@@ -278,12 +286,13 @@ def has_answered(state: State, round: int, peer: str, blob: Blob, listed: List |
         served=current.records[peer].blob.hash,
         blob=blob,
         commitment=comparing.commitment(listed.salt, listed.blob) if listed else "",
+        asked=asked,
     )
-    step = _send(state, peer if listed else COORDINATOR, round, body)
+    step = send(state, peer if listed else COORDINATOR, round, body)
     if listed is None:
         return step
     more = messages.Listed(peer=peer, salt=listed.salt.hex(), blob=listed.blob)
-    second = _send(step.state, COORDINATOR, round, more)
+    second = send(step.state, COORDINATOR, round, more)
     return Step(second.state, step.messages + second.messages)
 
 
@@ -295,7 +304,7 @@ def has_opened(state: State, round: int, peer: str, blob: Blob) -> Step:
     current = state.rounds[-1]
     state = _with_round(state, round, opened={**current.opened, peer: blob})
     body = messages.Opened(peer=peer, answers=current.to_open[peer].digest, blob=blob)
-    return _send(state, COORDINATOR, round, body)
+    return send(state, COORDINATOR, round, body)
 
 
 def refuses(state: State, round: int, peer: str, kind: Literal["records", "answers"]) -> Step:
@@ -303,7 +312,7 @@ def refuses(state: State, round: int, peer: str, kind: Literal["records", "answe
     if round != state.round or state.truth is not None or state.rounds[-1].refused:
         return Step(state)
     state = _with_round(state, round, refused=True)
-    return _send(state, COORDINATOR, round, messages.Refused(peer=peer, kind=kind))
+    return send(state, COORDINATOR, round, messages.Refused(peer=peer, kind=kind))
 
 
 def direction(state: State, round: int, asker: str, holder: str, answers: Blob) -> comparing.Direction:
@@ -358,17 +367,6 @@ def check_assisted(state: State, signed: Signed, number: int) -> Blob:
     return reply.blob
 
 
-def require_confirmed(state: State) -> None:
-    """Refuse to go on before every other owner is confirmed: whoever is not might be the coordinator itself."""
-    peers = [peer.name for peer in state.keys.peers] if state.keys else []
-    missing = [peer for peer in peers if peer not in state.confirmed]
-    if missing or not peers:
-        raise InputError(
-            f"Nothing is sampled, encrypted, asked or opened before you have compared the verification words with"
-            f" {' and '.join(missing) or 'the others'}: run `blindlabel owner verify` and confirm."
-        )
-
-
 def _all_confirmed(agreement: Agreement, state: State) -> bool:
     return set(agreement.peers(state.name)) <= set(state.confirmed)
 
@@ -384,9 +382,7 @@ def work(agreement: Agreement, state: State) -> list[Work]:
         return []
     peers = agreement.peers(state.name)
     if state.sample is None:
-        if agreement.sampling.method != "enriched":
-            return []
-        return [Work("blocking", peer) for peer in peers if peer not in state.blocked]
+        return owner_sampling.work(agreement, state)
     if not state.rounds or state.rounds[-1].refused:
         return []
     current, number = state.rounds[-1], state.round
@@ -397,17 +393,6 @@ def work(agreement: Agreement, state: State) -> list[Work]:
         ready = [peer for peer in peers if peer in current.records and peer not in current.answers]
         todo += [Work("evaluate", peer, number) for peer in ready]
     return todo
-
-
-def _send(state: State, receiver: str, round: int, body: messages.Body) -> Step:
-    number = state.sent + 1
-    message = Message(state.study, state.name, receiver, round, number, body, latest(state))
-    return Step(state.model_copy(update={"sent": number}), (message,))
-
-
-def latest(state: State) -> str:
-    """Digest of the coordinator's last message that was taken in."""
-    return state.seen.get(str(state.received), "")
 
 
 def _with_round(state: State, round: int, **changes: Any) -> State:

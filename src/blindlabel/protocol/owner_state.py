@@ -52,6 +52,23 @@ class OwnRound(Shape):
     """Whether this owner has called the round void."""
 
 
+class OwnSampling(Shape):
+    """How far an owner is in drawing its enriched sample. See `owner_sampling`."""
+
+    offered: tuple[Name, ...] = ()
+    """To whom own keys have been offered."""
+    offers: dict[Name, Blob] = Field(default_factory=dict)
+    """What the others offered."""
+    blinded: tuple[Name, ...] = ()
+    """Whose offers have been blinded and handed to the coordinator."""
+    chosen: messages.Chosen | None = None
+    passed_on: tuple[Name, ...] = ()
+    """To whom it has been passed on which of its offers were chosen."""
+    picked: dict[Name, Blob] = Field(default_factory=dict)
+    """Which own offers were chosen, by the owner that passed it on."""
+    is_sampled: bool = False
+
+
 class State(Shape):
     """All that an owner has to remember of the protocol."""
 
@@ -65,7 +82,7 @@ class State(Shape):
     sent: Count = 0
     keys: messages.Keys | None = None
     confirmed: tuple[Name, ...] = ()
-    blocked: tuple[Name, ...] = ()
+    sampling: OwnSampling = OwnSampling()
     sample: messages.Sample | None = None
     rounds: tuple[OwnRound, ...] = ()
     truth: messages.Truth | None = None
@@ -98,11 +115,11 @@ class State(Shape):
 
 @dataclass(frozen=True)
 class Work:
-    """Something this owner can do now without a person: blocking, carry (the questions of a void round over), serve,
-    evaluate or open, with regard to another owner.
+    """Something this owner can do now without a person, with regard to another owner: offer, blind, pick and sample
+    (an enriched sample), carry (the questions of a void round over), serve, evaluate or open.
     """
 
-    kind: Literal["blocking", "carry", "serve", "evaluate", "open"]
+    kind: Literal["offer", "blind", "pick", "sample", "carry", "serve", "evaluate", "open"]
     peer: str = ""
     round: int = 0
 
@@ -113,3 +130,26 @@ class Step:
 
     state: State
     messages: tuple[Message, ...] = ()
+
+
+def latest(state: State) -> str:
+    """Digest of the coordinator's last message that was taken in."""
+    return state.seen.get(str(state.received), "")
+
+
+def send(state: State, receiver: str, round: int, body: messages.Body) -> Step:
+    """One more message of this owner."""
+    number = state.sent + 1
+    message = Message(state.study, state.name, receiver, round, number, body, latest(state))
+    return Step(state.model_copy(update={"sent": number}), (message,))
+
+
+def require_confirmed(state: State) -> None:
+    """Refuse to go on before every other owner is confirmed: whoever is not might be the coordinator itself."""
+    peers = [peer.name for peer in state.keys.peers] if state.keys else []
+    missing = [peer for peer in peers if peer not in state.confirmed]
+    if missing or not peers:
+        raise InputError(
+            f"Nothing is sampled, encrypted, asked or opened before you have compared the verification words with"
+            f" {' and '.join(missing) or 'the others'}: run `blindlabel owner verify` and confirm."
+        )

@@ -247,6 +247,7 @@ def end(agreement: Agreement, step: Step, reason: Reason) -> Step:
             messages.Pairing(
                 peer=peer,
                 positions=state.samples[peer],
+                enriched=state.enriched(peer),
                 labels=state.released[key_of(owner, peer)],
                 tallies=tuple(facts.tallies[key_of(owner, peer)] for facts in state.settled),
             )

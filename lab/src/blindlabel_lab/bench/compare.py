@@ -1,15 +1,20 @@
 """The packed engine beside the gates engine on the same questions and records, in one run on one machine.
 
 The packed engine does all the work and every answer is checked against the plain meaning. The gates engine would take
-weeks, so its time is an exact gate count times the time of a gate, measured in the same run on a whole `is_in`. What
-cannot run here is null, and is named in "not_run".
+weeks, so its time is an exact gate count times the time of a gate. Other work on a machine makes even processor seconds
+longer, so the two are measured in alternation: some gates, a round of questions, some gates, and so on. A ratio is of
+one measurement and the gates around it; the smallest and the largest are reported beside the median. What cannot run
+here is null, and is named in "not_run".
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import median
 from typing import Any
 
 from blindlabel.engines.ask import EncryptedRecords
@@ -18,60 +23,100 @@ from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import EngineError, Progress
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
-from blindlabel_lab.bench import gates
+from blindlabel_lab.bench.gates import GateClock
 from blindlabel_lab.bench.machine import machine
-from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_SECONDS, Workload, workload
+from blindlabel_lab.bench.workload import (
+    NEEDLE_LENGTH,
+    PUBLISHED_PARALLEL,
+    PUBLISHED_SECONDS,
+    SHAPES,
+    Workload,
+    workload,
+)
 
 LENGTHS = tuple(PUBLISHED_SECONDS)
+FULL = (53, 148)
+"""Lengths at which the default agreement is measured as well."""
+REPEATS = 2
+_HASH_BYTES = 8
+"""Of a pair in a list that an owner sends the coordinator for comparison."""
 
 
-def comparison(lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progress | None = None) -> dict[str, Any]:
-    """One row a record length: size questions of five needles over size records."""
+@dataclass(frozen=True)
+class Round:
+    """One round of questions in one direction: processor seconds and bytes by part."""
+
+    seconds: dict[str, float]
+    bytes: dict[str, int]
+
+
+def comparison(
+    lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progress | None = None, full: Sequence[int] = FULL
+) -> dict[str, Any]:
+    """One row a record length, shape of questions and agreement: size questions over size records."""
     report = progress or (lambda _phase, _share: None)
+    wanted = [(length, shape, False) for length in lengths for shape in SHAPES]
+    wanted += [(length, shape, True) for length in lengths if length in full for shape in SHAPES]
     not_run: list[dict[str, Any]] = []
-    seconds: float | None = None
-    measured: dict[str, Any] | None = None
-    try:
-        measured = gates.figures()
-        seconds = gates.gate_seconds(measured)
-    except EngineError as error:
-        not_run.append({"engine": "gates", "reason": str(error)})
-    report("gates", 1.0)
     rows = []
-    for number, length in enumerate(lengths):
-        work = workload(length, size)
-        packed: float | None = None
+    with ExitStack() as stack:
+        clock: GateClock | None = None
         try:
-            packed = packed_seconds(work)
-        except (ImportError, AttributeError, EngineError) as error:
-            not_run.append({"engine": "packed", "length": length, "reason": str(error)})
-        rows.append(row(length, work, packed, seconds))
-        report("packed", (number + 1) / len(lengths))
+            clock = stack.enter_context(GateClock())
+        except EngineError as error:
+            not_run.append({"engine": "gates", "reason": str(error)})
+        for number, (length, shape, default) in enumerate(wanted):
+            agreement = "default agreement" if default else "is_in alone"
+            report(f"{length} characters, {shape}, {agreement}", number / len(wanted))
+            work = workload(length, size, shape, full=default)
+            rounds: list[Round] = []
+            ticks = [clock.tick()] if clock else []
+            try:
+                for _ in range(1 if default else REPEATS):
+                    rounds.append(packed_round(work))
+                    ticks += [clock.tick()] if clock else []
+            except (ImportError, AttributeError, EngineError) as error:
+                not_run.append({"engine": "packed", "length": length, "shape": shape, "reason": str(error)})
+            rows.append({"length": length, "shape": shape, "agreement": agreement} | row(length, work, rounds, ticks))
+        parallel = clock.parallel() if clock else None
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
-        "workload": (
-            f"{size} questions of 5 needles of {NEEDLE_LENGTH} characters, a & b & c & (d | e), over {size} records"
-        ),
-        "clock": "processor seconds, so that other work on the machine counts for neither engine",
-        "gate_seconds": None if seconds is None else round(seconds, 5),
-        "gates_measured_on": None if measured is None else measured["is_in"],
+        "workload": f"{size} questions over {size} records, needles of {NEEDLE_LENGTH} characters",
+        "clock": "processor seconds of one core; gates and rounds of questions measured in alternation",
+        "gate_seconds": None if clock is None else clock.spread(),
+        "parallel": parallel,
+        "published_parallel": PUBLISHED_PARALLEL,
         "rows": rows,
         "not_run": not_run,
     }
 
 
-def row(length: int, work: Workload, packed: float | None, seconds: float | None) -> dict[str, Any]:
-    """The figures of one record length; what could not be measured is None."""
-    serial = None if seconds is None else serial_gates(work, length) * seconds
-    clear = None if seconds is None else clear_needle_gates(work) * seconds
+def row(length: int, work: Workload, rounds: Sequence[Round], ticks: Sequence[float]) -> dict[str, Any]:
+    """The figures of one workload; what could not be measured is None. `ticks` are the times of a gate before, between
+    and after the rounds.
+    """
+    seconds = [one.seconds["evaluate"] for one in rounds]
+    gates = serial_gates(work, length)
+    ratios = [gates * (before + after) / 2 / one for before, after, one in zip(ticks, ticks[1:], seconds)]
+    gate = median(ticks) if ticks else None
+    published = PUBLISHED_SECONDS.get(length) if work.needles == 1 else None
     return {
-        "length": length,
-        "packed_seconds": None if packed is None else round(packed, 3),
-        "gates_serial_seconds": None if serial is None else round(serial),
-        "gates_clear_needle_seconds": None if clear is None else round(clear),
-        "ratio": None if packed is None or serial is None else round(serial / packed),
+        "needles": work.needles,
+        "packed_seconds": _rounded(median(seconds)) if seconds else None,
+        "packed_spread": [_rounded(min(seconds)), _rounded(max(seconds))] if seconds else None,
+        "seconds": rounds[-1].seconds if rounds else None,
+        "bytes": rounds[-1].bytes if rounds else None,
+        "gates_serial_seconds": None if gate is None else round(gates * gate),
+        "gates_clear_needle_seconds": None if gate is None else round(clear_needle_gates(work) * gate),
+        "ratio": round(median(ratios)) if ratios else None,
+        "ratio_spread": [round(min(ratios)), round(max(ratios))] if ratios else None,
+        "published_seconds": published,
     }
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds, 3)
 
 
 def serial_gates(work: Workload, length: int) -> int:
@@ -96,16 +141,33 @@ def _processor_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def packed_seconds(work: Workload) -> float:
-    """Processor seconds of the packed engine's evaluation, assist included; keys and encryption are not counted, as for
-    the gates.
-    """
-    records = EncryptedRecords(engine_named("packed"), work.terms, work.records)
-    start = _processor_seconds()
+def packed_round(work: Workload) -> Round:
+    """A round on the packed engine in one direction: keys, records, evaluation with its assist, opening."""
+    seconds: dict[str, float] = {}
+    last = _processor_seconds()
+
+    def passed(phase: str) -> None:
+        nonlocal last
+        now = _processor_seconds()
+        seconds[phase] = seconds.get(phase, 0.0) + now - last
+        last = now
+
+    records = EncryptedRecords(
+        engine_named("packed"), work.terms, work.records, progress=lambda phase, share: passed(phase) if share else None
+    )
     answers = records.evaluate(work.questions)
-    seconds = _processor_seconds() - start
     found = records.decrypt(answers, len(work.questions))
+    passed("open")
     expected = [[evaluate(question, record) for record in work.records] for question in work.questions]
     if found.tolist() != expected:
         raise EngineError("The packed engine gave a wrong answer, so its time means nothing.")
-    return seconds
+    pairs = len(work.questions) * len(work.records)
+    lists = 2 * _HASH_BYTES * pairs * (2 if work.terms.exclusions else 1) if work.terms.keys == "owners" else 0
+    moved = {
+        "keys": len(records.keys.public),
+        "records": sum(map(len, records.parcels)),
+        "assist": records.traffic,
+        "answers": sum(len(one.parcel) for one in answers),
+        "lists": lists,
+    }
+    return Round({phase: _rounded(value) for phase, value in seconds.items()}, moved)

@@ -9,6 +9,7 @@ one. Every figure but those under "extrapolated" is measured; those are gate cou
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from functools import lru_cache, partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from blindlabel.engines.gates import published
@@ -102,17 +104,81 @@ def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
 
 
 def _is_in(library: EncryptedGates, key: Any, a: list[Any], b: list[Any], expected: bool) -> dict[str, Any]:
-    """The published circuit, serial and over two processes."""
+    """The published circuit, serial and with characters compared in parallel, as many processes as there are cores."""
+    processes = os.cpu_count() or 1
     found, wall, processor = _timed(lambda: published.is_in(library, a, b))
-    parallel, parallel_wall, _ = _timed(lambda: is_in_parallel(library, a, b, workers=2))
+    parallel, parallel_wall, _ = _timed(lambda: is_in_parallel(library, a, b, workers=processes))
     if {library.decrypt(key, found), library.decrypt(key, parallel)} != {expected}:
         raise EngineError("The published is_in gave a wrong answer.")
     return {
         "gates": published.is_in_gates(len(a), len(b)),
         "seconds": round(wall, 3),
         "processor_seconds": round(processor, 3),
-        "seconds_two_processes": round(parallel_wall, 3),
+        "processes": processes,
+        "seconds_parallel": round(parallel_wall, 3),
+        "parallel_factor": round(wall / parallel_wall, 2),
     }
+
+
+class GateClock:
+    """Times gates now and then, in the gates environment, while something else is measured here."""
+
+    def __init__(self) -> None:
+        self._ticks: list[float] = []
+
+    def __enter__(self) -> GateClock:
+        run_there = command(
+            find_python(), "blindlabel_lab.bench.gates", "clock", beside=[Path(__file__).resolve().parents[1]]
+        )
+        self._process = subprocess.Popen(  # noqa: S603
+            run_there, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _asked(self, what: str) -> Any:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            self._process.stdin.write(what + "\n")
+            self._process.stdin.flush()
+            return json.loads(self._process.stdout.readline())
+        except (OSError, ValueError) as error:
+            raise EngineUnavailable("Measuring the gates engine failed: its process ended.") from error
+
+    def tick(self) -> float:
+        """Processor seconds of a gate just now, the mean of some of each kind."""
+        self._ticks.append(float(self._asked("tick")))
+        return self._ticks[-1]
+
+    def spread(self) -> dict[str, float]:
+        """Median, smallest and largest of all ticks."""
+        values = (median(self._ticks), min(self._ticks), max(self._ticks))
+        return {name: round(value, 5) for name, value in zip(("median", "least", "most"), values)}
+
+    def parallel(self) -> dict[str, Any]:
+        """The published circuit, serial beside parallel."""
+        found: dict[str, Any] = self._asked("parallel")
+        return found
+
+
+def _serve_clock() -> None:
+    """The other end of a `GateClock`: a line in, a number out."""
+    library = EncryptedGates()
+    _, secret = library.make_keys()
+    key = library.secret_key(secret)
+    bits = [library.encrypt(bit) for bit in (True, False)]
+    kinds = [partial(getattr(library, name), *bits) for name in ("and_", "or_", "xor", "xnor")]
+    for line in sys.stdin:
+        if line.strip() == "tick":
+            answer: Any = sum(map(_gate_time, kinds)) / len(kinds)
+        else:
+            a, b = ([_encrypted(library, c) for c in text] for text in ("on", "canon g7"))
+            answer = _is_in(library, key, a, b, True)
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
 def _terms(length: int) -> Terms:
@@ -166,4 +232,7 @@ def extrapolated(seconds: float, lengths: Iterable[int] = tuple(PUBLISHED_SECOND
 
 
 if __name__ == "__main__":
-    json.dump(measured(), sys.stdout)
+    if sys.argv[1:] == ["clock"]:
+        _serve_clock()
+    else:
+        json.dump(measured(), sys.stdout)

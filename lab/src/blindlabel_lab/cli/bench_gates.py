@@ -61,9 +61,12 @@ def compare(
         result_json(document)
         return
     result(f"{document['date']}, {document['machine']}")
-    result(f"{document['workload']}; gates by count, at {document['gate_seconds']} s each as measured in this run")
-    names = ["length", "packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds", "ratio"]
-    _table(["length", "packed s", "published circuit s", "needle in clear s", "ratio"], names, document["rows"])
+    gate = document["gate_seconds"]
+    times = "" if gate is None else f", at {gate['median']} s each ({gate['least']} to {gate['most']})"
+    result(f"{document['workload']}; gates by count{times}, measured in alternation")
+    names = ["length", "shape", "agreement", "packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds"]
+    titles = ["length", "questions", "agreement", "packed s", "published circuit s", "needle in clear s", "ratio"]
+    _table(titles, [*names, "ratio"], document["rows"])
 
 
 def _table(titles: list[str], names: list[str], rows: list[dict[str, Any]]) -> None:
@@ -73,7 +76,7 @@ def _table(titles: list[str], names: list[str], rows: list[dict[str, Any]]) -> N
         result("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
 
 
-def _shown(value: float | None) -> str:
-    if value is None:
-        return "not run"
+def _shown(value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or "not run"
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

@@ -138,6 +138,7 @@ def candidates(
     dataset: SetOption = None,
     attributes: AttributesOption = None,
     rounds: RoundsOption = 3,
+    prepare: PrepareOption = "ours",
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
@@ -147,14 +148,51 @@ def candidates(
     """
     from blindlabel_lab.experiments.candidates import candidates as work
     from blindlabel_lab.experiments.candidates import candidates_folder, chosen_sets
-    from blindlabel_lab.experiments.datasets import data_folder
+    from blindlabel_lab.experiments.datasets import data_folder, steps_of
 
     folder = candidates_folder(data_folder(data))
     names = chosen_sets(folder, dataset)
     chosen = attribute_list(attributes)
+    steps = steps_of(prepare)
     run_and_show(
-        "candidates", results, plots, json, lambda _folder, advance: work(folder, names, chosen, rounds, advance)
+        "candidates",
+        results,
+        plots,
+        json,
+        lambda _folder, advance: work(folder, names, chosen, rounds, advance, steps),
     )
+
+
+@app.command()
+def partners(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    samples: SamplesOption = 20,
+    records: Annotated[int, typer.Option("--records", min=2, help="Sampled records of each table.")] = 50,
+    json: JsonFlag = False,
+) -> None:
+    """Measure how many sampled records have a partner in the other sample, drawn uniformly and enriched."""
+    from blindlabel_lab.experiments.datasets import data_folder, names_in
+    from blindlabel_lab.experiments.partners import partners as work
+
+    folder = data_folder(data)
+    with progress_bar() as bar:
+        task = bar.add_task("partners", total=1.0)
+        document = work(
+            folder,
+            dataset or names_in(folder),
+            records,
+            samples,
+            lambda what, share: bar.update(task, description=what, completed=share),
+        )
+    if json:
+        result_json(document)
+        return
+    for row in document["rows"]:
+        result(
+            f"{row['dataset']}: uniform {row['uniform']:.3f}, enriched {row['enriched']:.3f} (uniform part"
+            f" {row['uniform_part']:.3f}, by keys {row['part_by_keys']:.3f}), {row['matches']:.1f} matches"
+        )
 
 
 @app.command()
@@ -173,7 +211,7 @@ def oracles(
     plots: PlotsOption = True,
     json: JsonFlag = False,
 ) -> None:
-    """Compare strategies: the conjunction as published, a plain weighted count, and suggestions with and without
+    """Compare strategies: a conjunction of rare words, a plain weighted count, and suggestions with and without
     attributes.
     """
     from blindlabel_lab.experiments.people import with_people
@@ -213,7 +251,7 @@ def tokens(
     matches: MatchesOption = 50,
     rounds: RoundsOption = 3,
     prepare: PrepareOption = "ours",
-    needle_length: NeedleOption = 8,
+    needle_length: NeedleOption = 16,
     people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
@@ -242,6 +280,25 @@ def tokens(
         json,
         lambda folder, advance: with_peoples_tokens(work(plan, folder, advance), plan.people),
     )
+
+
+@app.command()
+def records(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    attributes: AttributesOption = None,
+    seed: SeedOption = 0,
+    matches: MatchesOption = 50,
+    prepare: PrepareOption = "published",
+    results: ResultsOption = RESULTS,
+    plots: PlotsOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """Show the sets: entities, matches, a selected sample and how long records are, beside the published figures."""
+    from blindlabel_lab.experiments.describing import records as work
+
+    plan = _plan(data, dataset, attributes, prepare, seed=seed, size=matches)
+    run_and_show("records", results, plots, json, lambda _folder, advance: work(plan, advance))
 
 
 @app.command()
@@ -284,6 +341,7 @@ def all_(
     attributes: AttributesOption = None,
     samples: SamplesOption = 10,
     seed: SeedOption = 0,
+    people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     costs: Annotated[
@@ -295,7 +353,7 @@ def all_(
     from blindlabel_lab.experiments.report import run_all
     from blindlabel_lab.experiments.results import Results
 
-    plan = _plan(data, dataset, attributes, samples=samples, seed=seed)
+    plan = _plan(data, dataset, attributes, samples=samples, seed=seed, people=tuple(people_ or ()))
     with progress_bar() as bar:
         task = bar.add_task("all", total=1.0)
         document, written = run_all(

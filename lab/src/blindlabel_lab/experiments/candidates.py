@@ -18,7 +18,7 @@ from typing import Any
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester, Suggestion
-from blindlabel.records.preparation import prepare
+from blindlabel.records.preparation import gives_lower_case, prepare
 from blindlabel.records.tables import read_table
 from blindlabel_lab.experiments.datasets import PREPARATION, file_of
 from blindlabel_lab.experiments.quality import Advance
@@ -60,6 +60,7 @@ class Candidates:
     records: tuple[tuple[Record, ...], tuple[Record, ...]]
     pairs: tuple[tuple[int, int], ...]
     truth: tuple[bool, ...]
+    lowered: bool = True
 
 
 def candidates_folder(folder: Path) -> Path:
@@ -86,7 +87,9 @@ def chosen_sets(folder: Path, names: Sequence[str] | None) -> list[str]:
     return chosen
 
 
-def read_candidates(folder: Path, name: str, attributes: Sequence[str] | None = None) -> Candidates:
+def read_candidates(
+    folder: Path, name: str, attributes: Sequence[str] | None = None, preparation: Sequence[str] = PREPARATION
+) -> Candidates:
     """Read and prepare a set. Attributes: as named, else all columns that both tables have, but the id."""
     paths = [file_of(folder / name, stem) for stem in ("a", "b", "pairs")]
     if not all(paths):
@@ -98,14 +101,15 @@ def read_candidates(folder: Path, name: str, attributes: Sequence[str] | None = 
     if not chosen:
         raise InputError(f"The two tables of {name} have no column in common besides the id.")
     first, second = (
-        tuple(prepare(table.row(row), chosen, PREPARATION) for row in range(len(table))) for table in (a, b)
+        tuple(prepare(table.row(row), chosen, preparation) for row in range(len(table))) for table in (a, b)
     )
     listed = read_table(path_pairs, attributes=("id_a", "id_b", "label"), name=f"{name}/pairs")
     wrong = next((row for row in listed.rows if row[2] not in ("0", "1")), None)
     if wrong is not None:
         raise InputError(f"A label in {path_pairs} is {wrong[2]!r}; labels are 0 and 1.")
     pairs = tuple((a.position(row[0]), b.position(row[1])) for row in listed.rows)
-    return Candidates(name, chosen, (first, second), pairs, tuple(row[2] == "1" for row in listed.rows))
+    truth = tuple(row[2] == "1" for row in listed.rows)
+    return Candidates(name, chosen, (first, second), pairs, truth, gives_lower_case(preparation))
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,8 @@ class Study:
     def __init__(self, given: Candidates, suggesters: tuple[Suggester, Suggester] | None = None) -> None:
         self.given = given
         self._suggesters = suggesters or (
-            Suggester(given.records[0], given.attributes, lowered=True),
-            Suggester(given.records[1], given.attributes, lowered=True),
+            Suggester(given.records[0], given.attributes, lowered=given.lowered),
+            Suggester(given.records[1], given.attributes, lowered=given.lowered),
         )
         self.asked: dict[tuple[int, int, int], Suggestion] = {}
         """By owner, row and round."""
@@ -180,13 +184,18 @@ class Study:
 
 
 def candidates(
-    folder: Path, names: Sequence[str], attributes: Sequence[str] | None, rounds: int, advance: Advance
+    folder: Path,
+    names: Sequence[str],
+    attributes: Sequence[str] | None,
+    rounds: int,
+    advance: Advance,
+    preparation: Sequence[str] = PREPARATION,
 ) -> dict[str, Any]:
     """Every set's figures by round, readability, and the published figures beside them."""
     document: dict[str, Any] = {"datasets": {}, "published": {"sources": dict(SOURCES), "given": GIVEN}}
     for place, name in enumerate(names):
         advance(name, place / len(names))
-        study = Study(read_candidates(folder, name, attributes))
+        study = Study(read_candidates(folder, name, attributes, preparation))
         after = study.rounds(rounds)
         document["datasets"][name] = {
             "pairs": len(study.given.pairs),

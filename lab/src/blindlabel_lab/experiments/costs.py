@@ -16,7 +16,7 @@ from blindlabel.engines.interface import EngineError
 from blindlabel.engines.registry import engine_named
 from blindlabel_lab.bench import compare, gates
 from blindlabel_lab.bench.machine import machine
-from blindlabel_lab.bench.workload import PUBLISHED_PAIRS, PUBLISHED_SECONDS, workload
+from blindlabel_lab.bench.workload import PUBLISHED_PAIRS, PUBLISHED_PARALLEL, PUBLISHED_SECONDS, workload
 from blindlabel_lab.experiments.quality import Advance
 from blindlabel_lab.experiments.results import Results
 
@@ -48,11 +48,13 @@ def communication(
     for number, length in enumerate(lengths):
         advance(f"records of {length} characters with the packed engine", (1 + number) / (1 + len(lengths)))
         packed: int | None = None
+        default: int | None = None
         try:
             work = workload(length, size)
             encrypted = EncryptedRecords(engine_named("packed"), work.terms, work.records)
             packed = sum(map(len, encrypted.parcels))
-            keys = {"public_bytes": len(encrypted.keys.public)}
+            default, default_keys = _default_agreement(length, size)
+            keys = {"public_bytes": len(encrypted.keys.public), "default_agreement_bytes": default_keys}
         except _BROKEN as error:
             not_run.append({"engine": "packed", "length": length, "reason": str(error)})
         rows.append(
@@ -61,6 +63,7 @@ def communication(
                 "plain_bytes": length,
                 "packed_bytes": None if packed is None else packed / size,
                 "packed_bytes_per_character": None if packed is None else packed / size / length,
+                "default_bytes": None if default is None else default / size,
                 "gates_bytes": None if gates_bytes is None else gates_bytes * length,
                 "published_bytes": PUBLISHED_BYTES * length,
             }
@@ -80,21 +83,28 @@ def communication(
     return document
 
 
+def _default_agreement(length: int, size: int) -> tuple[int, int]:
+    """Bytes of all records of one round, and of the keys that go with them, under the agreement that a study gets."""
+    work, engine = workload(length, size, full=True), engine_named("packed")
+    keys = engine.make_keys(work.terms)
+    parcels = engine.encrypt(work.terms, keys.secret, work.records, questions=size)
+    return sum(map(len, parcels)), len(keys.public)
+
+
 def computation(
     results: Results, advance: Advance, lengths: Sequence[int] = compare.LENGTHS, size: int = 50
 ) -> dict[str, Any]:
-    """Seconds of one round on 50 by 50 records, packed and gates, beside the published ones."""
+    """Seconds and bytes of one round on 50 by 50 records, packed and gates, beside the published seconds."""
     key = ["computation", list(lengths), size, machine()]
     kept = results.kept("costs", key)
     if kept is not None:
         return dict(kept)
     document = compare.comparison(tuple(lengths), size, advance)
     document["published"] = {
-        "what": f"one needle of 6 characters, {PUBLISHED_PAIRS} pairs, eight cores, serial mode",
+        "what": f"one needle of 6 characters, {PUBLISHED_PAIRS} pairs, serial mode",
         "seconds": {str(length): seconds for length, seconds in PUBLISHED_SECONDS.items()},
+        "parallel": PUBLISHED_PARALLEL,
     }
-    for one in document["rows"]:
-        one["published_seconds_one_needle"] = PUBLISHED_SECONDS.get(one["length"])
     if not document["not_run"]:
         results.keep("costs", key, document)
     return dict(document)

@@ -38,6 +38,8 @@ class Known:
     source: str
     licence: str
     checksums: Mapping[str, str]
+    ids_tell: bool = False
+    """Whether its ids say which records belong together, so that nobody who annotates may see them."""
 
 
 KNOWN: Mapping[str, Known] = MappingProxyType(
@@ -91,6 +93,7 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
                 "b.csv": "cab322438a0b58fb284a24b340ab4ef8daa268a1cca8269cad154f93bb19ced1",
                 "matches.csv": "9007c6f876bc69ed61339a93892e0f140659203ebc056b84a012e4a7a0834d13",
             },
+            ids_tell=True,
         ),
     }
 )

@@ -1,17 +1,20 @@
-"""What is asked and what is missing: lengths of needles, rare words against common ones, and missing values by
-attribute.
+"""What the sets are like and what is asked: sizes, lengths of records and needles, rare words against common ones, and
+missing values by attribute.
 
-The publication's figures on feature length and feature importance, and its table of missing values.
+The publication's data table, its figures on record length, feature length and feature importance, and its table of
+missing values.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from blindlabel.language.formula import atoms_of
+from blindlabel.records.csv_files import write_csv
 from blindlabel_lab.experiments.datasets import Dataset, read_dataset
 from blindlabel_lab.experiments.quality import Advance, Bench, Plan, run_sample
 from blindlabel_lab.experiments.results import Results
@@ -36,7 +39,42 @@ def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
                 results.keep("tokens", key, kept)
             asked.update(kept)
         document["datasets"][name] = described(bench.dataset(name), asked)
+        write_tokens(results.folder / f"tokens-{name}.csv", bench.dataset(name), asked)
     return document
+
+
+def write_tokens(path: Path, dataset: Dataset, asked: Counter[str]) -> None:
+    """Every token of both tables, the most frequent first: how often it stands there, and how often it was asked."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    occurrences = occurrences_of(dataset)
+    write_csv(
+        path,
+        ("token", "occurrences", "asked"),
+        ((token, count, asked[token]) for token, count in sorted(occurrences.items(), key=_most_frequent)),
+    )
+
+
+def _most_frequent(one: tuple[str, int]) -> tuple[int, str]:
+    return -one[1], one[0]
+
+
+def occurrences_of(dataset: Dataset) -> Counter[str]:
+    """Tokens between white space, as the publication has them, in both tables."""
+    return Counter(token for side in dataset.records for record in side for token in record.whole.split())
+
+
+def _importance(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
+    """Occurrences by rank, at some ranks, and for every asked token its rank and how often it was asked. What is asked
+    and stands in no record is left out, as published.
+    """
+    ordered = sorted(occurrences_of(dataset).items(), key=_most_frequent)
+    ranks = {token: rank for rank, (token, _) in enumerate(ordered, start=1)}
+    shown = sorted({min(len(ordered), round(1.1**step)) for step in range(140)}) if ordered else []
+    return {
+        "tokens": len(ordered),
+        "occurrences": [[rank, ordered[rank - 1][1]] for rank in shown],
+        "asked": sorted([ranks[token], count] for token, count in asked.items() if token in ranks),
+    }
 
 
 def _needles(bench: Bench, name: str, seed: int) -> list[str]:
@@ -84,7 +122,38 @@ def described(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
         "asked": total,
         "asked_as_whole_words": whole,
         "bands": bands,
+        "importance": _importance(dataset, asked),
     }
+
+
+STEP, LAST = 15, 300
+"""Lengths of records are counted in steps, as published; what is longer than the last goes into one more."""
+
+
+def records(plan: Plan, advance: Advance) -> dict[str, Any]:
+    """For each set: entities, matches, a selected sample, and how long records are."""
+    document: dict[str, Any] = {"preparation": list(plan.preparation), "step": STEP, "datasets": {}}
+    for place, name in enumerate(plan.names):
+        advance(name, place / len(plan.names))
+        dataset = read_dataset(plan.folder, name, plan.attributes, plan.preparation)
+        sample = draw(dataset, plan.seed, plan.size)
+        lengths = [len(record.whole) for side in dataset.records for record in side]
+        steps = Counter(min((length - 1) // STEP, LAST // STEP) for length in lengths if length)
+        document["datasets"][name] = {
+            "entities": [len(side) for side in dataset.records],
+            "matches": len(dataset.matches),
+            "attributes": list(dataset.attributes),
+            "selected": {
+                "entities": [len(sample.a), len(sample.b)],
+                "matches": plan.size,
+                "pairs": int(sample.truth.size),
+                "true_pairs": int(sample.truth.sum()),
+            },
+            "average_length": [fmean(len(record.whole) for record in side) for side in dataset.records],
+            "average_length_of_both": fmean(lengths),
+            "lengths": {str(STEP * step + 1): steps[step] for step in range(LAST // STEP + 1)},
+        }
+    return document
 
 
 def missing(plan: Plan, advance: Advance) -> dict[str, Any]:

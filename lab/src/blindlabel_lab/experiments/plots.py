@@ -27,8 +27,8 @@ def _pyplot() -> Any:
     return plt
 
 
-def plot(name: str, document: Document, folder: Path) -> list[Path]:
-    """The figures of one experiment; the files written."""
+def plot(name: str, document: Document, folder: Path, prefix: str = "") -> list[Path]:
+    """The figures of one experiment; the files written, with something before their usual names."""
     if name not in PLOTS:
         return []
     plt = _pyplot()
@@ -36,7 +36,7 @@ def plot(name: str, document: Document, folder: Path) -> list[Path]:
     paths = []
     for part, figure in PLOTS[name](plt, document):
         for kind in ("png", "svg"):
-            path = folder / f"{part}.{kind}"
+            path = folder / f"{prefix}{part}.{kind}"
             figure.savefig(path, dpi=120, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None)
             paths.append(path)
         plt.close(figure)
@@ -185,7 +185,7 @@ def _tokens(plt: Any, document: Document) -> list[tuple[str, Any]]:
     for name, figures in sets.items():
         lengths = {int(length): count for length, count in figures["lengths"].items()}
         axis.plot(list(lengths), [count / max(1, figures["asked"]) for count in lengths.values()], "-o", label=name)
-    axis.set(xlabel="characters of a needle", ylabel="share of needles")
+    axis.set(xlabel="characters of a needle", ylabel="share of needles", xticks=range(1, 17), xlim=(0.5, 16.5))
     axis.legend(fontsize="small")
     rarity, axes = _grid(plt, len(sets))
     for axis, (name, figures) in zip(axes, sets.items()):
@@ -198,11 +198,43 @@ def _tokens(plt: Any, document: Document) -> list[tuple[str, Any]]:
                 0.4,
                 label=measure,
             )
-        axis.set(title=name, xlabel="rows with the word", xticks=list(places))
+        axis.set(title=name, xlabel="rows with the word", ylabel="share", xticks=list(places))
         axis.set_xticklabels([band["rows"] for band in figures["bands"]], rotation=40, ha="right", fontsize="small")
     axes[0].legend(fontsize="small")
     rarity.tight_layout()
-    return [("tokens", figure), ("rarity", rarity)]
+    return [("tokens", figure), ("rarity", rarity), ("importance", _importance(plt, sets))]
+
+
+def _importance(plt: Any, sets: Mapping[str, Any]) -> Any:
+    """Every token by rank: how often it stands in the tables, and how often it was asked."""
+    figure, axes = _grid(plt, len(sets))
+    for axis, (name, figures) in zip(axes, sets.items()):
+        importance = figures["importance"]
+        axis.plot(*zip(*importance["occurrences"]), color="grey", label="occurrences in both tables")
+        if importance["asked"]:
+            axis.plot(*zip(*importance["asked"]), ".", color="tab:red", markersize=3, label="times asked")
+        axis.set(title=name, xlabel="token, by rank", ylabel="count", xscale="log", yscale="log")
+    _legend(figure, axes[0])
+    figure.tight_layout()
+    return figure
+
+
+def _records(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    """Records by length in steps, as published, with the average of both tables."""
+    figure, axis = plt.subplots(figsize=(8, 3.6))
+    for name, one in document["datasets"].items():
+        total = sum(one["lengths"].values()) or 1
+        starts = list(map(int, one["lengths"]))
+        (line,) = axis.step(
+            starts,
+            [100 * count / total for count in one["lengths"].values()],
+            where="mid",
+            label=f"{name}, {one['average_length_of_both']:.0f} on average",
+        )
+        axis.axvline(one["average_length_of_both"], color=line.get_color(), linestyle=":")
+    axis.set(xlabel=f"characters of a record, in steps of {document['step']}", ylabel="% of records")
+    axis.legend(fontsize="small")
+    return [("records", figure)]
 
 
 def _missing(plt: Any, document: Document) -> list[tuple[str, Any]]:
@@ -230,20 +262,32 @@ def _communication(plt: Any, document: Document) -> list[tuple[str, Any]]:
     lines = {
         "published_bytes": "as published (32 KB a character)",
         "gates_bytes": "gates engine",
-        "packed_bytes": "packed engine",
+        "default_bytes": "packed engine, default agreement",
+        "packed_bytes": "packed engine, is_in alone",
         "plain_bytes": "clear text",
     }
     return [("communication", _against_length(plt, document, lines, "bytes a record"))]
 
 
 def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
-    lines = {
-        "published_seconds_one_needle": "as published (one needle, eight cores)",
-        "gates_serial_seconds": "gates engine, published circuit (by gate count)",
-        "gates_clear_needle_seconds": "gates engine, needle in clear (by gate count)",
-        "packed_seconds": "packed engine (five needles)",
-    }
-    return [("computation", _against_length(plt, document, lines, "seconds for all pairs"))]
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
+    for axis, shape in zip(axes, ("one needle", "five, one NOT")):
+        least = [row for row in document["rows"] if row["shape"] == shape and row["agreement"] == "is_in alone"]
+        full = [row for row in document["rows"] if row["shape"] == shape and row["agreement"] != "is_in alone"]
+        for rows, measure, style, label in (
+            (least, "published_seconds", "-o", "published, serial mode"),
+            (least, "gates_serial_seconds", "-s", "published circuit here (by gate count)"),
+            (least, "gates_clear_needle_seconds", "-^", "needle in clear, gates (by gate count)"),
+            (full, "packed_seconds", "--v", "packed, default agreement"),
+            (least, "packed_seconds", "-v", "packed, is_in alone"),
+        ):
+            points = [(row["length"], row[measure]) for row in rows if row.get(measure) is not None]
+            if points:
+                axis.plot(*zip(*points), style, label=label)
+        axis.set(title=f"{shape}, 2,500 pairs", xlabel="characters of a record", ylabel="seconds", yscale="log")
+    _legend(figure, axes[0])
+    figure.tight_layout()
+    return [("computation", figure)]
 
 
 PLOTS: Mapping[str, Callable[[Any, Document], list[tuple[str, Any]]]] = MappingProxyType(
@@ -252,6 +296,7 @@ PLOTS: Mapping[str, Callable[[Any, Document], list[tuple[str, Any]]]] = MappingP
         "score": _studies,
         "replay": _studies,
         "learning": _learning,
+        "records": _records,
         "candidates": _candidates,
         "oracles": _oracles,
         "tokens": _tokens,

@@ -26,7 +26,7 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.records.csv_files import write_csv
 from blindlabel.records.tables import Table
-from blindlabel_lab.experiments.datasets import Dataset, read_files
+from blindlabel_lab.experiments.datasets import KNOWN, Dataset, read_files
 from blindlabel_lab.experiments.simulation import Sample, draw, sample_of
 
 OWNERS = ("owner-a", "owner-b")
@@ -93,8 +93,8 @@ def prepare(
     made = Prepared(folder, dataset.name, seed, agreement)
     (folder / "tables").mkdir(parents=True)
     made.truth.parent.mkdir()
-    for path, table in zip(made.tables, dataset.tables, strict=True):
-        _write_table(path, table, dataset.attributes)
+    for side, path in enumerate(made.tables):
+        _write_table(path, dataset.tables[side], _ids(dataset, side), dataset.attributes)
     (folder / "agreement.toml").write_text(to_text(agreement), encoding="utf-8")
     write_csv(made.truth, ("id_a", "id_b", "i", "j"), _true_rows(dataset, sample))
     about = {
@@ -112,13 +112,20 @@ def prepare(
 
 def _true_rows(dataset: Dataset, sample: Sample) -> list[tuple[str, str, int, int]]:
     first, second = set(sample.a), set(sample.b)
-    ids_a, ids_b = (table.ids for table in dataset.tables)
+    ids_a, ids_b = _ids(dataset, 0), _ids(dataset, 1)
     return [(ids_a[i], ids_b[j], i, j) for i, j in dataset.matches if i in first and j in second]
 
 
-def _write_table(path: Path, table: Table, attributes: Sequence[str]) -> None:
+def _ids(dataset: Dataset, side: int) -> Sequence[str]:
+    """The ids that people see: the table's, or numbers where those would tell which records belong together."""
+    ids = dataset.tables[side].ids
+    tell = dataset.name in KNOWN and KNOWN[dataset.name].ids_tell
+    return [f"{'ab'[side]}{place}" for place in range(len(ids))] if tell else ids
+
+
+def _write_table(path: Path, table: Table, ids: Sequence[str], attributes: Sequence[str]) -> None:
     rows = (table.row(place) for place in range(len(table)))
-    write_csv(path, ("id", *attributes), ((own, *(row[a] for a in attributes)) for own, row in zip(table.ids, rows)))
+    write_csv(path, ("id", *attributes), ((own, *(row[a] for a in attributes)) for own, row in zip(ids, rows)))
 
 
 def _agreement(dataset: Dataset, sample: Sample, seed: int, rounds: int, engine: str) -> Agreement:

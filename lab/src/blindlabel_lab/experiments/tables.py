@@ -7,46 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from blindlabel_lab.experiments import candidates as hard
+from blindlabel_lab.experiments.published import PUBLISHED_MISSING, PUBLISHED_SETS, PUBLISHED_TOKEN_LENGTH
 
 Document = Mapping[str, Any]
 Table = list[list[str]]
-
-PUBLISHED_MISSING = {
-    "given_name": 1.8,
-    "surname": 1.3,
-    "sex": 21.2,
-    "age": 19.6,
-    "title": 57.5,
-    "address_1": 5.7,
-    "phone_number": 5.6,
-}
-PUBLISHED_TOKEN_LENGTH = {"abt-buy": 6.65, "amazon-google": 6.28, "dblp-scholar": 5.60, "dblp-acm": 6.61}
-PUBLISHED = {
-    "quality": (
-        "Published: mean F above 0.9; above 0.9 on Abt-Buy, DBLP-Scholar and DBLP-ACM, lower on Amazon-Google (a plot,"
-        " no numbers)."
-    ),
-    "candidates": (
-        "Not in the publication. F1 of Magellan, DeepMatcher and Ditto is on the test split of the same sets. "
-        + hard.GIVEN
-        + " "
-        + "; ".join(f"{system}: {source}" for system, source in hard.SOURCES.items())
-        + "."
-    ),
-    "oracles": "Not in the publication; its annotators wrote conjunctions and disjunctions of is_in.",
-    "tokens": (
-        "Published: needles of 1 to 16 characters, 2 to 9 mostly, about 6 on average; rare words are asked more than"
-        " common ones."
-    ),
-    "missing": "Published: the percentages of its own Febrl selection, beside ours.",
-    "communication": "Published: 32 KB a character, so 156.25 MB for 50 records of 100 characters.",
-    "computation": (
-        "Published: 4.6e5, 5.4e5, 1.28e6, 1.6e6 s for a needle of 6 in 46, 53, 118, 148 characters, 2,500 pairs, eight"
-        " cores."
-    ),
-}
-"""What the publication says, experiment by experiment."""
-
 
 _MEASURES = {
     "precision": "precision",
@@ -241,6 +205,45 @@ def _tokens(document: Document) -> Table:
     return rows
 
 
+def _records(document: Document) -> Table:
+    rows = [
+        [
+            "set",
+            "entities",
+            "published",
+            "matches",
+            "published",
+            "selected",
+            "published",
+            "pairs",
+            "true pairs",
+            "average length a / b / both",
+            "published",
+        ]
+    ]
+    for name, one in document["datasets"].items():
+        published = PUBLISHED_SETS.get(name)
+        entities, matches, selected, length = published or ("", "", "", None)
+        chosen = one["selected"]
+        lengths = [*one["average_length"], one["average_length_of_both"]]
+        rows.append(
+            [
+                name,
+                "+".join(map(str, one["entities"])),
+                entities,
+                str(one["matches"]),
+                str(matches),
+                "+".join(map(str, chosen["entities"])),
+                selected,
+                str(chosen["pairs"]),
+                str(chosen["true_pairs"]),
+                " / ".join(f"{value:.0f}" for value in lengths),
+                "" if length is None else f"{length:g}",
+            ]
+        )
+    return rows
+
+
 def _missing(document: Document) -> Table:
     rows = [["set", "attribute", "a %", "b %", "both %", "published %"]]
     for name, attributes in document["datasets"].items():
@@ -252,25 +255,55 @@ def _missing(document: Document) -> Table:
 
 
 def _communication(document: Document) -> Table:
-    rows = [["characters", "packed KB", "packed KB a character", "gates KB", "published KB"]]
+    rows = [["characters", "packed KB", "packed KB a character", "default agreement KB", "gates KB", "published KB"]]
+    keys = ("packed_bytes", "packed_bytes_per_character", "default_bytes", "gates_bytes", "published_bytes")
     for row in document["rows"]:
-        sizes = [row[key] for key in ("packed_bytes", "packed_bytes_per_character", "gates_bytes", "published_bytes")]
+        sizes = [row[key] for key in keys]
         rows.append([str(row["length"]), *("not run" if size is None else f"{size / 1024:,.1f}" for size in sizes)])
     return rows
 
 
 def _computation(document: Document) -> Table:
-    rows = [["characters", "packed s", "published circuit s", "needle in clear s", "ratio", "published s (one needle)"]]
-    keys = (
-        "packed_seconds",
-        "gates_serial_seconds",
-        "gates_clear_needle_seconds",
-        "ratio",
-        "published_seconds_one_needle",
-    )
+    rows = [
+        [
+            "characters",
+            "questions",
+            "agreement",
+            "packed s (spread)",
+            "published circuit s",
+            "needle in clear s",
+            "ratio (spread)",
+            "published s, serial",
+            "MB a round, both directions",
+        ]
+    ]
     for row in document["rows"]:
-        rows.append([str(row["length"]), *("not run" if row[key] is None else _readable(row[key]) for key in keys)])
+        cells = [row[key] for key in ("gates_serial_seconds", "gates_clear_needle_seconds")]
+        published, moved = row["published_seconds"], row["bytes"]
+        rows.append(
+            [
+                str(row["length"]),
+                row["shape"],
+                row["agreement"],
+                _with_spread(row["packed_seconds"], row["packed_spread"]),
+                *("not run" if cell is None else _readable(cell) for cell in cells),
+                _with_spread(row["ratio"], row["ratio_spread"]),
+                "" if published is None else _readable(published),
+                "not run" if moved is None else f"{2 * sum(moved.values()) / 1e6:.1f}",
+            ]
+        )
+    parallel = document.get("parallel")
+    if parallel:
+        factor = f"{parallel['parallel_factor']} times on {parallel['processes']} processes"
+        ours = f"the published circuit in parallel: {factor}"
+        rows.append(["", ours, document["published_parallel"], *[""] * (len(rows[0]) - 3)])
     return rows
+
+
+def _with_spread(middle: float | None, spread: list[float] | None) -> str:
+    if middle is None or spread is None:
+        return "not run"
+    return f"{_readable(middle)} ({_readable(spread[0])} to {_readable(spread[1])})"
 
 
 TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
@@ -279,6 +312,7 @@ TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
         "score": _studies,
         "replay": _studies,
         "learning": _learning,
+        "records": _records,
         "candidates": _candidates,
         "oracles": _oracles,
         "tokens": _tokens,
@@ -290,9 +324,11 @@ TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
 """What each experiment's table is."""
 TITLES = {
     "quality": "Labelling quality by round",
+    "quality-published": "Labelling quality with the published text preparation",
     "candidates": "Hard pairs: what blocking leaves over",
     "oracles": "Strategies side by side (final)",
     "tokens": "What is asked",
+    "records": "The sets, and how long their records are",
     "missing": "Missing values",
     "communication": "Bytes of an encrypted record",
     "computation": "Seconds of one round, 50 by 50 records",

@@ -69,6 +69,7 @@ def answers_of(peer: str, /, **changes: Any) -> messages.Answers:
     """Answers about another owner's records that fit round 1."""
     values: dict[str, Any] = {"peer": peer, "questions": 3, "records": 3, "served": blob().hash, "blob": blob()}
     values["commitment"] = comparing.commitment(bytes(32), blob())
+    values["asked"] = "5" * 64
     return messages.Answers(**(values | changes))
 
 
@@ -151,13 +152,15 @@ def _contents(agreement: Agreement, from_anna: Any, digest: str) -> Iterator[Vec
     yield vector("records", "for the coordinator", "check", records(COORDINATOR), "receiver")
     yield vector("records", "for no round", "rules", records(round=0), "round")
     yield vector("records", "for a round that has not begun", "rules", records(round=2), "early")
-    yield vector(
-        "blocking",
-        "not asked for",
-        "rules",
-        signed(from_anna(0, 5, messages.Blocking(peer="berta", blob=blob()))),
-        "content",
-    )
+    unasked = {"offered": messages.Offered(blob=blob()), "picked": messages.Picked(blob=blob())}
+    for kind, body_ in unasked.items():
+        yield vector(kind, "not asked for", "rules", signed(from_anna(0, 5, body_, "berta")), "content")
+        yield vector(kind, "for the coordinator", "check", signed(from_anna(0, 5, body_)), "receiver")
+    for kind, own in (
+        ("blinded", messages.Blinded(peer="berta", blob=blob())),
+        ("sampled", messages.Sampled(positions=(0,))),
+    ):
+        yield vector(kind, "not asked for", "rules", signed(from_anna(0, 5, own)), "content")
     yield vector(
         "truth",
         "from an owner",
@@ -225,7 +228,7 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
     tallied: dict[str, Any] = {"loose": (1,), "others_loose": {"berta": 1}, "tallies": {"berta": tally()}}
     round_two = sent(2, asks({"anna": (1,), "berta": (0, 2)}, **tallied))
     labels = blob().model_copy(update={"length": 9})
-    pairing = messages.Pairing(peer="berta", positions=(1, 2, 3), labels=labels, tallies=(tally(),))
+    pairing = messages.Pairing(peer="berta", positions=(1, 2, 3), enriched=(), labels=labels, tallies=(tally(),))
     truth = sent(1, messages.Truth(reason="rounds", pairings=(pairing,)))
     keys = messages.parse(before[0]).message
     for kind, message in {"relay": relay, "round": round_two, "truth": truth}.items():
@@ -302,6 +305,8 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
         signed(sent(0, messages.Sample(positions=(0, 2, 3), others={"berta": 3}))),
         "content",
     )
+    chosen = messages.Chosen(uniform=(0,), places={"berta": ()})
+    yield vector("chosen", "not asked for", "rules", signed(sent(0, chosen)), "content")
     yield vector("answers", "from the coordinator", "rules", signed(sent(1, answers_of("berta"))), "sender")
 
 

@@ -1,0 +1,96 @@
+"""`blindlabel owner audit` and `blindlabel coordinator audit`: were these the questions that somebody handed in?"""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blindlabel.cli.opening import coordinator_at, workspace_at
+from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.parties.auditing import Audited
+    from blindlabel.protocol.asked import Opening
+
+Opened = Annotated[Path, typer.Argument(help="Opened questions, as `blindlabel owner audit --to` wrote them.")]
+
+
+def owner_audit(
+    file: Annotated[Path | None, typer.Argument(help="Another owner's opened questions, to be checked.")] = None,
+    *,
+    at: Annotated[Path, typer.Option("--at", help="The workspace's folder.")],
+    to: Annotated[Path | None, typer.Option("--to", help="Open your own questions: write them into this file.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Open your own questions for an audit (--to), or check the opened questions of another owner against the signed
+    commitments that came with its hand-ins. The exit code is 1 where they are not the same.
+    """
+    from blindlabel.parties.auditing import audit, known_to_owner, opening_of
+    from blindlabel.parties.joining import own_identity
+
+    if (file is None) == (to is None):
+        raise InputError("Name a file with opened questions to check, or one to write your own into with --to.")
+    workspace = workspace_at(at)
+    if to is not None:
+        if to.exists():
+            raise InputError(f"{to} is there already.")
+        opening = opening_of(workspace, own_identity(workspace))
+        to.write_text(json_.dumps(opening.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        say("This file holds your questions in clear. Give it to whoever may see them, and to nobody else.")
+        result(str(to))
+        return
+    assert file is not None
+    opening = _read(file)
+    if workspace.agreement.keys == "coordinator":
+        raise InputError("In this study hand-ins went to the coordinator: `blindlabel coordinator audit` checks them.")
+    workspace.state().peer(opening.owner)  # says so where there is no such owner
+    _print(opening, audit(opening, workspace.agreement.hash, known_to_owner(workspace.state(), opening.owner)), json)
+
+
+def coordinator_audit(
+    study: Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")],
+    file: Opened,
+    *,
+    at: Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")],
+    database: Annotated[
+        str | None, typer.Option("--database", help="Address of a PostgreSQL database.", envvar="BLINDLABEL_DATABASE")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Check the opened questions of an owner against the signed commitments that came with its hand-ins. The exit code
+    is 1 where they are not the same.
+    """
+    from blindlabel.parties.auditing import audit, known_to_coordinator
+
+    coordinator = coordinator_at(at, database)
+    found, opening = coordinator.find(study), _read(file)
+    if opening.owner not in coordinator.agreement(found).owners:
+        raise InputError(f"{opening.owner} is no owner of this study.")
+    known = known_to_coordinator(coordinator.load(found).state, opening.owner)
+    _print(opening, audit(opening, found, known), json)
+
+
+def _read(file: Path) -> Opening:
+    from blindlabel.protocol.asked import read_opening
+
+    try:
+        return read_opening(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error}.") from error
+
+
+def _print(opening: Opening, found: list[Audited], json: bool) -> None:
+    same = bool(found) and all(one.same for one in found)
+    if json:
+        result_json({"owner": opening.owner, "same": same, "rounds": [one.to_json() for one in found]})
+    else:
+        for one in found:
+            result(f"{opening.owner}, {one.sentence}")
+        if not found:
+            say("Nothing was opened, and nothing has been handed in.")
+    if not same:
+        raise typer.Exit(1)

@@ -1,0 +1,111 @@
+"""Commitments to questions as parties keep them: an owner's salts and its opening, and who can check one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from blindlabel.envelope import Identity
+from blindlabel.errors import InputError
+from blindlabel.protocol import owner as rules
+from blindlabel.protocol.asked import SALT_BYTES, AskedQuestion, AskedRound, Opening
+from blindlabel.protocol.facts import State
+from blindlabel.protocol.interfaces import Store
+from blindlabel.protocol.shape import canonical
+
+
+def commitment(store: Store, identity: Identity, round: int) -> str:
+    """To the questions of a round that was handed in."""
+    return Opening(study=store.state().study, owner=store.name, rounds=()).commitment(_asked(store, identity, round))
+
+
+def opening_of(store: Store, identity: Identity) -> Opening:
+    """Everything that this owner has committed to so far."""
+    state = store.state()
+    answered = [number for number, one in enumerate(state.rounds, start=1) if one.answers]
+    rounds = tuple(_asked(store, identity, number) for number in answered)
+    return Opening(study=state.study, owner=store.name, rounds=rounds)
+
+
+def _asked(store: Store, identity: Identity, round: int) -> AskedRound:
+    tasks = store.tasks(round)
+    questions = tuple(AskedQuestion(record=task.record, question=task.question or "") for task in tasks)
+    return AskedRound(round=round, salt=_salt(store, identity, round).hex(), questions=questions)
+
+
+def _salt(store: Store, identity: Identity, round: int) -> bytes:
+    """Derived from the owner's secret keys, so that nothing has to be kept, and a workspace restored from a backup
+    commits to the same questions in the same words. Nobody else can tell it from a random one.
+    """
+    about = canonical([store.state().study, store.name, round])
+    return hashlib.blake2b(
+        about, key=identity.envelope_secret, digest_size=SALT_BYTES, person=b"bl-asked-salt"
+    ).digest()
+
+
+@dataclass(frozen=True)
+class Audited:
+    """Whether the questions of a round are those that were committed to; None where nothing is known of that round."""
+
+    round: int
+    questions: int
+    same: bool | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the command prints it."""
+        return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        said = {
+            True: "these were the questions",
+            False: "these were NOT the questions that it committed to",
+            None: "no commitment came here",
+        }
+        return f"round {self.round}, {self.questions} questions: {said[self.same]}"
+
+
+def audit(opening: Opening, study: str, committed: Mapping[int, set[str]]) -> list[Audited]:
+    """Check an opening against the commitments that came with an owner's messages, by round. Rounds that have a
+    commitment and are not opened are listed too: an owner must not choose which of them to show.
+    """
+    if opening.study != study:
+        raise InputError("These questions were asked in another study.")
+    opened = {one.round: one for one in opening.rounds}
+    if len(opened) != len(opening.rounds):
+        raise InputError("These opened questions name a round twice.")
+    found = []
+    for number in sorted(opened.keys() | committed.keys()):
+        one, said = opened.get(number), committed.get(number)
+        same = None if said is None else one is not None and {opening.commitment(one)} == said
+        found.append(Audited(number, len(one.questions) if one else 0, same))
+    return found
+
+
+def known_to_coordinator(state: State, owner: str) -> dict[int, set[str]]:
+    """The commitments of an owner, by round, that came to the coordinator: one a round, where it was honest."""
+    return _by_round(
+        (number, answers.asked)
+        for number, facts in enumerate(state.rounds, start=1)
+        for direction, answers in facts.answers.items()
+        if direction.startswith(f"{owner}>")
+    )
+
+
+def known_to_owner(state: rules.State, peer: str) -> dict[int, set[str]]:
+    """The commitments of another owner that came with answers to be opened here."""
+    return _by_round(
+        (number, one.to_open[peer].answers.asked)
+        for number, one in enumerate(state.rounds, start=1)
+        if peer in one.to_open
+    )
+
+
+def _by_round(said: Iterable[tuple[int, str]]) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for number, commitment_ in said:
+        found.setdefault(number, set()).add(commitment_)
+    return found

@@ -1,0 +1,123 @@
+"""Opened questions are checked against what was handed in, and a linkage is judged by labels that owners never see."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blindlabel.cli.main import run as command
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.owner import Owner
+from blindlabel.parties.questions import open_tasks
+from blindlabel.parties.running import run
+from blindlabel.protocol import labels as labelling
+from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.interfaces import Store
+from blindlabel.storage.coordinator_store import CoordinatorStore
+from support.direct_line import DirectLine
+from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
+
+
+class Surnames:
+    """Asks for the surname, and differently on the two sides, so that some pairs stay without agreement."""
+
+    def provide(self, store: Store) -> str | None:
+        records, letters = store.records(), 1 if store.name == "anna" else 9
+        texts = {
+            task.record: f'ret is_in("{records[task.record].prepared.attributes["surname"][:letters] or "x"}", $r)'
+            for task in open_tasks(store)
+        }
+        store.save_questions(texts, "person")
+        store.hand_in()
+        return None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of two that is over."""
+    folder = tmp_path_factory.mktemp("audited")
+    agreement = small_agreement(2, records=4, keys="owners", release="matches", rounds=1)
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, 2, rows=4))
+    owners = [Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
+    for _ in range(40):
+        over = [run(owner, Surnames(), once=True, tell=lambda _: None) for owner in owners]
+        if all(over):
+            return folder
+        confirm_all(owners)
+    raise AssertionError([owner.next_steps() for owner in owners])
+
+
+def audited(folder: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[bool | None]]:
+    capsys.readouterr()
+    code = command([*arguments, "--json"])
+    said = json.loads(capsys.readouterr().out)
+    return code, [one["same"] for one in said["rounds"]]
+
+
+def test_opened_questions_are_those_that_were_handed_in_or_not(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = tmp_path / "opened.json"
+    assert command(["owner", "audit", "--at", str(folder / "anna"), "--to", str(opened)]) == 0
+    document = json.loads(opened.read_text("utf-8"))
+    assert [len(one["questions"]) for one in document["rounds"]] == [4]
+    at_coordinator = ["coordinator", "audit", "persons", "--at", str(folder / "coordinator")]
+    at_berta = ["owner", "audit", "--at", str(folder / "berta")]
+    for checking in (at_coordinator, at_berta):
+        assert audited(folder, *checking, str(opened), capsys=capsys) == (0, [True])
+        for change in ("another question", "another salt", "another round", "nothing"):
+            changed = json.loads(opened.read_text("utf-8"))
+            if change == "another question":
+                changed["rounds"][0]["questions"][2]["question"] += " "
+            elif change == "another salt":
+                changed["rounds"][0]["salt"] = "0" * 64
+            elif change == "another round":
+                changed["rounds"][0]["round"] = 2
+            else:
+                changed["rounds"] = []
+            file = tmp_path / "changed.json"
+            file.write_text(json.dumps(changed), encoding="utf-8")
+            code, same = audited(folder, *checking, str(file), capsys=capsys)
+            assert code == 1
+            assert False in same, change
+
+
+def test_what_cannot_be_audited_is_said(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "other.json"
+    file.write_text("[]", encoding="utf-8")
+    assert command(["owner", "audit", "--at", str(folder / "berta"), str(file)]) == 1
+    assert "no opened questions" in capsys.readouterr().err
+    assert command(["owner", "audit", "--at", str(folder / "berta")]) == 1
+
+
+def test_a_linkage_is_scored_by_all_labels_without_the_discarded_pairs(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    study = coordinator.find("persons")
+    state, labels = coordinator.load(study).state, coordinator.labels(study)["anna", "berta"]
+    rows, columns = state.samples["anna"], state.samples["berta"]
+    cells = [(i, j) for i in range(4) for j in range(4)]
+    true = [cell for cell in cells if labelling.is_match(labels)[cell]]
+    false = [cell for cell in cells if labels[cell] and not labels[cell] & 1]
+    discarded = [cell for cell in cells if not labels[cell]]
+    assert true and len(false) > 1 and discarded, "the study must have all three"
+    predicted = [*true[:1], *false[:2], *discarded]
+    lines = ["anna,berta", *(f"{rows[i]},{columns[j]}" for i, j in predicted), "99999,99999"]
+    file = tmp_path / "predicted.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    scored = ["coordinator", "score", "persons", "--at", str(folder / "coordinator"), "--pairs", str(file), "--json"]
+    assert command(scored) == 0
+    (said,) = json.loads(capsys.readouterr().out).values()
+    assert said["precision"] == pytest.approx(1 / 3)
+    assert said["recall"] == pytest.approx(1 / len(true))
+    assert said["f"] == pytest.approx(2 / (3 + len(true)))
+    assert (said["discarded"], said["outside"], said["predicted"]) == (len(discarded), 1, 3)
+    assert np.count_nonzero(labels == 0) == len(discarded)
+    file.write_text("anna,clara\n1,2\n", encoding="utf-8")
+    assert command(scored) == 1
+    assert "berta" in capsys.readouterr().err
