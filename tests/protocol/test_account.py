@@ -93,3 +93,11 @@ def test_what_was_used_is_counted_with_the_records_that_were_open() -> None:
     assert use.coordinator < (bound.entries[0].cheating or 0)
     assert use.owner < (bound.entries[1].cheating or 0)
     assert used(DEFAULT, []).owner == used(DEFAULT, []).key == 0
+
+
+def test_huge_agreements_are_counted_at_once_and_never_too_low() -> None:
+    huge = replace(DEFAULT, records=10**9, most_yes=10**6)
+    assert account(huge).entries[1].honest > content_bits(replace(huge, most_yes=5), 3 * [(10**9, 10**9)]) > 10**10
+    exact, bound = content_bits(DEFAULT, [(2000, 2000)]), content_bits(DEFAULT, [(2001, 2000)])
+    assert exact < bound < 1.1 * exact
+    assert content_bits(replace(DEFAULT, most_yes=50), ROUND) <= 50 * 50 + 206  # any subset: one bit a pair

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
+from fastapi import FastAPI
 
 from blindlabel.cli.main import run as command
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.running import run
+from blindlabel.parties.study import standing
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.web.coordinator_page import add_page, sign_in_code
 from support.direct_line import DirectLine
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
@@ -121,3 +126,22 @@ def test_a_linkage_is_scored_by_all_labels_without_the_discarded_pairs(
     file.write_text("anna,clara\n1,2\n", encoding="utf-8")
     assert command(scored) == 1
     assert "berta" in capsys.readouterr().err
+
+
+def test_page_shows_what_was_learnt_beside_what_the_agreement_allows(folder: Path) -> None:
+    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    study, app = coordinator.find("persons"), FastAPI()
+    add_page(app, coordinator)
+
+    async def visit() -> str:
+        way = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=way, base_url="http://coordinator") as browser:
+            await browser.post("/sign-in", content=f"code={sign_in_code(coordinator)}")
+            return (await browser.get(f"/studies/{study}")).text
+
+    page = asyncio.run(visit())
+    stand = standing(coordinator, study)
+    (used,) = stand["used"].values()
+    assert f"{used['owner']:,} of {stand['account']['parties'][1]['honest']:,}" in page
+    assert f"{used['key']:,} of {stand['account']['key']['spent']:,}" in page
+    assert all(entry["party"] in page for entry in stand["account"]["parties"])

@@ -304,12 +304,12 @@ def _report(
     for row in stands["traffic"]:
         traffic[row["kind"]] = traffic.get(row["kind"], 0) + row["bytes"]
     return {
+        **scored,
         "records": agreement.sampling.records,
         "rounds": [
             {"round": one["round"], **one["figures"], "asked": one["asked"], "ask_again": one["ask_again"]}
             for one in stands["history"]
         ],
-        **scored,
         "discarded": len(truth.discarded),
         "ended": stands["ended"],
         "engine": agreement.encoding.engine,

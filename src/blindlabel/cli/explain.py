@@ -57,6 +57,9 @@ def explain(
             functions=tuple(dict.fromkeys((*Terms(()).functions, *(a.function for a in atoms_of(checked.formula))))),
             questions="any" if anything else "points",
         )
+        refused = PackedEngine().refuse(terms, checked.formula)
+        if refused is not None:
+            raise InputError(refused)
         plan = PackedEngine().explain(terms, checked.formula)
     except EngineError as problem:
         raise InputError(str(problem)) from problem

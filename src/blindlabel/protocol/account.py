@@ -39,6 +39,8 @@ Release = Literal["matches", "labels", "none"]
 
 SHARE = 2
 """A key must be able to lose so many times what is spent of it."""
+_EXACT = 2000
+"""Records up to which choices are counted exactly: an agreement may name a thousand million."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,16 @@ def key_bits(exposure: Exposure, own: int, others: int) -> int:
     return ceil(_comes_back(own, others) + tests)
 
 
+def _choices(among: int, most: int) -> float:
+    """Bits that say which of so many were chosen, at most so many: exact, and for many by the entropy bound."""
+    if 2 * most >= among:
+        return float(among)
+    if among <= _EXACT:
+        return log2(sum(comb(among, k) for k in range(most + 1)))
+    share = most / among
+    return -among * (share * log2(share) + (1 - share) * log2(1 - share)) if most else 0.0
+
+
 def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
     """Bits about the other owner's records, or questions, that an owner gets of settled rounds with so many open
     records, its own and the other's, and of what is released in the end.
@@ -142,8 +154,7 @@ def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
     if exposure.release == "labels":
         released = own * others * log2(3)
     elif exposure.release == "matches":
-        most = min(exposure.most_yes * len(rounds), own)
-        released = others * log2(sum(comb(own, k) for k in range(most + 1)))
+        released = others * _choices(own, exposure.most_yes * len(rounds))
     return ceil(sum(_comes_back(*sizes) for sizes in rounds) + released)
 
 

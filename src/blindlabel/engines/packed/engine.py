@@ -15,11 +15,13 @@ from blindlabel.engines.interface import (
     Outcome,
     Outcomes,
     Progress,
+    QuestionError,
     Terms,
     Values,
     outcomes,
 )
 from blindlabel.engines.packed import keys
+from blindlabel.engines.packed.advice import advice
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.planning import security
 from blindlabel.engines.packed.planning.explaining import Explained
@@ -48,9 +50,11 @@ class PackedEngine:
         """A folder for finished answers, so that a stopped evaluation goes on where it was."""
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
-        """Why this question cannot be answered under these terms; None where it can."""
+        """Why this question cannot be answered under these terms, and which would answer it; None where these can."""
         try:
             plan_of(way_of(terms), question)
+        except QuestionError as problem:
+            return f"{problem} {advice(terms, question)}".rstrip()
         except EngineError as problem:
             return str(problem)
         return None

@@ -161,8 +161,7 @@ def _denial() -> QuestionError:
 def _too_large(terms: Terms, leaves: int) -> QuestionError:
     return QuestionError(
         f"This question has {leaves} conditions with points of their own, more than fit the agreement's profile"
-        f" ({' '.join(map(str, terms.profile))}). Give more conditions the same points, leave some out, or agree on a"
-        ' larger profile or on questions = "any".'
+        f" ({' '.join(map(str, terms.profile))}). Give more conditions the same points, or leave some out."
     )
 
 
