@@ -50,7 +50,9 @@ def test_nothing_goes_on_before_the_words_that_were_heard_are_right(
 ) -> None:
     coordinator, owners, messages = study
     words = owners["shop"].words()["dealer"]
-    assert owners["dealer"].words() == {"shop": words}
+    own = owners["dealer"].words()["shop"]
+    with pytest.raises(bl.InputError, match="words that you read"):
+        owners["dealer"].confirm("shop", own)
     with pytest.raises(bl.InputError, match="not the words"):
         owners["dealer"].confirm("shop", [*words[:-1], "other"])
     settle(coordinator, owners, messages)
@@ -65,7 +67,7 @@ def test_a_study_from_words_to_truth_with_questions_by_hand_and_suggested(
     coordinator, owners, messages = study
     words = owners["shop"].words()["dealer"]
     owners["dealer"].confirm("shop", words)
-    owners["shop"].confirm("dealer", words)
+    owners["shop"].confirm("dealer", owners["dealer"].words()["shop"])
     settle(coordinator, owners, messages)
     tasks = owners["shop"].tasks()
     assert [record.row["name"] for record in tasks.values()] == ["Sony turntable", "Canon"]

@@ -107,10 +107,10 @@ def test_both_owners_derive_the_same_secret_and_nobody_else_does() -> None:
     assert secret not in others
 
 
-def test_words_are_the_same_on_both_sides_and_change_with_every_key_and_the_agreement() -> None:
+def test_words_change_with_every_key_and_the_agreement_and_each_side_reads_its_own() -> None:
     words = verification_words(NORTH.public, SOUTH.public, AGREEMENT)
     assert len(words) == COUNT == 12
-    assert verification_words(SOUTH.public, NORTH.public, AGREEMENT) == words
+    assert sum(one != two for one, two in zip(words, verification_words(SOUTH.public, NORTH.public, AGREEMENT))) >= 6
     swapped_signing = PublicIdentity(SOUTH.public.envelope_key, MIDDLE.public.signing_key)
     swapped_envelope = PublicIdentity(MIDDLE.public.envelope_key, SOUTH.public.signing_key)
     for other in (
@@ -126,7 +126,7 @@ def test_words_do_not_change_between_releases() -> None:
     one, other = PublicIdentity(bytes([1] * 32), bytes([2] * 32)), PublicIdentity(bytes([3] * 32), bytes([4] * 32))
     assert (
         " ".join(verification_words(one, other, AGREEMENT))
-        == "farmer circus camel topaz candle wicker smoke denim cotton topaz editor fiddle"
+        == "lawn soccer bubble garden beacon smoke olive cement sugar drawer beacon weasel"
     )
 
 

@@ -8,6 +8,7 @@ say no to A4-B4, wrongly.
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 from blindlabel.cli.main import run
+from blindlabel.parties.verifying import words_to_read_out
 from blindlabel.storage.workspace import Workspace
 from blindlabel_lab.experiments.people import replay
 from blindlabel_lab.experiments.prepared import OWNERS, commands, read_prepared
@@ -45,6 +47,11 @@ def process(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
         started.wait()
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A prepared folder whose study three processes have played, with the questions written by hand."""
@@ -56,6 +63,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if words[1:3] == ["coordinator", "invite"]:
             assert run(words[1:]) == 0
     with process("coordinator", "serve", "--at", folder / "coordinator", "--port", port):
+        Patience().wait_until(lambda: listens(port))
         for words in typed:
             if words[1:3] == ["owner", "join"]:
                 assert run(words[1:]) == 0
@@ -64,10 +72,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         with process(*players[0]) as first, process(*players[1]) as second:
             patience = Patience()
-            waiting = [words for words in typed if "--confirm" in words]
-            while waiting:
-                patience.check(lambda: "confirming")
-                waiting = [words for words in waiting if run(words[1:]) != 0]
+            spaces = {owner: Workspace.open(folder / owner) for owner in OWNERS}
+            patience.wait_until(lambda: all(one.state().keys for one in spaces.values()))
+            for words in typed:
+                if words[1:3] == ["owner", "verify"] and not words[3].startswith("--"):
+                    owner = next(name for name in OWNERS if name != words[3])
+                    assert run([*words[1:], "--words", " ".join(words_to_read_out(spaces[words[3]], owner))]) == 0
             patience.wait_until(lambda: first.poll() is not None and second.poll() is not None)
             assert (first.returncode, second.returncode) == (0, 0)
     return folder

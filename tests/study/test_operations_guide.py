@@ -15,8 +15,10 @@ import pytest
 
 from blindlabel.cli.main import run
 from blindlabel.export import read_ground_truth
+from blindlabel.parties.verifying import words_to_read_out
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
+from blindlabel.storage.workspace import Workspace
 from support.patience import PATIENCE, Patience
 from support.study_parties import free_port
 
@@ -35,6 +37,11 @@ def commands() -> list[tuple[bool, str]]:
 
 def arguments(line: str, port: int) -> list[str]:
     parts = shlex.split(line.replace("8470", str(port)))
+    if "--words" in parts:  # what the other owner reads out on the telephone
+        peer, at = parts[3], parts[parts.index("--at") + 1]
+        name, _, carried = at.partition("-")
+        other = Workspace.open(Path(f"{peer}-{carried}" if carried else peer))
+        parts[parts.index("--words") + 1] = " ".join(words_to_read_out(other, name))
     return [sys.executable, "-m", "blindlabel.cli.main", *parts[1:]] if parts[0] == "blindlabel" else parts
 
 
@@ -45,6 +52,7 @@ def test_every_command_of_the_guide_works(
     monkeypatch.chdir(tmp_path)
     assert shutil.which("openssl"), "the guide makes a certificate with openssl; install it to run this test"
     write_tables(generate("persons", Size(6, 4), 2), tmp_path / "tables")
+    shutil.copy(tmp_path / "tables" / "b.csv", tmp_path / "tables" / "c.csv")
     port, running = free_port(), []
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     try:
@@ -69,6 +77,10 @@ def test_every_command_of_the_guide_works(
     exported = read_ground_truth(tmp_path / "berta-labels.csv")
     assert exported.pairs and all(pair.label for pair in exported.pairs), "owners get the matches alone"
     assert len(read_ground_truth(tmp_path / "labels.json").pairs) > 30, "the coordinator has all labels"
+    merged = (tmp_path / "pairs.csv").read_text().splitlines()
+    assert len(merged) == len(exported.pairs) + 1 and "unique_id_l" in merged[0]
+    assert read_ground_truth(tmp_path / "clara-labels-berta.csv").pairs
+    assert read_ground_truth(tmp_path / "anna-carried.csv").pairs
     assert not (tmp_path / "anna").exists()
     assert (tmp_path / "anna-carried").exists()
 

@@ -125,15 +125,9 @@ def confirm_all(owners: list[Owner]) -> None:
         states = {owner: owner.store.state() for owner in (first, second)}
         if any(state.keys is None for state in states.values()):
             continue
-        waiting = [
-            (owner, other.store.name)
-            for owner, other in ((first, second), (second, first))
-            if other.store.name not in states[owner].confirmed
-        ]
-        if waiting:
-            assert first.words(second.store.name) == second.words(first.store.name)
-        for owner, peer in waiting:
-            owner.confirm(peer)
+        for owner, other in ((first, second), (second, first)):
+            if other.store.name not in states[owner].confirmed:
+                owner.verify(other.store.name, " ".join(other.words(owner.store.name)))
 
 
 def clear_labels(first: Workspace, second: Workspace) -> labelling.Labels:

@@ -170,17 +170,15 @@ class Owner:
         return self._workspace.name
 
     def words(self) -> dict[str, tuple[str, ...]]:
-        """The words to compare with every other owner, by telephone or in person; empty before all have joined."""
+        """The words to read to every other owner, by telephone or in person; empty before all have joined."""
         with self._party() as party:
             keys = self._workspace.state().keys
             return {} if keys is None else {peer.name: party.words(peer.name) for peer in keys.peers}
 
     def confirm(self, peer: str, heard: Sequence[str]) -> None:
-        """Say which words the other owner read out. Nothing is encrypted before they are the same as here."""
+        """Say which words the other owner read out. Nothing is encrypted before they are the right ones."""
         with self._party() as party:
-            if tuple(heard) != party.words(peer):
-                raise InputError(f"These are not the words that stand here. Somebody may sit between you and {peer}.")
-            party.confirm(peer)
+            party.verify(peer, " ".join(heard))
 
     def tasks(self) -> dict[int, OwnRecord]:
         """The records to ask in this round, by their number; empty where nothing is to be asked now."""

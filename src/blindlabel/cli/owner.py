@@ -13,13 +13,12 @@ import typer
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
-from blindlabel.cli.output import JsonFlag, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, records
 from blindlabel.cli.owner_questions import questions_app
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
     from blindlabel.parties.questions import QuestionSource
@@ -30,6 +29,8 @@ app.add_typer(log_app)
 app.add_typer(questions_app)
 app.command("annotators")(annotators)
 app.command("audit")(owner_audit)
+app.command("check")(check)
+app.command("records")(records)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[
@@ -63,16 +64,11 @@ def _party(
 def _reporting(workspace: Workspace) -> Iterator[Report]:
     """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it."""
     with progress_bar() as bar:
-        tasks: dict[str, TaskID] = {}
+        shown = Phases(bar)
 
         def report(text: str, share: float) -> None:
             phase = text.partition(" · ")[0]
-            if phase not in tasks:
-                for other in tasks.values():
-                    bar.update(other, visible=False)
-                tasks[phase] = bar.add_task(phase, total=1.0)
-            bar.update(tasks[phase], completed=share, visible=share < 1.0, description=text)
-            workspace.say(phase, share, text)
+            workspace.say(phase, shown.show(phase, share, text), text)
 
         yield report
 
@@ -83,18 +79,9 @@ def join(
     table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines or Parquet. It stays where it is.")],
     *,
     at: WorkspaceFolder,
-    id_column: Annotated[
-        str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column", help="attribute=column, where your column has another name; may be given several times."
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")
-    ] = None,
+    id_column: IdColumn = None,
+    column: Columns = None,
+    encoding: TextEncoding = None,
     via: Via = "",
     ca: Authority = None,
 ) -> None:
@@ -109,10 +96,7 @@ def join(
     from blindlabel.storage.workspace import Workspace
     from blindlabel.transport.connecting import absolute, checked_via, read_authority
 
-    pairs = [one.partition("=") for one in column or []]
-    if any(not sign for _, sign, _ in pairs):
-        raise InputError("--column takes attribute=column.")
-    options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
+    options = TableOptions(table, id_column, columns_given(column), encoding)
     invited = read_invitation(invitation)
     way = absolute(checked_via(via or invited.address))
     trusted = "" if ca is None else read_authority(ca)
@@ -156,17 +140,21 @@ def _tell_joined(workspace: Workspace, way: str) -> None:
 
 @app.command("verify")
 def verify(
+    peer: Annotated[
+        str | None, typer.Argument(help="The owner to confirm, by the words that its person reads to you.")
+    ] = None,
     *,
     at: WorkspaceFolder,
-    confirm: Annotated[
-        list[str] | None,
-        typer.Option("--confirm", help="The owner with whom you compared the words, and they were the same."),
+    words: Annotated[
+        str | None, typer.Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
     ] = None,
     via: Via = "",
     ca: Authority = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show the words to compare with every other owner, by telephone or in person. Nothing is encrypted before that."""
+    """Show the words that you read to every other owner, by telephone or in person, and confirm another owner by typing
+    the words that you hear. Nothing is sampled, encrypted or asked before that.
+    """
     workspace = workspace_at(at)
     with _party(workspace, via, ca) as owner:
         owner.send()
@@ -176,18 +164,24 @@ def verify(
             raise InputError(
                 "The other owners have not all joined yet, so there is nothing to compare. Try again later."
             )
-        for peer in confirm or []:
-            owner.confirm(peer)
+        if words is not None and peer is None:
+            raise InputError("Say whose words these are: blindlabel owner verify OWNER --words …")
+        own = {one.name: owner.words(one.name) for one in state.keys.peers}
+        if peer is not None and peer not in state.confirmed:
+            state.peer(peer)  # refuses an unknown name before anything is asked
+            if words is None:
+                say(f"Read to {peer}: {' '.join(own[peer])}")
+                words = typer.prompt(f"The words that {peer} reads to you", err=True)
+            owner.verify(peer, words)
         owner.send()
-        words = {peer.name: owner.words(peer.name) for peer in state.keys.peers}
     confirmed = workspace.state().confirmed
     if json:
-        result_json({peer: {"words": list(said), "confirmed": peer in confirmed} for peer, said in words.items()})
+        result_json({name: {"words": list(said), "confirmed": name in confirmed} for name, said in own.items()})
         return
-    for peer, said in words.items():
-        result(f"{peer}: {' '.join(said)}")
-        same = f"When {peer} reads the same words to you: blindlabel owner verify --at {at} --confirm {peer}"
-        say("  Confirmed." if peer in confirmed else f"  {same}")
+    for name, said in own.items():
+        result(f"{name}: {' '.join(said)}")
+        then = f"Read these to {name}; then type what {name} reads to you: blindlabel owner verify {name} --at {at}"
+        say("  Confirmed." if name in confirmed else f"  {then}")
 
 
 @app.command("status")

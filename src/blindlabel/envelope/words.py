@@ -1,8 +1,11 @@
 """Verification words: what two owners read to each other by phone to know that nobody stands between them.
 
+Each owner reads twelve words of its own to the other, who types what it hears; its own screen does not show those, so
+confirming needs a conversation. Both lists stand for the same keys.
+
 The coordinator relays the owners' public keys and could give each owner a key of its own. The words are derived from
 the four keys that an owner sees (its own two and the peer's two), the agreement and the coordinator's signing key; they
-are the same on both sides exactly when both see the same.
+are what the other side expects exactly when both see the same.
 
 How strong: twelve words of 256 are 96 bits. A coordinator in the middle may vary the keys it shows to *both* sides
 until the two results meet, so it needs only the square root, 2^48 tries, not 2^96. Each try is therefore one run of
@@ -21,7 +24,7 @@ from nacl.pwhash import argon2id
 from blindlabel.envelope.identity import PublicIdentity, blake2b
 
 COUNT = 12
-"""Words to compare: 8 bits each."""
+"""Words that each of two owners reads to the other: 8 bits each."""
 
 PASSES = 3
 MEMORY = 64 * 1024 * 1024
@@ -54,11 +57,12 @@ def study_hash(agreement: str, coordinator_key: str) -> bytes:
     return blake2b(bytes.fromhex(agreement) + bytes.fromhex(coordinator_key), b"blindlabel-study")
 
 
-def verification_words(one: PublicIdentity, other: PublicIdentity, study: bytes) -> tuple[str, ...]:
-    """The words for these two owners in this study (`study_hash`), whoever asks. Takes about a tenth of a second, on
-    purpose.
+def verification_words(speaker: PublicIdentity, listener: PublicIdentity, study: bytes) -> tuple[str, ...]:
+    """The words that one owner reads to another in this study (`study_hash`), as either of them works them out. Takes
+    about a tenth of a second, on purpose.
     """
-    both = b"".join(sorted((one.to_bytes(), other.to_bytes())))
+    first, second = sorted((speaker.to_bytes(), listener.to_bytes()))
     salt = blake2b(study, b"blindlabel-words")[: argon2id.SALTBYTES]
-    derived = argon2id.kdf(argon2id.BYTES_MIN, study + both, salt, opslimit=PASSES, memlimit=MEMORY)
-    return tuple(WORDS[byte] for byte in derived[:COUNT])
+    derived = argon2id.kdf(2 * COUNT, study + first + second, salt, opslimit=PASSES, memlimit=MEMORY)
+    own = derived[:COUNT] if speaker.to_bytes() == first else derived[COUNT:]
+    return tuple(WORDS[byte] for byte in own)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from blindlabel.engines.interface import Engine, EngineError, Progress
-from blindlabel.envelope import study_hash, verification_words
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
-from blindlabel.parties.rounds import Rounds, public_of
+from blindlabel.parties.rounds import Rounds
 from blindlabel.parties.sampling import Sampling
+from blindlabel.parties.verifying import confirm_heard, confirm_unheard, words_to_read_out
 from blindlabel.protocol import messages
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
@@ -210,14 +210,16 @@ class Owner:
     # Verification
 
     def words(self, peer: str) -> tuple[str, ...]:
-        """The verification words for this owner and another."""
-        state = self.store.state()
-        study = study_hash(self.agreement.hash, state.coordinator_key)
-        return verification_words(self.identity.public, public_of(state.peer(peer)), study)
+        """What this owner's person reads to another's."""
+        return words_to_read_out(self.store, peer)
+
+    def verify(self, peer: str, heard: str) -> None:
+        """A person has typed the words that another owner's person read out."""
+        confirm_heard(self.store, peer, heard)
 
     def confirm(self, peer: str) -> None:
-        """A person says that the words are the same on both sides."""
-        self._change(lambda state: rules.confirms(state, peer))
+        """Confirm without words: for rehearsals and simulations, where one person is all parties."""
+        confirm_unheard(self.store, peer)
 
     # Work
 

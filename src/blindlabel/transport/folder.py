@@ -265,7 +265,7 @@ def _whole_message(folder: Path, number: int) -> bytes | None:
         if not path.exists():
             return None
         wire = _read(path, messages.LARGEST)
-        json.loads(wire)
+        json.loads(wire.partition(b"\n")[2])  # after the line with the signature
     except (ValueError, RecursionError, Unreachable):
         return None
     return wire

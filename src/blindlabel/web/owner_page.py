@@ -17,6 +17,7 @@ from blindlabel.web.naming import Naming
 from blindlabel.web.record_list import RecordList
 from blindlabel.web.standing import Standing
 from blindlabel.web.telling import tell
+from blindlabel.web.verifying import Verifying
 
 GUIDE_SEEN = "web_guide_seen"
 UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
@@ -33,6 +34,7 @@ class OwnerPage:
         self._build_dialogs(browser)
         self._build_head()
         with ui.element("div").classes("page"):
+            self._verifying = Verifying(app)
             self._standing = Standing(app)
             self._list = RecordList(app, self._seat, self._open, self._next_open)
             self._annotation = Annotation(
@@ -129,6 +131,7 @@ class OwnerPage:
             await self._annotation.refresh()
             self._show_all()
             await run.io_bound(self._app.judge_saved)
+        self._verifying.refresh()
         self._standing.refresh()
 
     def _shown_edition(self) -> object:
@@ -143,6 +146,7 @@ class OwnerPage:
         self._list.root.set_visibility(bool(self._desk.tasks) and not writing)
         if not writing:
             self._list.refresh()
+        self._verifying.refresh()
         self._standing.refresh()
         self._standing.root.classes(**({"add": "beside"} if writing else {"remove": "beside"}))
 

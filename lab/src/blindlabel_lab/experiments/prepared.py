@@ -188,7 +188,7 @@ def commands(made: Prepared) -> list[str]:
             f"blindlabel owner join {folder}/invitations/{owner}.invitation {table_path(folder, owner)}"
             f" --at {folder}/{owner}",
             f"blindlabel owner verify --at {folder}/{owner}",
-            f"blindlabel owner verify --at {folder}/{owner} --confirm {peer}",
+            f"blindlabel owner verify {peer} --at {folder}/{owner}",
             f"blindlabel owner annotate --at {folder}/{owner} --run",
             f"blindlabel owner questions export --at {folder}/{owner} --to {folder}/questions/{owner}",
         ]
