@@ -157,6 +157,7 @@ class Bench:
         self._context.set_forkserver_preload([__name__, "uvicorn", "blindlabel.transport.server"])
         self._order = [COORDINATOR, *sorted(self.stage.plan().tables)] if way == "folder" else []
         self.server: multiprocessing.process.BaseProcess | None = None
+        self._tracers: list[subprocess.Popen[str]] = []
         self.codes: dict[str, int] = {}
         """How the last turn of each party ended."""
         self.root.mkdir(parents=True)
@@ -243,6 +244,8 @@ class Bench:
             process.kill()
             process.join()
             raise RuntimeError(f"{party} hangs in {self.root}")
+        if self.server is None:  # else the server's may be among them
+            self._bury_tracers()
         self.codes[party] = process.exitcode or 0
         return self.codes[party]
 
@@ -251,7 +254,7 @@ class Bench:
         process = self._context.Process(target=act, args=(self.stage, party, theirs), daemon=True)
         process.start()
         if tracing is not None:
-            _trace(process.pid or 0, tracing)
+            self._tracers.append(_trace(process.pid or 0, tracing))
         ours.send(True)
         return process
 
@@ -268,6 +271,13 @@ class Bench:
             if self.server is not None:
                 self.server.kill()
                 self.server.join()
+            self._bury_tracers()
+
+    def _bury_tracers(self) -> None:
+        """Tracers end with what they trace."""
+        while self._tracers:
+            with self._tracers.pop() as tracer:
+                tracer.wait()
 
     def start_server(self, tracing: list[str] | None) -> None:
         self.server = self._started(COORDINATOR, tracing)
@@ -278,7 +288,7 @@ class Bench:
             time.sleep(0.02)
 
 
-def _trace(process: int, options: list[str]) -> None:
+def _trace(process: int, options: list[str]) -> subprocess.Popen[str]:
     """Attach strace to a process that waits; it ends with the process."""
     command = ["strace", "-f", "-qq", "-e", f"trace={','.join(CALLS)}", *options, "-p", str(process)]
     tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own words)
@@ -288,6 +298,7 @@ def _trace(process: int, options: list[str]) -> None:
         if tracer.poll() is not None or time.monotonic() > until:
             raise RuntimeError(f"strace cannot trace: {tracer.stderr.read() if tracer.stderr else ''}")
         time.sleep(0.005)
+    return tracer
 
 
 def _points(log: Path, turn: int, party: str) -> list[CrashPoint]:
@@ -302,4 +313,6 @@ def _points(log: Path, turn: int, party: str) -> list[CrashPoint]:
 
 
 def last_line(log: Path) -> str:
-    return log.read_text().strip().splitlines()[-1] if log.exists() else ""
+    """What a party said last."""
+    lines = log.read_text().strip().splitlines() if log.exists() else []
+    return lines[-1] if lines else ""

@@ -19,7 +19,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 from unittest.mock import patch
 
@@ -41,7 +41,8 @@ _UNLIMITED = ServerLimits(requests_per_second=1e9, joins_per_second=1e9, free_di
 _PIECE = 61
 """Bytes of a body that are handled at once here, so that bodies of some hundred bytes come in parts."""
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Wire:
@@ -53,7 +54,7 @@ class Wire:
         self._coordinator = coordinator
         self.weather = weather
         self._restart = restart
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._app: tuple[Coordinator, FastAPI] | None = None
         self._late: list[bytes] = []
         self._carried: list[bytes] = []
@@ -99,6 +100,7 @@ class Wire:
             while not until():
                 await asyncio.sleep(0)
 
+        assert self._loop is not None, "the wire is not open"
         self._loop.run_until_complete(handled())
         self.bury()
 
@@ -123,7 +125,9 @@ class Wire:
     def open(self) -> Iterator[None]:
         """Small pieces and no threads while the wire is used."""
         server, log = "blindlabel.transport.server", logging.getLogger("uvicorn.error")
+        self._loop = asyncio.new_event_loop()
         with (
+            closing(self._loop),
             patch.object(log, "disabled", True),  # it writes down every crash
             patch(f"{server}.run_in_threadpool", self._inline),
             patch(f"{server}.PIECE", _PIECE),
@@ -131,7 +135,6 @@ class Wire:
             patch("blindlabel.transport.client.PIECES", 3),
         ):
             yield
-        self._loop.close()
 
 
 class _Pipes(httpcore.NetworkBackend):
