@@ -115,6 +115,7 @@ def test_coordinator_killed_at_the_rename_of_an_uploaded_body_does_not_call_it_c
         content = secrets.token_bytes(1) + arrived
         blob = own.write([content])
         left_whole(there, blob, content if arrived == CONTENT else content[::-1])
+        assert coordinator.store.announce(line.study, "anna", blob, 2**30, 100)
         said = line.http._request("GET", _url(line, blob) + "/arrived", params={"length": blob.length}).json()
         assert said == {"received": blob.length, "complete": False}, "all bytes are there, and nobody has checked them"
         line.http._patiently(lambda blob=blob: line.http._upload(blob, own, None))  # type: ignore[misc]
