@@ -168,6 +168,7 @@ def test_upload_that_broke_off_sends_exactly_what_is_missing(
     own, content = Bodies(tmp_path / "bodies"), secrets.token_bytes(1000)
     blob = own.write([content])
     coordinator.store.bodies(line.study).append(blob, 0, [content[:300]])
+    assert coordinator.store.announce(line.study, "anna", blob, 2**30, 100)
     line.http._patiently(lambda: line.http._upload(blob, own, None))
     assert [content for method, _, content in between.requests if method == "PUT"] == [content[300:]]
     assert coordinator.store.bodies(line.study).read_all(blob) == content
