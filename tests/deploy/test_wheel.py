@@ -51,7 +51,12 @@ class Installed:
             "-q",
         ]
         subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
-        (site / "lent.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+        lent = folder / "lent"
+        lent.mkdir()
+        for found in Path(sysconfig.get_paths()["purelib"]).iterdir():
+            if "blindlabel" not in found.name:
+                (lent / found.name).symlink_to(found)
+        (site / "lent.pth").write_text(f"{lent}\n")
 
     def said(self, *arguments: str) -> str:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
