@@ -324,6 +324,7 @@ def run(
     source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
+        _name_risky(workspace)
         workspace.hand_in()
     with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
@@ -333,6 +334,21 @@ def run(
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
     elif once:
         _say_what_to_carry(workspace)
+
+
+def _name_risky(workspace: Workspace) -> None:
+    """Name the questions that the page would show in red, before they are handed in."""
+    from blindlabel.parties.asking import check_question
+    from blindlabel.parties.questions import open_tasks
+    from blindlabel.web.judging import Judging
+
+    judging, records = Judging(workspace), workspace.records()
+    for task in open_tasks(workspace):
+        formula = check_question(workspace.agreement, task.question or "").formula
+        if formula is not None:
+            found = judging.verdict(records[task.record], task.question or "", formula)
+            if found.level == "bad":
+                say(f"NOTE: the question of {records[task.record].id} is handed in as it is: {found.headline}.")
 
 
 @contextmanager
