@@ -4,8 +4,11 @@ name.
 
 from __future__ import annotations
 
+import configparser
 import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,9 @@ import pytest
 import yaml
 
 from blindlabel.cli.main import run
+from blindlabel.cli.opening import passphrase
+from blindlabel.errors import InputError
+from support.patience import Patience
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -96,16 +102,66 @@ def test_ports_agree_everywhere() -> None:
     command = json.loads(arguments_of("CMD")[-1])
     port = command[command.index("--port") + 1]
     assert arguments_of("EXPOSE") == [port]
-    assert f"127.0.0.1:{port}/health" in arguments_of("HEALTHCHECK")[0]
+    program = json.loads(arguments_of("HEALTHCHECK")[0].partition("CMD ")[2])
+    assert program == ["blindlabel", "coordinator", "health", "--address", f"http://127.0.0.1:{port}"]
     proxy = (DEPLOY / "Caddyfile").read_text("utf-8")
     assert f"port {port}" in proxy and "name coordinator" in proxy
 
 
-def test_health_check_is_python_that_compiles() -> None:
-    form = arguments_of("HEALTHCHECK")[0].partition("CMD ")[2]
-    program = json.loads(form)
-    assert program[:2] == ["python", "-c"]
-    compile(program[2], "health check", "exec")
+@pytest.mark.parametrize("unit", ["blindlabel-coordinator.service", "blindlabel-owner@.service"])
+def test_units_of_systemd_start_commands_that_exist(unit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (DEPLOY / "systemd" / unit).read_text("utf-8")
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read_string(text)
+    service = parser["Service"]
+    words = service["ExecStart"].split()
+    assert words[0].endswith("/blindlabel")
+    assert run([*words[1:3], "--help"]) == 0
+    known = capsys.readouterr().out
+    assert all(word in known for word in words if word.startswith("--"))
+    assert service["Environment"].startswith("BLINDLABEL_PASSPHRASE_FILE=") and "LoadCredentialEncrypted" in service
+    if analyse := shutil.which("systemd-analyze"):
+        checked = subprocess.run(
+            [analyse, "verify", "--man=no", DEPLOY / "systemd" / unit], check=False, capture_output=True, text=True
+        )
+        assert "Unknown" not in checked.stderr, checked.stderr
+
+
+def container_tool() -> str | None:
+    """A container tool on this machine that can build: one that is only a client without a server cannot."""
+    for tool in ("podman", "docker"):
+        if shutil.which(tool) and subprocess.run([tool, "info"], check=False, capture_output=True).returncode == 0:
+            return tool
+    return None
+
+
+@pytest.mark.slow
+def test_image_is_built_and_its_server_is_well(tmp_path: Path) -> None:
+    tool = container_tool()
+    if tool is None:
+        pytest.skip("no container tool that works is on this machine")
+    build = [tool, "build", "-q", "-f", str(DEPLOY / "Containerfile"), "-t", "blindlabel-test", str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    started = subprocess.run([tool, "run", "-d", "--rm", "blindlabel-test"], check=True, capture_output=True, text=True)
+    container = started.stdout.strip()
+    try:
+        asked = [tool, "exec", container, "blindlabel", "coordinator", "health"]
+        Patience().wait_until(lambda: subprocess.run(asked, check=False, capture_output=True).returncode == 0)
+    finally:
+        subprocess.run([tool, "kill", container], check=False, capture_output=True)
+
+
+def test_passphrase_comes_from_a_file_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "passphrase").write_text("right horse\n")
+    monkeypatch.delenv("BLINDLABEL_PASSPHRASE", raising=False)
+    monkeypatch.setenv("BLINDLABEL_PASSPHRASE_FILE", str(tmp_path / "passphrase"))
+    assert passphrase() == "right horse"
+    monkeypatch.setenv("BLINDLABEL_PASSPHRASE_FILE", str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match="cannot be read"):
+        passphrase()
 
 
 def test_compose_file_names_only_what_it_defines() -> None:

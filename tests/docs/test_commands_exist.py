@@ -70,4 +70,4 @@ def test_the_experiment_on_generated_data_runs_as_shown(tmp_path: Path, monkeypa
     assert len(shown) == 2
     for line in shown:
         assert run(line.split()[1:]) == 0
-    assert json.loads(Path("results/quality.json").read_text())["datasets"]["persons"]["final"]["f"] > 0.8
+    assert json.loads(Path("results/quality.json").read_text())["datasets"]["persons"]["final"]["f"] > 0.9

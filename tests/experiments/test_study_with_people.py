@@ -8,6 +8,7 @@ say no to A4-B4, wrongly.
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,11 @@ def process(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
         started.wait()
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A prepared folder whose study three processes have played, with the questions written by hand."""
@@ -57,6 +63,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if words[1:3] == ["coordinator", "invite"]:
             assert run(words[1:]) == 0
     with process("coordinator", "serve", "--at", folder / "coordinator", "--port", port):
+        Patience().wait_until(lambda: listens(port))
         for words in typed:
             if words[1:3] == ["owner", "join"]:
                 assert run(words[1:]) == 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import json
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blindlabel.cli.main import run
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export import (
     ENDS_BLINDNESS,
@@ -22,6 +24,7 @@ from blindlabel.export import (
     FORMATS_WITH_RECORDS,
     GroundTruth,
     LabelledPair,
+    merged,
     read_ground_truth,
     write,
     write_with_records,
@@ -38,7 +41,7 @@ TRUTH = GroundTruth(
 """As the owner of `north` knows it: own ids, and positions of the other table."""
 
 SHAPES = {
-    "csv": 'i,j,label,round,id_a\n4,7,1,1,n|4\n4,9,0,2,n|4\n5,9,1,3,"n,""5"""\n',
+    "csv": 'row_north,row_south,label,round,id_north\n4,7,1,1,n|4\n4,9,0,2,n|4\n5,9,1,3,"n,""5"""\n',
     "splink": (
         "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score\n"
         'north,n|4,south,7,1.0\nnorth,n|4,south,9,0.0\nnorth,"n,""5""",south,9,1.0\n'
@@ -75,14 +78,20 @@ def test_the_recordlinkage_annotation_has_its_schema(tmp_path: Path) -> None:
 def test_json_and_parquet_hold_names_and_types(tmp_path: Path) -> None:
     document = json.loads(write(TRUTH, "json", tmp_path / "t.json")[0].read_text())
     assert document["datasets"] == {"a": "north", "b": "south"}
-    assert document["pairs"][0] == {"i": 4, "j": 7, "label": True, "round": 1, "id_a": "n|4"}
+    assert document["pairs"][0] == {
+        "row_north": 4,
+        "row_south": 7,
+        "label": True,
+        "round": 1,
+        "id_north": "n|4",
+    }
     table = pq.read_table(write(TRUTH, "parquet", tmp_path / "t.parquet")[0])
     assert {field.name: str(field.type) for field in table.schema} == {
-        "i": "int64",
-        "j": "int64",
+        "row_north": "int64",
+        "row_south": "int64",
         "label": "bool",
         "round": "int32",
-        "id_a": "string",
+        "id_north": "string",
     }
 
 
@@ -90,23 +99,22 @@ def test_json_and_parquet_hold_names_and_types(tmp_path: Path) -> None:
 def test_discarded_pairs_stand_in_their_own_file_and_nowhere_else(format: str, tmp_path: Path) -> None:
     path, discarded = write(TRUTH, format, tmp_path)
     assert path.name == f"ground_truth{FORMATS[format].suffix}"
-    assert discarded.read_text() == 'i,j,id_a\n5,7,"n,""5"""\n'
+    assert discarded.read_text() == 'row_north,row_south,id_north\n5,7,"n,""5"""\n'
     without = GroundTruth("north", "south", TRUTH.pairs, (), TRUTH.ids_a)
     other, none = write(without, format, tmp_path / "without" / path.name)
     if format != "parquet":
         assert other.read_bytes() == path.read_bytes()
-    assert none.read_text() == "i,j,id_a\n"
+    assert none.read_text() == "row_north,row_south,id_north\n"
     assert not list(tmp_path.rglob("*.part"))
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
 def test_what_is_ours_reads_back(format: str, tmp_path: Path) -> None:
     path, _ = write(TRUTH, format, tmp_path)
-    assert read_ground_truth(path, dataset_a="north", dataset_b="south") == TRUTH
-    if format != "csv":
-        assert read_ground_truth(path) == TRUTH
+    assert read_ground_truth(path) == TRUTH
+    assert read_ground_truth(path, dataset_a="east").dataset_a == "east"
     nothing = GroundTruth("north", "south", ())
-    assert read_ground_truth(write(nothing, format, tmp_path)[0], dataset_a="north", dataset_b="south") == nothing
+    assert read_ground_truth(write(nothing, format, tmp_path)[0]) == nothing
 
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
@@ -137,26 +145,27 @@ def test_any_ground_truth_reads_back(tmp_path_factory: pytest.TempPathFactory, t
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("t.csv", "i,j\n1,2\n", "no column 'label'"),
-        ("t.csv", "i,j,label,round\n1,2,maybe,1\n", "unknown value"),
-        ("t.csv", "i,j,label,round\n-1,2,1,1\n", "-1 is no position"),
-        ("t.csv", "i,j,label,round\nx,2,1,1\n", "invalid literal"),
-        ("t.csv", "i,j,label,round\n1,2,1,1\n1,2,0,1\n", "twice"),
+        ("t.csv", "row_a,row_b\n1,2\n", "no column 'label'"),
+        ("t.csv", "row_a,row_b,label,round\n1,2,maybe,1\n", "unknown value"),
+        ("t.csv", "row_a,row_b,label,round\n-1,2,1,1\n", "-1 is no position"),
+        ("t.csv", "row_a,row_b,label,round\nx,2,1,1\n", "invalid literal"),
+        ("t.csv", "row_a,row_b,label,round\n1,2,1,1\n1,2,0,1\n", "twice"),
+        ("t.csv", "i,j,label,round\n1,2,1,1\n", "two columns that begin with row_"),
         ("t.json", "[]", "not a ground truth file"),
         ("t.json", "{", "not a ground truth file"),
-        ("t.json", '{"format": "blindlabel ground truth", "version": 2}', "version 2"),
+        ("t.json", '{"format": "blindlabel ground truth", "version": 1}', "version 1"),
         (
             "t.json",
-            '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [3]}',
+            '{"format": "blindlabel ground truth", "version": 2, "datasets": {"a": "x", "b": "y"}, "pairs": [3]}',
             "not an object",
         ),
         (
             "t.json",
             (
-                '{"format": "blindlabel ground truth", "version": 1, "datasets": {"a": "x", "b": "y"}, "pairs": [{"i":'
-                " 1}]}"
+                '{"format": "blindlabel ground truth", "version": 2, "datasets": {"a": "x", "b": "y"}, "pairs":'
+                ' [{"row_x": 1, "row_y": 2}]}'
             ),
-            "'j' is missing",
+            "'label' is missing",
         ),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
     ],
@@ -189,6 +198,47 @@ def test_a_truth_that_contradicts_itself_cannot_be_made() -> None:
     ):
         with pytest.raises(ValueError):
             GroundTruth("a", name, pairs, discarded, ids)
+
+
+def of_owner(truth: GroundTruth, side: str) -> GroundTruth:
+    """The truth as one owner exports it: with its own ids alone."""
+    return replace(truth, ids_b=None) if side == "a" else replace(truth, ids_a=None)
+
+
+BOTH = replace(TRUTH, ids_b={7: "s7", 9: "s9"})
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("only", [False, True])
+def test_exports_of_two_owners_merge_into_pairs_of_ids(format: str, only: bool, tmp_path: Path) -> None:
+    whole = BOTH if not only else replace(BOTH, pairs=tuple(BOTH.matches()), discarded=(), only_matches=True)
+    read = [
+        read_ground_truth(write(of_owner(whole, side), format, tmp_path / side / f"t.{format}")[0]) for side in "ab"
+    ]
+    assert merged(*read) == merged(*reversed(read)) == whole
+    assert (tmp_path / "a" / "t.discarded.csv").exists() != only
+
+
+def test_exports_that_do_not_belong_together_are_not_merged() -> None:
+    mine, theirs = of_owner(BOTH, "a"), of_owner(BOTH, "b")
+    for other, sentence in (
+        (replace(theirs, dataset_b="west"), "different pairings"),
+        (replace(theirs, pairs=theirs.pairs[:-1]), "different things about 1 pairs"),
+        (replace(theirs, discarded=()), "different things"),
+        (mine, "Neither export has the ids of south"),
+        (replace(BOTH, ids_a={4: "other", 5: "x"}), "different ids for the same rows of north"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            merged(mine, other)
+
+
+def test_merging_by_command_writes_every_format_with_both_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(write(of_owner(BOTH, side), "csv", tmp_path / f"{side}.csv")[0]) for side in "ab"]
+    assert run(["merge", *files, "--format", "rltk", "--to", str(tmp_path / "both.csv")]) == 0
+    assert (tmp_path / "both.csv").read_text() == 'id1,id2,label\nn|4,s7,True\nn|4,s9,False\n"n,""5""",s9,True\n'
+    assert "rows of south by id and position" in capsys.readouterr().err
 
 
 MATRIX = np.array([[3, 4], [0, 7]], dtype=np.uint8)

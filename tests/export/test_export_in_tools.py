@@ -7,16 +7,18 @@ their own, and runs this file there (pyjedai and py_entitymatching on request).
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from blindlabel.export import GroundTruth, LabelledPair, write
+from blindlabel.export import GroundTruth, LabelledPair, merged, read_ground_truth, write
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # other people's warnings are not ours to fix
 
-TRUTH = GroundTruth(
+WHOLE = GroundTruth(
     "zeta",  # after `alpha` in the alphabet: a tool that sorts sides must not lose labels
     "alpha",
     tuple(LabelledPair(n, n, True, 1) for n in range(8))
@@ -25,6 +27,19 @@ TRUTH = GroundTruth(
     {n: f"z{n}" for n in range(8)},
     {n: f"a{n}" for n in range(8)},
 )
+
+
+def as_merged() -> GroundTruth:
+    """As people get it: each owner's export has its own ids, and `blindlabel merge` joins the two."""
+    with tempfile.TemporaryDirectory() as folder:
+        exports = [
+            read_ground_truth(write(export, "csv", Path(folder) / f"{number}.csv")[0])
+            for number, export in enumerate((replace(WHOLE, ids_a=None), replace(WHOLE, ids_b=None)))
+        ]
+    return merged(*exports)
+
+
+TRUTH = as_merged()
 MATCHES = {(f"z{n}", f"a{n}") for n in range(8)}
 DISTINCT = {(f"z{n}", f"a{(n + 1) % 8}") for n in range(8)}
 

@@ -378,3 +378,46 @@ def test_the_packed_engine_answers_suggestions_without_the_assist() -> None:
             question = Question(text, attributes=["name", "year"], limits=terms.limits, lowered=True)
             assert question.formula is not None
             assert PackedEngine().refuse(terms, question.formula) is None, text
+
+
+@pytest.mark.parametrize("only", [{"name": "", "price": "99"}, {"name": "canon", "price": ""}])
+def test_a_price_or_a_word_is_never_enough_by_itself(only: dict[str, str]) -> None:
+    record = Record.of(only)
+    suggestion = Suggester([*records(PRODUCTS), record], ["name", "price"]).suggest(record, 3)
+    assert suggestion.points.conditions == ()
+    assert not any(suggestion.points.fits(other) for other in [record, *records(PRODUCTS)])
+
+
+def test_a_quantity_is_no_identifier_where_the_table_counts_in_its_unit() -> None:
+    rows = [{"name": f"card {size}gb{extra}"} for size in (128, 256, 512, 1024) for extra in ("", " fast", " slow")]
+    table = records([*rows, {"name": "card 2048gb"}, {"name": "lens 2048xy"}])
+    suggester = Suggester(table, ["name"])
+    kinds = {reason.condition: reason.kind for record in table[-2:] for reason in suggester.suggest(record).reasons}
+    assert kinds['is_in("2048gb", $r)'] == "number"
+    assert kinds['is_in("2048xy", $r)'] == "identifier"
+
+
+def test_an_identifier_inside_that_of_another_row_is_not_enough() -> None:
+    table = records([{"name": "radio ab1234"}, {"name": "radio ab1234x"}, {"name": "clock cd5678"}])
+    suggester = Suggester(table, ["name"])
+    shared, own = suggester.suggest(table[0], 3), suggester.suggest(table[2], 3)
+    assert not any(reason.alone for reason in shared.reasons)
+    assert next(reason for reason in shared.reasons if "ab1234" in reason.condition).own_rows == 2
+    assert next(reason for reason in own.reasons if "cd5678" in reason.condition).own_rows == 1
+
+
+def test_the_share_of_duplicates_is_estimated_from_the_own_table() -> None:
+    titles = [f"{a} {b} {c}" for a in ("fast", "safe") for b in ("query", "storage") for c in ("plans", "trees")]
+    plain = records([{"title": title, "year": "2001"} for title in titles])
+    doubled = [
+        *plain,
+        *records([{"title": f"{title} misprint{letter}", "year": ""} for letter, title in zip("abcdefgh", titles)]),
+    ]
+    assert Suggester(plain, ["title", "year"]).duplicates == 0
+    assert Suggester(doubled, ["title", "year"]).duplicates == 1
+
+
+def test_another_rows_identifier_excludes_nothing_where_the_record_has_none() -> None:
+    rows = [{"name": "tivo wireless adapter"}, {"name": "tivo wireless adapter ag0100"}]
+    table = records([*rows, *PRODUCTS])
+    assert Suggester(table, ["name"]).suggest(table[0]).points.exclusions == ()

@@ -194,7 +194,7 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
 
 def _is_json(wire: bytes) -> bool:
     try:
-        json.loads(wire)
-    except ValueError:
+        json.loads(wire.partition(b"\n")[2])  # after the line with the signature
+    except (ValueError, RecursionError):
         return False
     return True

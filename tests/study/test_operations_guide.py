@@ -52,6 +52,7 @@ def test_every_command_of_the_guide_works(
     monkeypatch.chdir(tmp_path)
     assert shutil.which("openssl"), "the guide makes a certificate with openssl; install it to run this test"
     write_tables(generate("persons", Size(6, 4), 2), tmp_path / "tables")
+    shutil.copy(tmp_path / "tables" / "b.csv", tmp_path / "tables" / "c.csv")
     port, running = free_port(), []
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     try:
@@ -76,6 +77,10 @@ def test_every_command_of_the_guide_works(
     exported = read_ground_truth(tmp_path / "berta-labels.csv")
     assert exported.pairs and all(pair.label for pair in exported.pairs), "owners get the matches alone"
     assert len(read_ground_truth(tmp_path / "labels.json").pairs) > 30, "the coordinator has all labels"
+    merged = (tmp_path / "pairs.csv").read_text().splitlines()
+    assert len(merged) == len(exported.pairs) + 1 and "unique_id_l" in merged[0]
+    assert read_ground_truth(tmp_path / "clara-labels-berta.csv").pairs
+    assert read_ground_truth(tmp_path / "anna-carried.csv").pairs
     assert not (tmp_path / "anna").exists()
     assert (tmp_path / "anna-carried").exists()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 
@@ -11,43 +10,14 @@ import pytest
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
-from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol import messages
-from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from support.study_parties import clear_labels, confirm_all, joined, small_agreement, told, write_person_tables
-
-
-def carried(tmp_path: Path, agreement: Agreement) -> tuple[Coordinator, list[Workspace], int]:
-    """A whole study over folders that no two parties share, and how often somebody carried files there and back."""
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
-    tables = write_person_tables(tmp_path, len(agreement.owners))
-    workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), tables)
-    folders = {name: tmp_path / f"stick-{name}" for name in (*agreement.owners, "coordinator")}
-    for folder in folders.values():
-        folder.mkdir()
-    server = FolderServer(coordinator, folders["coordinator"])
-    parties = [
-        Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name))
-        for workspace in workspaces
-    ]
-    for trips in range(60):
-        over = []
-        for owner in parties:
-            over.append(run(owner, SuggestedQuestions(), once=True, tell=lambda _: None))
-            shutil.copytree(folders[owner.store.name], folders["coordinator"], dirs_exist_ok=True)  # carried there
-        if all(over):
-            return coordinator, workspaces, trips
-        confirm_all(parties)
-        while server.turn():
-            time.sleep(0)
-        for owner in parties:
-            shutil.copytree(folders["coordinator"], folders[owner.store.name], dirs_exist_ok=True)  # and back
-    raise AssertionError([owner.next_steps() for owner in parties])
+from support.carried import carried
+from support.study_parties import clear_labels, joined, small_agreement, told, write_person_tables
 
 
 @pytest.mark.parametrize("owners", [2, 3])

@@ -10,15 +10,14 @@ import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
+from blindlabel.cli.opening import workspace_at
 from blindlabel.cli.output import result, say
 from blindlabel.errors import InputError
 
 
 def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: bool) -> None:
     """Serve the app until Ctrl-C; open a browser with its link, or only print the links."""
-    from blindlabel.storage.workspace import Workspace
-
-    workspace = Workspace.open(at)
+    workspace = workspace_at(at)
     try:
         from blindlabel.web.server import serve
     except ModuleNotFoundError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.opening import coordinator_at, passphrase, studies_at
+from blindlabel.cli.opening import coordinator_at, passphrase, read_agreement, studies_at
 from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say
 from blindlabel.cli.question_files import listed
 from blindlabel.cli.score import score
@@ -76,18 +76,25 @@ def new(
 
 @app.command("check")
 def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: JsonFlag = False) -> None:
-    """Check an agreement, print its hash, and say in bits what each party can learn under it at most."""
+    """Check an agreement before anybody is invited: its hash, what the study costs (bytes, time a round on a machine
+    like this, memory, disk, trips with a carried folder), in bits what each party can learn at most, and what is worth
+    a second look.
+    """
     from blindlabel.parties.accounting import account_of
+    from blindlabel.parties.costs import costs_of
     from blindlabel.protocol.advice import advice
 
-    agreement, _ = read_agreement(file)
-    account = account_of(agreement)
+    agreement = read_agreement(file)
+    account, costs = account_of(agreement), costs_of(agreement)
     if json:
         named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
         notes = list(advice(agreement, datetime.date.today()))
-        result_json(named | {"account": account.to_json(), "notes": notes})
+        result_json(named | {"costs": costs.to_json(), "account": account.to_json(), "notes": notes})
         return
     result(agreement.hash)
+    say("costs of the study:")
+    for line in costs.lines():
+        say(f"  {line}")
     for line in account.lines():
         say(line)
     _say_advice(agreement)
@@ -110,7 +117,7 @@ def compare(
     """Show what differs between two agreements. The exit code is 1 where something does."""
     from blindlabel.protocol import agreement as agreements
 
-    differences = agreements.compare(read_agreement(first)[0], read_agreement(second)[0])
+    differences = agreements.compare(read_agreement(first), read_agreement(second))
     if json:
         result_json({"same": not differences, "differences": differences})
     elif not differences:
@@ -119,17 +126,6 @@ def compare(
         result(difference)
     if differences:
         raise typer.Exit(1)
-
-
-def read_agreement(file: Path) -> tuple[Any, str]:
-    """An agreement's file: what it says, and its text."""
-    from blindlabel.protocol import agreement as agreements
-
-    try:
-        text = file.read_text("utf-8")
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"{file} cannot be read: {error}.") from error
-    return agreements.from_text(text, source=str(file)), text
 
 
 @app.command("invite")
@@ -150,7 +146,7 @@ def invite(
     """
     from blindlabel.api.parties import Coordinator
 
-    agreement, _ = read_agreement(file)
+    agreement = read_agreement(file)
     paths = Coordinator(at, database=database, passphrase=passphrase()).invite(file, address, to=to, insecure=insecure)
     if json:
         result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
@@ -205,6 +201,24 @@ def serve(
         serving.serve_folder(coordinator, via, once=once)
     else:
         serving.serve_http(coordinator, at, host, port, certificate, key, metrics)
+
+
+@app.command("health")
+def health(
+    *,
+    address: Annotated[str, typer.Option("--address", help="Where the server listens.")] = "http://127.0.0.1:8470",
+    ca: Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for its TLS.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Ask a running server whether it can serve its studies. The exit code is 3 where it cannot."""
+    from blindlabel.transport.client import health_of
+    from blindlabel.transport.connecting import read_authority
+
+    found = health_of(address, None if ca is None else read_authority(ca))
+    if json:
+        result_json(found)
+    else:
+        result(f"{found['status']}: {found['studies']} open studies, version {found['version']}")
 
 
 @app.command("bodies")

@@ -57,7 +57,7 @@ def demo(
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
-        bar = stack.enter_context(progress_bar())
+        bar = stack.enter_context(progress_bar(time_left=False))
         task = bar.add_task("starting", total=1.0)
 
         def show(phase: str, share: float) -> None:

@@ -28,6 +28,7 @@ from blindlabel.parties.study import standing
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.facts import State, directions
 from blindlabel.protocol.interfaces import Line
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Generated, Size, generate, write
 from blindlabel.records.preparation import prepare_rows
@@ -246,14 +247,7 @@ def _watch(
         while told < state.round and state.rounds[told].tallies:
             told += 1
             tell(_told(standing(coordinator, agreement.hash)["history"][told - 1]))
-        activity = next(
-            (one for workspace in workspaces if (one := workspace.activity()) and one.phase not in ("waiting", "over")),
-            None,
-        )
-        show(
-            activity.phase if activity else "waiting",
-            _share(agreement, state.round, activity.share if activity else 0.0),
-        )
+        show(_doing(workspaces), share_done(agreement, state))
         running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
         _check_time(until)
         time.sleep(0.2)
@@ -261,9 +255,29 @@ def _watch(
         tell(_told(done))
 
 
-def _share(agreement: Agreement, round: int, within: float) -> float:
-    """A rough share of the whole: a tenth for the beginning, the rest in equal parts for the rounds."""
-    return 0.1 if round == 0 else min(0.99, 0.1 + 0.9 * (round - 1 + min(within, 1.0)) / agreement.rounds)
+def _doing(workspaces: list[Workspace]) -> str:
+    """What the owners' machines are at, each in its own words."""
+    at_work = [
+        f"{workspace.name}: {one.phase}"
+        for workspace in workspaces
+        if (one := workspace.activity()) and one.phase not in ("waiting", "over", "stopped")
+    ]
+    return ", ".join(at_work) or "waiting"
+
+
+def share_done(agreement: Agreement, state: State) -> float:
+    """The share of the whole that is done, by what the coordinator has: a tenth for the beginning, the rest in equal
+    parts for the rounds, each by the messages that have come. It never falls; a study that needs fewer rounds ends
+    early.
+    """
+    if not state.rounds:
+        return 0.0 if not state.keys_sent else 0.05
+    current, every = state.rounds[-1], len(directions(agreement))
+    come = [len(current.records), len(current.answers)]
+    come += [len(current.opened)] if agreement.keys == "owners" else []
+    within = 1.0 if current.tallies else sum(come) / (every * len(come) + 1)
+    anew = sum(1 for one in state.rounds if not one.repeats)
+    return min(0.99, 0.1 + 0.9 * (anew - 1 + within) / agreement.rounds)
 
 
 def _told(round: dict[str, Any]) -> str:

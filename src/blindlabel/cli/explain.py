@@ -71,10 +71,10 @@ def explain(
 
 
 def _explain_agreement(file: Path, *, json: bool) -> None:
-    from blindlabel.cli.coordinator import read_agreement
+    from blindlabel.cli.opening import read_agreement
     from blindlabel.parties.accounting import account_of
 
-    account = account_of(read_agreement(file)[0])
+    account = account_of(read_agreement(file))
     if json:
         result_json(account.to_json())
         return

@@ -68,7 +68,9 @@ def written(truths: Mapping[str, GroundTruth], format: str, to: Path, *, json: b
             name: {
                 "pairs": len(truth.pairs),
                 "matches": len(truth.matches()),
-                "discarded": len(truth.discarded),
+                "discarded": None if truth.only_matches else len(truth.discarded),
+                "only_matches": truth.only_matches,
+                "kept_back": kept_back(truth),
                 "files": files[name],
             }
             for name, truth in truths.items()
@@ -78,7 +80,43 @@ def written(truths: Mapping[str, GroundTruth], format: str, to: Path, *, json: b
     for name, truth in truths.items():
         for file in files[name]:
             result(file)
-        say(
-            f"{name}: {len(truth.pairs)} labelled pairs, {len(truth.matches())} matches, {len(truth.discarded)}"
-            " discarded."
-        )
+        say(f"{name}: {_content(truth)} {kept_back(truth)}".rstrip())
+
+
+def _content(truth: GroundTruth) -> str:
+    """What stands in an export."""
+    matches, sides = len(truth.matches()), ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
+    named = "; ".join(
+        f"rows of {name} by {'id and position' if ids is not None else 'position'}" for name, ids in sides
+    )
+    if truth.only_matches:
+        return f"{matches:,} matches ({named}; positions count data rows from 0)."
+    return (
+        f"{len(truth.pairs):,} labelled pairs, {matches:,} of them matches, and {len(truth.discarded):,} discarded"
+        f" ({named}; positions count data rows from 0)."
+    )
+
+
+def kept_back(truth: GroundTruth) -> str:
+    """What the agreement kept back from whoever exports; empty where it kept nothing."""
+    if not truth.only_matches:
+        return ""
+    return (
+        'The agreement releases matches alone (release = "matches"): which of the other pairs are no match and which'
+        " were discarded was kept back, and in which round a match was agreed."
+    )
+
+
+def merge(
+    first: Annotated[Path, typer.Argument(help="One owner's export: csv, json or parquet.")],
+    second: Annotated[Path, typer.Argument(help="The other owner's export of the same pairing.")],
+    *,
+    format: Annotated[str, typer.Option("--format", help="As of `blindlabel export`.")] = "csv",
+    to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
+    json: JsonFlag = False,
+) -> None:
+    """Join the exports of two owners into pairs of ids, in every format. For whoever may see both lists of ids."""
+    from blindlabel.export import merged, read_ground_truth
+
+    truth = merged(read_ground_truth(first), read_ground_truth(second))
+    written({f"{truth.dataset_a}-{truth.dataset_b}": truth}, format, to, json=json)

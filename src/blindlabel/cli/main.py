@@ -14,9 +14,10 @@ import traceback
 from importlib.metadata import entry_points
 
 import typer
+from typer._completion_classes import completion_init
 
 from blindlabel import __version__
-from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, suggest, try_
+from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, reading, suggest, try_
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -36,7 +37,10 @@ app.command("language")(language.language)
 app.command("generate")(generate.generate)
 app.command("suggest")(suggest.suggest)
 app.command("export")(export.export)
+app.command("merge")(export.merge)
 app.command("explain")(explain.explain)
+app.command("help")(reading.help_)
+app.command("completion")(reading.completion)
 app.add_typer(coordinator.app)
 app.add_typer(owner.app)
 for added in sorted(entry_points(group="blindlabel.commands"), key=lambda point: point.name):
@@ -70,6 +74,8 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     arguments, debug = _without_debug(arguments)
     debug = debug or os.environ.get("BLINDLABEL_DEBUG") == "1"
+    if "_BLINDLABEL_COMPLETE" in os.environ:  # a shell asks, as `blindlabel completion` told it to
+        completion_init()
     try:
         app(args=arguments, prog_name="blindlabel", standalone_mode=True)
     except SystemExit as stop:

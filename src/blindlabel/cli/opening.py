@@ -10,15 +10,22 @@ from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.protocol.agreement import Agreement
     from blindlabel.storage.coordinator_store import CoordinatorStore
     from blindlabel.storage.workspace import Workspace
 
 
 def passphrase() -> str | None:
-    """The passphrase over the secret keys, where the environment has one."""
+    """The passphrase over the secret keys: in the environment, or in a file that it names (a credential of systemd)."""
     from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
 
-    return os.environ.get(PASSPHRASE_VARIABLE)
+    file = os.environ.get(f"{PASSPHRASE_VARIABLE}_FILE")
+    if file is None or PASSPHRASE_VARIABLE in os.environ:
+        return os.environ.get(PASSPHRASE_VARIABLE)
+    try:
+        return Path(file).read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"The file {file} with the passphrase cannot be read: {error}.") from error
 
 
 def coordinator_at(home: Path, database: str | None, *, make: bool = False) -> Coordinator:
@@ -42,3 +49,22 @@ def workspace_at(folder: Path) -> Workspace:
     from blindlabel.storage.workspace import Workspace
 
     return Workspace.open(folder, passphrase())
+
+
+def read_agreement(file: Path) -> Agreement:
+    """The agreement in this file."""
+    from blindlabel.protocol import agreement as agreements
+
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}.") from error
+    return agreements.from_text(text, source=str(file))
+
+
+def agreement_in(file: Path) -> Agreement:
+    """The agreement in this file, or in this invitation."""
+    from blindlabel.parties.joining import invited_to
+    from blindlabel.storage.invitation_files import read_invitation
+
+    return invited_to(read_invitation(file)) if file.suffix == ".invitation" else read_agreement(file)

@@ -55,30 +55,54 @@ def is_meant(question: str) -> bool:
         raise InputError(f"{question} Nobody answered; say --yes where this is meant.") from None
 
 
-def progress_bar() -> Progress:
-    """A progress display on standard error; silent where that is not a terminal."""
+def progress_bar(*, time_left: bool = True) -> Progress:
+    """A progress display on standard error; silent where that is not a terminal. Without `time_left` where the whole
+    may end early, so that nobody can tell.
+    """
     console = Console(stderr=True)
-    return Progress(
+    columns = [
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
+    ]
+    if time_left:
+        columns.append(TimeRemainingColumn())
+    return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+
+
+class Phases:
+    """Shows what is done now, one line a phase, and never less of it than before. A phase that begins again, after it
+    was complete, is a new line. What is told of one is (phase, detail, share); what comes back is the share to show.
+    """
+
+    def __init__(self, bar: Progress, *, together: bool = False) -> None:
+        self._bar, self._together = bar, together
+        self._tasks: dict[str, TaskID] = {}
+        self._shares: dict[str, float] = {}
+
+    def show(self, phase: str, share: float, text: str = "") -> float:
+        """The phase is so far."""
+        if self._shares.get(phase, 0.0) >= 1.0 > share and phase in self._tasks:
+            self._bar.remove_task(self._tasks.pop(phase))
+            del self._shares[phase]
+        if phase not in self._tasks:
+            for other in () if self._together else self._tasks.values():
+                self._bar.update(other, visible=False)
+            self._tasks[phase] = self._bar.add_task(phase, total=1.0)
+        self._shares[phase] = min(1.0, max(share, self._shares.get(phase, 0.0)))
+        shown = self._together or self._shares[phase] < 1.0
+        self._bar.update(self._tasks[phase], completed=self._shares[phase], visible=shown, description=text or phase)
+        return self._shares[phase]
 
 
 def phases(bar: Progress) -> Callable[[str, float], None]:
     """Shows each phase of some work in a line of its own, as it is told about it."""
-    tasks: dict[str, TaskID] = {}
+    shown = Phases(bar, together=True)
 
     def show(phase: str, share: float) -> None:
-        if phase not in tasks:
-            tasks[phase] = bar.add_task(phase, total=1.0)
-        bar.update(tasks[phase], completed=share)
+        shown.show(phase, share)
 
     return show
 

@@ -13,13 +13,12 @@ import typer
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
-from blindlabel.cli.output import JsonFlag, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, records
 from blindlabel.cli.owner_questions import questions_app
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from blindlabel.parties.computing import Computing
     from blindlabel.parties.owner import Owner, Report
     from blindlabel.parties.questions import QuestionSource
@@ -30,6 +29,8 @@ app.add_typer(log_app)
 app.add_typer(questions_app)
 app.command("annotators")(annotators)
 app.command("audit")(owner_audit)
+app.command("check")(check)
+app.command("records")(records)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[
@@ -63,16 +64,11 @@ def _party(
 def _reporting(workspace: Workspace) -> Iterator[Report]:
     """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it."""
     with progress_bar() as bar:
-        tasks: dict[str, TaskID] = {}
+        shown = Phases(bar)
 
         def report(text: str, share: float) -> None:
             phase = text.partition(" · ")[0]
-            if phase not in tasks:
-                for other in tasks.values():
-                    bar.update(other, visible=False)
-                tasks[phase] = bar.add_task(phase, total=1.0)
-            bar.update(tasks[phase], completed=share, visible=share < 1.0, description=text)
-            workspace.say(phase, share, text)
+            workspace.say(phase, shown.show(phase, share, text), text)
 
         yield report
 
@@ -83,18 +79,9 @@ def join(
     table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines or Parquet. It stays where it is.")],
     *,
     at: WorkspaceFolder,
-    id_column: Annotated[
-        str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column", help="attribute=column, where your column has another name; may be given several times."
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")
-    ] = None,
+    id_column: IdColumn = None,
+    column: Columns = None,
+    encoding: TextEncoding = None,
     via: Via = "",
     ca: Authority = None,
 ) -> None:
@@ -109,10 +96,7 @@ def join(
     from blindlabel.storage.workspace import Workspace
     from blindlabel.transport.connecting import absolute, checked_via, read_authority
 
-    pairs = [one.partition("=") for one in column or []]
-    if any(not sign for _, sign, _ in pairs):
-        raise InputError("--column takes attribute=column.")
-    options = TableOptions(table, id_column, {attribute: name for attribute, _, name in pairs} or None, encoding)
+    options = TableOptions(table, id_column, columns_given(column), encoding)
     invited = read_invitation(invitation)
     way = absolute(checked_via(via or invited.address))
     trusted = "" if ca is None else read_authority(ca)
@@ -340,6 +324,7 @@ def run(
     source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
+        _name_risky(workspace)
         workspace.hand_in()
     with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
@@ -349,6 +334,21 @@ def run(
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
     elif once:
         _say_what_to_carry(workspace)
+
+
+def _name_risky(workspace: Workspace) -> None:
+    """Name the questions that the page would show in red, before they are handed in."""
+    from blindlabel.parties.asking import check_question
+    from blindlabel.parties.questions import open_tasks
+    from blindlabel.web.judging import Judging
+
+    judging, records = Judging(workspace), workspace.records()
+    for task in open_tasks(workspace):
+        formula = check_question(workspace.agreement, task.question or "").formula
+        if formula is not None:
+            found = judging.verdict(records[task.record], task.question or "", formula)
+            if found.level == "bad":
+                say(f"NOTE: the question of {records[task.record].id} is handed in as it is: {found.headline}.")
 
 
 @contextmanager

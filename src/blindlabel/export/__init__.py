@@ -3,6 +3,7 @@ record content.
 """
 
 from blindlabel.export.formats import FORMATS, Format, write
+from blindlabel.export.merging import merged
 from blindlabel.export.reading import read_ground_truth
 from blindlabel.export.truth import GroundTruth, LabelledPair
 from blindlabel.export.with_records import DESCRIPTIONS as FORMATS_WITH_RECORDS
@@ -15,6 +16,7 @@ __all__ = [
     "Format",
     "GroundTruth",
     "LabelledPair",
+    "merged",
     "read_ground_truth",
     "write",
     "write_with_records",

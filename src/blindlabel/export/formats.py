@@ -21,7 +21,11 @@ from blindlabel.records.csv_files import write_csv
 from blindlabel.storage.files import sync_file, sync_folder
 
 JSON_MARK = "blindlabel ground truth"
-JSON_VERSION = 1
+JSON_VERSION = 2
+ROW, ID, SAMPLED = "row_", "id_", "sampled_"
+"""Columns with positions (data rows, counted from 0), ids, and how a row came into an enriched sample begin so; the
+owner's name follows.
+"""
 _PARQUET_ROWS = 1 << 17
 
 
@@ -102,18 +106,24 @@ def _write_json_pairs(path: Path, head: dict[str, Any], pairs: Iterable[dict[str
         file.write("\n]}\n")
 
 
-def _known_names(truth: GroundTruth, i: int, j: int) -> dict[str, str]:
-    """The ids of a pair's rows, of the sides where they are known; and where the sample was enriched, how each row came
+def _row_columns(truth: GroundTruth) -> tuple[str, str]:
+    """The columns with the rows' positions, named by owner."""
+    return f"{ROW}{truth.dataset_a}", f"{ROW}{truth.dataset_b}"
+
+
+def _more_columns(truth: GroundTruth) -> list[str]:
+    """The columns with ids, of the sides where they are known; and where the sample was enriched, how each row came
     into it.
     """
-    names = {}
-    if truth.ids_a is not None:
-        names["id_a"] = truth.ids_a[i]
-    if truth.ids_b is not None:
-        names["id_b"] = truth.ids_b[j]
-    if any(truth.by_keys):
-        names |= {"sampled_a": sampled(truth, 0, i), "sampled_b": sampled(truth, 1, j)}
-    return names
+    names = (truth.dataset_a, truth.dataset_b)
+    ids = [f"{ID}{name}" for name, known in zip(names, (truth.ids_a, truth.ids_b)) if known is not None]
+    return [*ids, *(f"{SAMPLED}{name}" for name in names if any(truth.by_keys))]
+
+
+def _more(truth: GroundTruth, i: int, j: int) -> list[str]:
+    """What `_more_columns` names, of one pair."""
+    ids = [known[row] for known, row in ((truth.ids_a, i), (truth.ids_b, j)) if known is not None]
+    return [*ids, *((sampled(truth, 0, i), sampled(truth, 1, j)) if any(truth.by_keys) else ())]
 
 
 def sampled(truth: GroundTruth, side: int, row: int) -> str:
@@ -121,28 +131,19 @@ def sampled(truth: GroundTruth, side: int, row: int) -> str:
     return "keys" if row in truth.by_keys[side] else "uniform"
 
 
-def _more_columns(truth: GroundTruth) -> list[str]:
-    ids = [column for column, known in (("id_a", truth.ids_a), ("id_b", truth.ids_b)) if known is not None]
-    return [*ids, *(("sampled_a", "sampled_b") if any(truth.by_keys) else ())]
-
-
 def _write_discarded(truth: GroundTruth, path: Path) -> None:
-    write_csv(
-        path,
-        ("i", "j", *_more_columns(truth)),
-        ((i, j, *_known_names(truth, i, j).values()) for i, j in truth.discarded),
-    )
+    rows = ((i, j, *_more(truth, i, j)) for i, j in truth.discarded)
+    write_csv(path, (*_row_columns(truth), *_more_columns(truth)), rows)
 
 
 def _csv(truth: GroundTruth, path: Path) -> None:
-    rows = ((p.i, p.j, int(p.label), p.round, *_known_names(truth, p.i, p.j).values()) for p in truth.pairs)
-    write_csv(path, ("i", "j", "label", "round", *_more_columns(truth)), rows)
+    rows = ((p.i, p.j, int(p.label), p.round, *_more(truth, p.i, p.j)) for p in truth.pairs)
+    write_csv(path, (*_row_columns(truth), "label", "round", *_more_columns(truth)), rows)
 
 
 def _json(truth: GroundTruth, path: Path) -> None:
-    pairs = (
-        {"i": p.i, "j": p.j, "label": p.label, "round": p.round, **_known_names(truth, p.i, p.j)} for p in truth.pairs
-    )
+    columns = (*_row_columns(truth), "label", "round", *_more_columns(truth))
+    pairs = (dict(zip(columns, (p.i, p.j, p.label, p.round, *_more(truth, p.i, p.j)))) for p in truth.pairs)
     datasets = {"a": truth.dataset_a, "b": truth.dataset_b}
     _write_json_pairs(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets}, pairs)
 
@@ -151,20 +152,17 @@ def _parquet(truth: GroundTruth, path: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
+    first, second = _row_columns(truth)
     schema = pa.schema(
-        [("i", pa.int64()), ("j", pa.int64()), ("label", pa.bool_()), ("round", pa.int32())]
+        [(first, pa.int64()), (second, pa.int64()), ("label", pa.bool_()), ("round", pa.int32())]
         + [(column, pa.string()) for column in _more_columns(truth)],
         metadata={"blindlabel.dataset_a": truth.dataset_a, "blindlabel.dataset_b": truth.dataset_b},
     )
     with pq.ParquetWriter(path, schema) as writer:
         pairs = iter(truth.pairs)
         while part := list(itertools.islice(pairs, _PARQUET_ROWS)):
-            columns: dict[str, list[Any]] = {
-                name: [getattr(p, name) for p in part] for name in ("i", "j", "label", "round")
-            }
-            more = [_known_names(truth, p.i, p.j) for p in part]
-            columns |= {name: [one[name] for one in more] for name in _more_columns(truth)}
-            writer.write_table(pa.table(columns, schema=schema))
+            rows = [(p.i, p.j, p.label, p.round, *_more(truth, p.i, p.j)) for p in part]
+            writer.write_table(pa.table(dict(zip(schema.names, map(list, zip(*rows)))), schema=schema))
 
 
 def _splink(truth: GroundTruth, path: Path) -> None:
@@ -224,7 +222,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         for known in (
             Format(
                 "csv",
-                "Table of i, j, label (1 or 0) and round, with ids where known. blindlabel reads it again.",
+                "Table of row_<owner> (positions from 0), label (1 or 0), round, id_<owner> where known.",
                 ".csv",
                 _csv,
             ),

@@ -5,44 +5,56 @@ formats are not read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import InputError
-from blindlabel.export.formats import JSON_MARK, JSON_VERSION, discarded_path
+from blindlabel.export.formats import ID, JSON_MARK, JSON_VERSION, ROW, SAMPLED, discarded_path
 from blindlabel.export.truth import GroundTruth, LabelledPair
-from blindlabel.records.tables import EmptyTableError, read_table
+from blindlabel.records.tables import EmptyTableError, columns_of, read_table
 
 _LABELS = {"1": True, "0": False, "true": True, "false": False}
 
 
 def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: str | None = None) -> GroundTruth:
-    """Read it back. CSV holds no names of the tables: they are `a` and `b` unless given; given names win everywhere."""
-    names: tuple[str, str] = ("a", "b")
-    if path.suffix == ".json":
-        rows, names = _json_rows(path)
-    else:
-        rows = _table_rows(path, ("i", "j", "label", "round"))
-        if path.suffix == ".parquet":
-            names = _parquet_names(path)
+    """Read it back. The columns name the tables; given names win. Where no file of discarded pairs lies beside it and
+    every pair is a match, it is taken for an export of matches alone.
+    """
+    rows = _json_rows(path) if path.suffix == ".json" else _table_rows(path)
     beside = discarded_path(path)
-    discarded = _table_rows(beside, ("i", "j")) if beside.exists() else []
+    discarded = _table_rows(beside, needed=()) if beside.exists() else []
     try:
+        names = _names([*rows, *discarded], path)
+        columns = tuple(f"{ROW}{name}" for name in names)
         pairs = tuple(
-            LabelledPair(_whole(row["i"]), _whole(row["j"]), _LABELS[str(row["label"]).lower()], _whole(row["round"]))
+            LabelledPair(
+                _whole(row[columns[0]]),
+                _whole(row[columns[1]]),
+                _LABELS[str(row["label"]).lower()],
+                _whole(row["round"]),
+            )
             for row in rows
         )
-        never = tuple((_whole(row["i"]), _whole(row["j"])) for row in discarded)
-        both = [*rows, *discarded]
-        ids_a, ids_b = _ids(both, "i", "id_a"), _ids(both, "j", "id_b")
-        by_keys = (_by_keys(both, "i", "sampled_a"), _by_keys(both, "j", "sampled_b"))
+        never = tuple((_whole(row[columns[0]]), _whole(row[columns[1]])) for row in discarded)
+        both, sides = [*rows, *discarded], list(zip(columns, names))
+        ids_a, ids_b = (_ids(both, column, f"{ID}{name}") for column, name in sides)
+        first, second = (_by_keys(both, column, f"{SAMPLED}{name}") for column, name in sides)
         tables = (dataset_a or names[0], dataset_b or names[1])
         # Whoever was told matches alone writes no file of discarded pairs; everybody else does, even an empty one.
         only = not beside.exists() and all(pair.label for pair in pairs)
-        return GroundTruth(*tables, pairs, never, ids_a, ids_b, only, by_keys)
+        return GroundTruth(*tables, pairs, never, ids_a, ids_b, only, (first, second))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
+
+
+def _names(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[str, str]:
+    """The two tables, by the columns of any row; of a file without rows, by its head."""
+    columns = list(rows[0]) if rows else _columns(path)
+    named = [column.removeprefix(ROW) for column in columns if column.startswith(ROW)]
+    if len(named) != 2:
+        raise ValueError(f"it needs two columns that begin with {ROW}, named by owner")
+    return named[0], named[1]
 
 
 def _reason(error: Exception) -> str:
@@ -65,7 +77,7 @@ def _by_keys(rows: Iterable[Mapping[str, Any]], position: str, column: str) -> f
     return frozenset(_whole(row[position]) for row in rows if row.get(column) == "keys")
 
 
-def _table_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
+def _table_rows(path: Path, needed: tuple[str, ...] = ("label", "round")) -> list[dict[str, str]]:
     try:
         table = read_table(path)
     except EmptyTableError:
@@ -76,7 +88,15 @@ def _table_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
     return [table.row(position) for position in range(len(table))]
 
 
-def _json_rows(path: Path) -> tuple[list[dict[str, Any]], tuple[str, str]]:
+def _columns(path: Path) -> list[str]:
+    """The columns of a file without rows."""
+    if path.suffix == ".json":
+        datasets = json.loads(path.read_text(encoding="utf-8"))["datasets"]
+        return [f"{ROW}{datasets['a']}", f"{ROW}{datasets['b']}"]
+    return columns_of(path)
+
+
+def _json_rows(path: Path) -> list[dict[str, Any]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != JSON_MARK:
@@ -86,15 +106,8 @@ def _json_rows(path: Path) -> tuple[list[dict[str, Any]], tuple[str, str]]:
         rows = list(document["pairs"])
         if not all(isinstance(row, dict) for row in rows):
             raise ValueError("a pair is not an object")
-        return rows, (str(document["datasets"]["a"]), str(document["datasets"]["b"]))
+        return rows
     except FileNotFoundError as error:
         raise InputError(f"There is no file {path}.") from error
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
-
-
-def _parquet_names(path: Path) -> tuple[str, str]:
-    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to import, and needed only here)
-
-    metadata = pq.read_schema(path).metadata or {}
-    return (metadata.get(b"blindlabel.dataset_a", b"a").decode(), metadata.get(b"blindlabel.dataset_b", b"b").decode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.proofs import token_hash
 from blindlabel.records.fingerprint import Fingerprint
 from blindlabel.records.preparation import check_lengths, prepare_rows, sentence_about_cuts
-from blindlabel.records.tables import Table, read_table
+from blindlabel.records.tables import Table, columns_of, read_table
 
 S = TypeVar("S", bound=Store)
 
@@ -38,25 +38,45 @@ class TableOptions:
     path: Path
     id_column: str | None = None
     columns: Mapping[str, str] | None = None
-    """Attribute of the agreement to column of the table, where they differ."""
+    """Attribute of the agreement to column of the table, where they differ; to nothing where the table has none."""
     encoding: str | None = None
 
 
 def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
-    """The owner's table with the agreement's attributes."""
+    """The owner's table with the agreement's attributes; those that it lacks, as `columns` says, are empty."""
+    wanted = _wanted(agreement, options)
+    found = {attribute: column for attribute, column in wanted.items() if column}
+    if not found:
+        raise InputError("The table has none of the agreement's attributes, so nothing could be asked of it.")
+    table = read_table(options.path, id_column=options.id_column, attributes=found, encoding=options.encoding)
+    if len(found) == len(wanted):
+        return table
+    places = [table.attributes.index(attribute) if attribute in found else None for attribute in wanted]
+    rows = tuple(tuple("" if place is None else row[place] for place in places) for row in table.rows)
+    return replace(table, attributes=tuple(wanted), rows=rows)
+
+
+def missing_columns(agreement: Agreement, options: TableOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of the owner's table, and the attributes for which none is there."""
+    columns = tuple(columns_of(options.path, options.encoding))
+    wanted = _wanted(agreement, options)
+    return columns, tuple(attribute for attribute, column in wanted.items() if column and column not in columns)
+
+
+def _wanted(agreement: Agreement, options: TableOptions) -> dict[str, str]:
+    """The column of every attribute; nothing where the table has none."""
     columns = dict(options.columns or {})
     unknown = [attribute for attribute in columns if attribute not in agreement.attributes]
     if unknown:
         raise InputError(f"The agreement has no attribute {unknown[0]!r}. It has: {', '.join(agreement.attributes)}.")
-    wanted = {attribute: columns.get(attribute, attribute) for attribute in agreement.attributes}
-    return read_table(options.path, id_column=options.id_column, attributes=wanted, encoding=options.encoding)
+    return {attribute: columns.get(attribute, attribute) for attribute in agreement.attributes}
 
 
 def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = "", authority: str = "") -> S:
     """Begin an invited owner's side of a study in a new store. The join message is in its outbox. How the coordinator
     is reached (`via`, else as the invitation says) and which certificate is trusted (its text) is remembered.
     """
-    agreement = _invited(invitation)
+    agreement = invited_to(invitation)
     settings = {
         "table": str(options.path.resolve()),
         "table_options": json.dumps(
@@ -75,7 +95,7 @@ def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = 
 
 def begin_study(store: Store, invitation: Invitation, table: Table, settings: Mapping[str, str]) -> None:
     """Check the table against the agreement, make keys, and put the join message into the outbox."""
-    agreement = _invited(invitation)
+    agreement = invited_to(invitation)
     account_of(agreement)
     prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
     cut = check_lengths(prepared, agreement.lengths())
@@ -94,7 +114,8 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
     store.found(known, kept, begin, lambda message: signed_by(identity, message))
 
 
-def _invited(invitation: Invitation) -> Agreement:
+def invited_to(invitation: Invitation) -> Agreement:
+    """The agreement that an invitation is for."""
     agreement = agreements.from_text(invitation.agreement, source="The agreement in the invitation")
     if invitation.owner not in agreement.owners:
         raise InputError(f"The invitation is for {invitation.owner}, whom its agreement does not name.")

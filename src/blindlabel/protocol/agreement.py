@@ -65,9 +65,9 @@ class Sampling(Shape):
         Setting("enriched: the share of the sample that is chosen by blocking keys; the rest is uniform.", 0, 0.5),
     ] = 0.5
     blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
-    rows: Annotated[dict[Name, tuple[Position, ...]], Setting("rows: the positions, by owner.")] = Field(
-        default_factory=dict
-    )
+    rows: Annotated[
+        dict[Name, tuple[Position, ...]], Setting("rows: the positions by owner, data rows counted from 0.")
+    ] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,10 +60,12 @@ def _lines(section: Any, place: str) -> str:
 
 
 def _table(place: str, found: Declared, values: dict[str, Any]) -> Iterator[str]:
+    yield f"# {found.setting.sentence}"
     if values:
-        yield f"# {found.setting.sentence}"
         yield f"[{place}]"
         yield from (f"{name} = {_value(value)}" for name, value in sorted(values.items()))
+    else:  # an example, as a comment: it would need real owners
+        yield from (f"# [{place}]", "# anna = [0, 17, 42]", "# berta = [3, 5, 8]")
 
 
 def _value(value: Any) -> str:

@@ -101,6 +101,11 @@ def read_table(
     return assembled(columns, rows, called, id_column=id_column, renamed=renamed, shown=path.name)
 
 
+def columns_of(path: Path, encoding: str | None = None) -> list[str]:
+    """The names of a file's columns."""
+    return _read(path, encoding, None)[0]
+
+
 def renaming(attributes: Sequence[str] | Mapping[str, str] | None) -> dict[str, str] | None:
     """Chosen attributes as a mapping: name in the table to column of the source. None: all columns."""
     if attributes is None:

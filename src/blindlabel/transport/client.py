@@ -169,6 +169,22 @@ def trusting(authority: str, shown: str = "What is remembered as the certificate
         raise InputError(f"{shown} cannot be read as a certificate: {error}.") from error
 
 
+def health_of(address: str, authority: str | None = None) -> dict[str, Any]:
+    """What a server says of its health; an `OutsideError` where it is not well or does not answer."""
+    verify = True if authority is None else trusting(authority)
+    try:
+        response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
+        said: dict[str, Any] = response.json()
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        _check_trust(error, address)
+        raise Unreachable(f"The coordinator at {address} does not answer: {error}.") from error
+    except ValueError as error:
+        raise OutsideError(f"What answers at {address} is no coordinator.") from error
+    if response.status_code != 200:
+        raise OutsideError(f"The coordinator at {address} is not well: {said.get('sentence', response.status_code)}")
+    return said
+
+
 def _check_trust(error: BaseException, address: str) -> None:
     """A failure of TLS itself never passes by waiting: an `Untrusted` where that is what went wrong."""
     cause: BaseException | None = error

@@ -36,12 +36,21 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = MappingProxyType(
         "dblp-scholar": {"Magellan": 92.3, "DeepMatcher": 94.7, "Ditto": 95.6},
     }
 )
-"""F1 on the test split of the same sets."""
+"""F1 on the test split of the same sets, to one decimal (Ditto states 89.33 on abt-buy, 75.58 on amazon-google)."""
 SOURCES: Mapping[str, str] = MappingProxyType(
     {
-        "Magellan": "Konda et al., PVLDB 9(12), 2016; figures as in Mudgal et al. 2018",
-        "DeepMatcher": "Mudgal et al., Deep Learning for Entity Matching, SIGMOD 2018",
-        "Ditto": "Li et al., Deep Entity Matching with Pre-Trained Language Models, PVLDB 14(1), 2020",
+        "Magellan": (
+            "Konda et al., Magellan: Toward Building Entity Matching Management Systems, PVLDB 9(12), 2016; figures as"
+            " reported by Mudgal et al. 2018"
+        ),
+        "DeepMatcher": (
+            "Mudgal et al., Deep Learning for Entity Matching: A Design Space Exploration, SIGMOD 2018,"
+            " doi:10.1145/3183713.3196926"
+        ),
+        "Ditto": (
+            "Li et al., Deep Entity Matching with Pre-Trained Language Models, PVLDB 14(1), 2020,"
+            " doi:10.14778/3421424.3421431"
+        ),
     }
 )
 GIVEN = (

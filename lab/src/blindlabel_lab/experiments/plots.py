@@ -228,7 +228,7 @@ def _records(plt: Any, document: Document) -> list[tuple[str, Any]]:
         (line,) = axis.step(
             starts,
             [100 * count / total for count in one["lengths"].values()],
-            where="mid",
+            where="post",
             label=f"{name}, {one['average_length_of_both']:.0f} on average",
         )
         axis.axvline(one["average_length_of_both"], color=line.get_color(), linestyle=":")

@@ -25,8 +25,8 @@ from blindlabel.protocol.labels import Labels
 from blindlabel.protocol.scores import Scores, Truth, scores
 from blindlabel_lab.experiments.datasets import Dataset
 
-NEEDLE_LENGTH = 8
-"""Longest needle in simulated studies unless said; the publication's people used up to 16 characters."""
+NEEDLE_LENGTH = Limits().needle_length
+"""Longest needle in simulated studies: as an agreement has it by default."""
 
 
 @dataclass(frozen=True)

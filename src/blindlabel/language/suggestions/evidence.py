@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log2
+from math import log2, sqrt
 
 from blindlabel.language import words
 from blindlabel.language.suggestions.needles import Found, Kind, Needle
@@ -40,6 +40,10 @@ class Evidence:
     """How probably something like the record, but not it, has it."""
     apart: int
     """How many of the nearest own rows do not have it."""
+    anybody: float = 1.0
+    """How probably any record has it."""
+    far: float = 0.0
+    """How much telling the record from any other counts, beside telling it from its like."""
 
     @property
     def kind(self) -> Kind:
@@ -48,20 +52,34 @@ class Evidence:
 
     @property
     def unique(self) -> bool:
-        """Whether it is an identifier that no other own row has: enough by itself."""
-        return self.kind in IDENTIFYING and self.rows <= 1
+        """Whether it is an identifier that no other own row has: enough by itself. Half of one is not."""
+        half = 2 * len(self.found.needle.text) <= len(self.found.word) + 1
+        return self.kind in IDENTIFYING and self.rows <= 1 and not half
+
+    @property
+    def idle(self) -> bool:
+        """Whether a partner has it hardly more probably than others."""
+        return self.partner <= LEAST_RATIO * (self.anybody if self.far else self.mistaken)
 
     def bits(self, most: float) -> float:
         """The difference between having it and not, in bits."""
-        having = min(most, log2(self.partner / self.mistaken))
-        return having - log2((1 - self.partner) / (1 - self.mistaken))
+        return sum(
+            share * (min(most, log2(self.partner / others)) + log2((1 - others) / (1 - self.partner)))
+            for share, others in self._others
+        )
 
     @property
     def tells(self) -> float:
         """Bits expected from asking for it, if the other record is the partner."""
-        return self.partner * log2(self.partner / self.mistaken) + (1 - self.partner) * log2(
-            (1 - self.partner) / (1 - self.mistaken)
+        having, lacking = self.partner, 1 - self.partner
+        return sum(
+            share * (having * log2(having / others) + lacking * log2(lacking / (1 - others)))
+            for share, others in self._others
         )
+
+    @property
+    def _others(self) -> tuple[tuple[float, float], ...]:
+        return (1 - self.far, self.mistaken), (self.far, self.anybody)
 
 
 @dataclass(frozen=True)
@@ -81,16 +99,21 @@ class Circumstances:
 
 
 def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[Evidence]:
-    """The evidence of all needles, each with the own rows that have it, but for those that tell nothing."""
+    """The evidence of all needles, each with the own rows that have it."""
     partners = [(one, rows, min(given.priors.most, _partner(one, rows, given))) for one, rows in found]
     identified = any(one.kind in IDENTIFYING and rows <= 1 and partner >= RELIED_ON for one, rows, partner in partners)
     evidence: list[Evidence] = []
     for one, rows, partner in partners:
         having = sum(holds(one.needle, texts) for texts in given.near)
         mistaken = _mistaken(one, rows, having, given, identified=identified)
-        if partner > mistaken * LEAST_RATIO:
-            evidence.append(Evidence(one, rows, partner, mistaken, len(given.near) - having))
+        anybody = min(mistaken, max(given.priors.rarest_of_all, _in_table(rows, given)))
+        far = given.priors.far * min(1.0, (1 - given.spelt) / given.priors.often_misspelt)
+        evidence.append(Evidence(one, rows, partner, mistaken, len(given.near) - having, anybody, far))
     return evidence
+
+
+def _in_table(rows: int, given: Circumstances) -> float:
+    return rows / given.rows if given.rows > FEW_ROWS else 0.0
 
 
 def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, identified: bool) -> float:
@@ -106,8 +129,7 @@ def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, ide
         least = priors.rarest_word
     if identified and found.kind not in IDENTIFYING and _of_text(found, given.profiles):
         least = max(least, priors.rarest_beside_identifier)
-    in_table = rows / given.rows if given.rows > FEW_ROWS else 0.0
-    return min(MOST_COMMON, max(chance, in_table, least))
+    return min(MOST_COMMON, max(chance, _in_table(rows, given), least))
 
 
 def _of_text(found: Found, profiles: Mapping[str, Profile]) -> bool:
@@ -139,7 +161,9 @@ def _partner(found: Found, rows: int, given: Circumstances) -> float:
         reliance = max(profiles[name].reliance(priors, identifier=True) for name in found.attributes)
         chance = priors.identifier if found.kind == "identifier" else priors.piece
         digits = priors.digits if found.word.isdigit() else 1.0
-        return chance * reliance * digits * given.spelt
+        # Half of a number is hit by half of the errors.
+        spelt = sqrt(given.spelt) if 2 * len(found.needle.text) <= len(found.word) + 1 else given.spelt
+        return chance * reliance * digits * spelt
     chance = {"number": priors.number, "initial": priors.initial}.get(found.kind, priors.word)
     if found.kind == "word" and rows <= 1:
         chance = priors.single_word

@@ -25,18 +25,32 @@ def exclusions_of(named: Sequence[tuple[Mapping[str, str], Sequence[Found]]], mo
 
 
 def named_otherwise(
-    texts: Mapping[str, str], row: Mapping[str, str], years: frozenset[str], asking: Asking, *, spelt: bool
+    texts: Mapping[str, str],
+    row: Mapping[str, str],
+    years: frozenset[str],
+    asking: Asking,
+    *,
+    spelt: bool,
+    identified: bool,
 ) -> list[Found]:
     """What names another row and not the record; nothing where the row may be about the same thing. Where words are
     often misspelt (not `spelt`), what differs from a word of the record by a letter or two says nothing, and a row must
-    differ in two things: with one, it may be about the same.
+    differ in two things: with one, it may be about the same. Where the record has no identifier (not `identified`),
+    another's says nothing: it may be the record's own, left out.
     """
     named = [
         one
         for one in _naming(texts, row, years, asking)
-        if not holds(one.needle, texts) and (spelt or not _like_own(one, texts))
+        if identified or one.kind != "identifier"
+        if not any(holds(Needle(one.needle.function, one.needle.text, name), texts) for name in _looked_at(one, texts))
+        and (spelt or not _like_own(one, texts))
     ]
     return named if len({one.attributes for one in named}) >= (1 if spelt else 2) else []
+
+
+def _looked_at(found: Found, texts: Mapping[str, str]) -> list[str]:
+    """Where the record must lack what names another: everywhere, for names are exchanged; a year in its attribute."""
+    return [found.needle.attribute] if found.kind == "number" and found.needle.attribute else list(texts)
 
 
 def _like_own(found: Found, texts: Mapping[str, str]) -> bool:

@@ -18,13 +18,15 @@ from blindlabel.language.formula import Atom
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, View
 
-Kind = Literal["word", "value", "identifier", "piece", "number", "initial"]
+Kind = Literal["word", "identifier", "piece", "number", "initial"]
 
 SHORTEST_PART = 3
 """Shorter words are no part to look for inside other words."""
 SHORTEST_MIXED = 4
 SHORTEST_DIGITS = 5
-"""Letters and digits together of so many characters, or so many digits alone, are an identifier."""
+SHORTEST_HALVED = 7
+"""Letters and digits together of so many characters, or so many digits alone, are an identifier; digits from the last
+on may be asked for in halves."""
 MOST_WORDS = 400
 """Words of one attribute that are looked at: a bound on the work for very long texts."""
 
@@ -65,16 +67,28 @@ class Asking:
     limits: Limits
     whole: bool = True
     single_attributes: bool = True
+    units: frozenset[str] = frozenset()
+    """Units that the table counts in: "gb", "ft". With one of them, digits are a quantity and no identifier."""
+    halves: bool = False
+    """Whether long numbers are asked for in halves: where typing errors are usual, one spoils a half only."""
 
 
-def kind_of(word: str) -> Kind:
-    """What a word is by its letters and digits."""
+def kind_of(word: str, units: Collection[str] = ()) -> Kind:
+    """What a word is by its letters and digits, and by the units that the table counts in."""
     digits = any(character.isdigit() for character in word)
     if digits and not word.isdigit():
+        if unit_of(word) in units:
+            return "number"
         return "identifier" if len(word) >= SHORTEST_MIXED else "number"
     if digits:
         return "identifier" if len(word) >= SHORTEST_DIGITS else "number"
     return "word" if len(word) > 1 else "initial"
+
+
+def unit_of(word: str) -> str:
+    """What follows the digits that a word begins with, where it is letters only: "gb" in "32gb"; empty otherwise."""
+    unit = word.lstrip("0123456789")
+    return unit if len(unit) < len(word) and unit.isalpha() else ""
 
 
 def words_in_order(text: str) -> list[str]:
@@ -93,15 +107,24 @@ def needles_of(texts: Mapping[str, str], numeric: Collection[str], asking: Askin
         where = name if by_value or not asking.whole else None
         in_order = words_in_order(text)[:MOST_WORDS]
         for place, word in enumerate(in_order[:1] if by_value else in_order):
-            kind: Kind = kind_of(word) if not by_value else "number"
-            needle, kind = _needle(word, kind, where, asking, by_value=by_value)
-            if needle is not None:
+            kind: Kind = kind_of(word, asking.units) if not by_value else "number"
+            for needle, asked in _needles(word, kind, where, asking, by_value=by_value):
                 known = found.get(needle)
                 if known is None:
-                    found[needle] = Found(needle, kind, (name,), word, place)
+                    found[needle] = Found(needle, asked, (name,), word, place)
                 elif name not in known.attributes:
                     found[needle] = replace(known, attributes=(*known.attributes, name))
     return list(found.values())
+
+
+def _needles(word: str, kind: Kind, where: str | None, asking: Asking, *, by_value: bool) -> list[tuple[Needle, Kind]]:
+    """What is asked for a word: the word or its core, or both halves of a long number."""
+    half = (len(word) + 1) // 2
+    halved = asking.halves and kind == "identifier" and word.isdigit() and len(word) >= SHORTEST_HALVED
+    if halved and "is_in" in asking.functions and half <= asking.limits.needle_length:
+        return [(Needle("is_in", part, where), "piece") for part in (word[:half], word[half:])]
+    needle, kind = _needle(word, kind, where, asking, by_value=by_value)
+    return [] if needle is None else [(needle, kind)]
 
 
 def _needle(word: str, kind: Kind, where: str | None, asking: Asking, *, by_value: bool) -> tuple[Needle | None, Kind]:

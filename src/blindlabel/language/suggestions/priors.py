@@ -40,9 +40,9 @@ class Priors:
     """Where this share of rows has an identifier, identifiers are how the table names things."""
     usual_length: float = 2.0
     longer: float = 1.0
+    """A record that says more than others says things its partner does not."""
     later: float = 0.2
     """How much less probable the last words of a long text are than its first."""
-    """A record that says more than others says things its partner does not."""
 
     misspelt: float = 8.0
     """How much each misspelt word of the table beyond the usual lowers the chance of any word."""
@@ -65,6 +65,15 @@ class Priors:
     most_bits: float = 5.8
     duplicate: float = 0.9
     """An own row that shares this much, and differs in no number or identifier, may be about the same thing."""
+
+    far: float = 0.3
+    """Where words are often misspelt: how much telling a record from any other counts, beside telling it from its like.
+    Any one word may be damaged, so a question must rest on more of them."""
+    often_misspelt: float = 0.25
+    """Spelling lowered by this much is misspelt often."""
+    rarest_of_all: float = 0.03
+    usual_duplicates: float = 0.05
+    """From this share of rows with a duplicate on, rows that look like the same thing are taken to be."""
 
     # Points and bars.
     conditions: int = 7

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from blindlabel.language.suggestions.needles import SHORTEST_DIGITS, kind_of, words_in_order
+from blindlabel.language.suggestions.needles import SHORTEST_DIGITS, kind_of, unit_of, words_in_order
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_ROWS = 20_000
@@ -19,7 +19,9 @@ YEARS = range(1800, 2101)
 SHORTEST_SPELT = 5
 USUAL = 3
 """Rows with a word from which on it is taken to be spelt right."""
-
+MANY_NUMBERS = 4
+AGAIN = 1.5
+"""A unit follows so many different numbers, each of which this many rows have on average."""
 
 Kind = Literal["text", "year", "amount", "count"]
 """Text (also what is named by long numbers, as telephones are), a year, an amount with decimals, a whole number."""
@@ -88,6 +90,21 @@ def _kind_of_number(values: Sequence[Sequence[str]]) -> Kind:
     if mostly(lambda parts: parts[0].isdecimal() and int(parts[0]) in YEARS):
         return "year"
     return "count" if mostly(lambda parts: len(parts) == 1) else "amount"
+
+
+def units_of(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
+    """The units that a table counts in: letters that follow several different numbers, and such words come again."""
+    step = max(1, -(-len(rows) // MOST_ROWS))
+    having: Counter[str] = Counter()
+    for row in rows[::step]:
+        having.update({word for text in row.values() for word in words_in_order(text) if unit_of(word)})
+    numbers = Counter(unit_of(word) for word in having)
+    uses: Counter[str] = Counter()
+    for word, count in having.items():
+        uses[unit_of(word)] += count
+    return frozenset(
+        unit for unit, different in numbers.items() if different >= MANY_NUMBERS and uses[unit] >= AGAIN * different
+    )
 
 
 def misspelt(rows: Sequence[Mapping[str, str]]) -> float:

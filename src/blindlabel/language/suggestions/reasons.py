@@ -16,7 +16,7 @@ class Reason:
     """The condition as it is written."""
     points: int
     """What it is worth; 0 for an exclusion."""
-    kind: Kind | Literal["exclusion", "missing"]
+    kind: Kind | Literal["exclusion"]
     own_rows: int
     """Rows of the own table that have it, this one included."""
     apart: int
@@ -32,8 +32,6 @@ class Reason:
         rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
         if self.kind == "exclusion":
             return f"speaks for a similar own row instead ({rarity.replace('no other', 'no')})"
-        if self.kind == "missing":
-            return "nothing is said against it where the value is missing"
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
         piece = "a piece of an identifier, " if self.kind == "piece" else ""
         return f"{piece}{rarity}{told}"

@@ -12,13 +12,14 @@ from blindlabel.language.points import Condition, PointsQuestion, call_of, point
 from blindlabel.language.record import Case, Record, View
 from blindlabel.language.suggestions.bars import bar, raised
 from blindlabel.language.suggestions.conjunctions import without_counting
-from blindlabel.language.suggestions.evidence import Circumstances, Evidence, holds, weigh_all
+from blindlabel.language.suggestions.duplicates import Duplicates
+from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
-from blindlabel.language.suggestions.needles import Asking, Found, Kind, Needle, kind_of, needles_of, words_in_order
+from blindlabel.language.suggestions.needles import Asking, Found, Kind, kind_of, needles_of, words_in_order
 from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import misspelt, profiles_of
+from blindlabel.language.suggestions.profiles import misspelt, profiles_of, units_of
 from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.variants import looser, stricter
 from blindlabel.language.suggestions.verdicts import Verdict, verdict
@@ -66,6 +67,8 @@ class Judged:
     """The points of each of them."""
     named: tuple[tuple[Found, ...], ...]
     """What names each of them, and not the record; nothing where it may be about the same thing."""
+    looked_at: int
+    """How many nearest own rows the conditions were weighed against."""
 
 
 class Suggester:
@@ -102,15 +105,20 @@ class Suggester:
         # Whatever else a record holds is not looked at.
         own = [Record.of({name: one.attributes.get(name, "") for name in self.attributes}) for one in records]
         self.table = OwnTable(own, self.attributes)
-        self._asking = Asking(
-            frozenset(DEFAULT_FUNCTIONS if functions is None else functions), self.limits, whole, single_attributes
-        )
         self._priors = priors or Priors()
         self._case: Case = "exact" if lowered else "lower"
         self._texts = [self._texts_of(record) for record in own]
         self._profiles = profiles_of(self._texts, self.attributes)
         excess = max(0.0, misspelt(self._texts) - self._priors.usual_misspelt)
         self._spelt = max(0.5, 1 - self._priors.misspelt * excess)
+        self._asking = Asking(
+            frozenset(DEFAULT_FUNCTIONS if functions is None else functions),
+            self.limits,
+            whole,
+            single_attributes,
+            units_of(self._texts),
+            halves=self._spelt < WELL_SPELT,
+        )
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
         self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
         self._column = self.table.column(View(None, self._case))
@@ -119,6 +127,9 @@ class Suggester:
         for row, text in enumerate(self._column.texts):
             self._same.setdefault(text, []).append(row)
         self._judged: dict[tuple[str, ...], Judged] = {}
+        self._alike = Duplicates(self._profiles, self._rarity_of_shared)
+        self.duplicates = self._alike.share(self._texts, self._nearest)
+        """The share of own rows that have another which looks like the same thing."""
 
     # -- what others build on
 
@@ -190,13 +201,8 @@ class Suggester:
 
     def _judge_texts(self, texts: Mapping[str, str]) -> Judged:
         priors = self._priors
-        reliance: dict[str, float] = {}
-        for name, text in texts.items():
-            worth = self._profiles[name].reliance(priors)
-            for word in words_in_order(text):
-                reliance[word] = max(worth, reliance.get(word, 0.0))
         itself = self._same.get(" | ".join(texts.values()), [])
-        near = self._others(texts, self._neighbourhood.nearest(reliance, itself, priors.neighbours))
+        near, others = self._others(texts, self._nearest(texts))
         found = needles_of(texts, self._numeric, self._asking)
         given = Circumstances(
             len(self.table),
@@ -206,28 +212,56 @@ class Suggester:
             self._spelt,
             priors,
         )
-        evidence = weigh_all([(one, self._rows_having(one.needle, len(itself))) for one in found], given)
+        evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in found], given)
         conditions = weigh(evidence, priors, self.places)
-        scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in near]
+        scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in others]
         spelt = self._spelt >= WELL_SPELT
-        named = [tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt)) for row in near]
-        return Judged(texts, tuple(conditions), tuple(near), tuple(scores), tuple(named))
+        identified = any(one.kind in IDENTIFYING for one in found)
+        named = [
+            tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))
+            for row in others
+        ]
+        return Judged(texts, tuple(conditions), tuple(others), tuple(scores), tuple(named), len(near))
 
-    def _others(self, texts: Mapping[str, str], near: Sequence[Neighbour]) -> list[Mapping[str, str]]:
-        """The nearest own rows without those that may be about the same thing: they share nearly all, and differ in no
-        number and no identifier.
+    def _nearest(self, texts: Mapping[str, str]) -> list[Neighbour]:
+        reliance: dict[str, float] = {}
+        for name, text in texts.items():
+            worth = self._profiles[name].reliance(self._priors)
+            for word in words_in_order(text):
+                reliance[word] = max(worth, reliance.get(word, 0.0))
+        itself = self._same.get(" | ".join(texts.values()), [])
+        return self._neighbourhood.nearest(reliance, itself, self._priors.neighbours)
+
+    def _rarity_of_shared(self, word: str) -> float:
+        rows = len(self._column.rows_of_word(word))
+        return self._neighbourhood.rarity(rows) if rows > 1 else 0.0
+
+    def _others(
+        self, texts: Mapping[str, str], nearest: Sequence[Neighbour]
+    ) -> tuple[list[Mapping[str, str]], list[Mapping[str, str]]]:
+        """Of the nearest own rows those that are like the record and not about the same thing, as far as what is
+        written tells: what its words are weighed against. And of them those that are surely other things, also where
+        the table has duplicates: only they must not get as many points as are asked for.
         """
         own = _named_by(texts)
-        return [
+        near = [
             self._texts[one.row]
-            for one in near
+            for one in nearest
             if one.likeness < self._priors.duplicate or _named_by(self._texts[one.row]) != own
         ]
+        if self.duplicates < self._priors.usual_duplicates:
+            return near, near
+        return near, [row for row in near if not self._alike.alike(texts, row)]
 
-    def _rows_having(self, needle: Needle, itself: int) -> int:
-        """Own rows with the word; rows that say the very same as the record count once."""
-        column = self.table.column(View(needle.attribute, self._case))
-        return max(1, len(column.rows_of_word(needle.text)) - max(0, itself - 1))
+    def _rows_having(self, found: Found, itself: int) -> int:
+        """Own rows with the word; rows that say the very same as the record count once. Where the word stands in no
+        other row, an identifier is counted inside other words too, where it would be found.
+        """
+        atom = found.needle.atom(self._case)
+        rows = len(self.table.column(atom.view).rows_of_word(found.needle.text))
+        if found.kind in IDENTIFYING and rows <= 1:
+            rows = len(self.table.rows_with(atom))
+        return max(1, rows - max(0, itself - 1))
 
     def _points(self, judged: Judged, enough: int) -> PointsQuestion:
         if not judged.weighed:
@@ -245,12 +279,12 @@ class Suggester:
         assert read.formula is not None
         known = {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
         reasons = [
-            self._reason(condition.any_of[0], condition.points, known, len(judged.near), points.bar)
+            self._reason(condition.any_of[0], condition.points, known, judged.looked_at, points.bar)
             for condition in points.conditions
         ]
         for atom in points.exclusions:
             having = len(self.table.rows_with(atom))
-            reasons.append(Reason(call_of(atom, plain=True), 0, "exclusion", having, having, len(judged.near)))
+            reasons.append(Reason(call_of(atom, plain=True), 0, "exclusion", having, having, judged.looked_at))
         return Suggestion(text, points, tuple(reasons), self.verdict(read.formula, record), round)
 
     def _text(self, points: PointsQuestion) -> str:

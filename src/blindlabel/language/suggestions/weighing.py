@@ -12,6 +12,8 @@ from blindlabel.language.suggestions.evidence import Evidence
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
+FEWEST = 3
+"""Conditions, where the record has so many: those that tell it from none of its like still tell it from others."""
 PLACES = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
 """The places of the default agreement. Places of equal weight are a class, and conditions worth the same take places of
 the same classes, whatever the class is worth.
@@ -27,9 +29,14 @@ class Weighed:
 
 
 def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
-    """The conditions, weightiest first."""
-    chosen = sorted(evidence, key=lambda one: (-one.tells, one.found.needle.text, one.found.needle.attribute or ""))
+    """The conditions, weightiest first; none where one alone is left that may not decide by itself."""
+    chosen = sorted(
+        (one for one in evidence if not one.idle),
+        key=lambda one: (-one.tells, one.found.needle.text, one.found.needle.attribute or ""),
+    )
     chosen = chosen[: min(priors.conditions, len(places))]
+    idle = sorted((one for one in evidence if one.idle), key=lambda one: (one.rows, one.found.needle.text))
+    chosen += idle[: max(0, min(FEWEST, len(places)) - len(chosen))]
     points = {one.found.needle: _points(one.bits(priors.most_bits), priors) for one in chosen}
     weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
     small = [one for one in weighed if one.points == 1]
@@ -37,6 +44,8 @@ def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = 
         weighed.remove(one)
     while not fits_places([one.points for one in weighed], places):
         weighed.pop()
+    if len(weighed) == 1 and not weighed[0].evidence.unique:
+        return []
     return sorted(weighed, key=lambda one: -one.points)
 
 
