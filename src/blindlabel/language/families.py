@@ -27,6 +27,9 @@ class Family:
     elements: Callable[[str], frozenset[str]]
     bound: Callable[[int], int]
     """The most elements any text of up to this many characters can have."""
+    joins: bool = False
+    """Whether several texts never have more elements together than one text as long as all of them and the separators
+    between them can have."""
 
 
 def substrings(length: int) -> Family:
@@ -35,6 +38,7 @@ def substrings(length: int) -> Family:
         f"substring-{length}",
         lambda text: frozenset(text[i : i + length] for i in range(len(text) - length + 1)),
         lambda longest: max(0, longest - length + 1),
+        joins=True,
     )
 
 
@@ -58,9 +62,9 @@ def suffixes(longest_needle: int) -> Family:
 
 WHOLE = Family("whole", lambda text: frozenset([text]), lambda _: 1)
 
-WORDS = Family("word", words.words_of, lambda longest: (longest + 1) // 2)
+WORDS = Family("word", words.words_of, lambda longest: (longest + 1) // 2, joins=True)
 
-SOUNDS = Family("sound", words.phonetic_codes, lambda longest: (longest + 1) // 2)
+SOUNDS = Family("sound", words.phonetic_codes, lambda longest: (longest + 1) // 2, joins=True)
 
 EMPTY = Family("empty", lambda text: frozenset(["empty"] if is_blank(text) else []), lambda _: 1)
 
@@ -84,6 +88,7 @@ def edited(distance: int) -> Family:
         f"edited-{distance}",
         lambda text: frozenset(itertools.chain.from_iterable(_edits(word, distance) for word in words.words_of(text))),
         lambda longest: _edited_bound(longest, distance),
+        joins=True,
     )
 
 

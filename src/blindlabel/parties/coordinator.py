@@ -88,7 +88,7 @@ class Coordinator:
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
-        state = new_state(agreement, public)
+        state = new_state(agreement, public, secrets.token_hex(32))
 
         key = identity.public.signing_key.hex()
         invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
@@ -281,7 +281,8 @@ class Coordinator:
             self._apply(study, lambda agreement, state: rounds.void(agreement, state, todo.round))
             self.store.remove_bodies(study, spent_bodies)
             return
-        blob = self.store.bodies(study).write([outcomes_.tobytes()])
+        content = labelling.unguessable(outcomes_.tobytes(), bytes.fromhex(state.salt))
+        blob = self.store.bodies(study).write([content])
         self._apply(study, lambda _, state: Step(rounds.read(state, todo.round, direction, blob)))
 
     def _outcomes(self, study: str, agreement: Agreement, facts: RoundFacts, todo: Work) -> Outcomes:
@@ -308,7 +309,7 @@ class Coordinator:
     def _kept_outcomes(self, study: str, state: State, direction: str) -> Outcomes:
         asker, _, holder = direction.partition(">")
         current = state.rounds[-1]
-        content = self.store.bodies(study).read_all(current.read[direction])
+        content = self.store.bodies(study).read_all(current.read[direction])[labelling.TAG_BYTES :]
         size = (len(current.asked[asker]), len(current.asked[holder]))
         return np.frombuffer(content, dtype=np.uint8).reshape(size)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from blindlabel.engines.interface import Assist, Engine, ParcelError, Progress, Values
+from blindlabel.engines.interface import Assist, Engine, ParcelError, Progress, Terms, Values
 from blindlabel.envelope import (
     Context,
     EnvelopeDamaged,
@@ -91,12 +91,13 @@ class Rounds:
         if self.store.agreement.keys == "coordinator":
             locked = self._locked_for_all(state, round)
         else:
+            asked = len(current.open[peer])
             self.report(f"round {round}: make keys for {peer}", 0.0)
-            keys = self.engine.make_keys(self.store.agreement.terms())
+            keys = self.engine.make_keys(self._terms(asked, len(current.ask)))
             self.report(f"round {round}: make keys for {peer}", 1.0)
             self._drop_keys(round)
             self.store.keep_secret(_secret_of(round, peer), keys.secret)
-            locked = self._lock(round, keys.secret, current, questions=len(current.open[peer]), before=[keys.public])
+            locked = self._lock(round, keys.secret, current, questions=asked, before=[keys.public])
         content = bytes.fromhex(locked.key + locked.blob.hash)
         letter = seal(self.identity, public_of(state.peer(peer)), self._context("records-key", round), [content])
         key = b"".join(letter)
@@ -122,7 +123,7 @@ class Rounds:
             self.report(phase, 0.0)
             progress = self.progress(phase)
             parcels = self.engine.encrypt(
-                self.store.agreement.terms(),
+                self._terms(questions, len(prepared)),
                 key,
                 prepared,
                 questions=questions,
@@ -165,8 +166,8 @@ class Rounds:
         sealed = seal(self.identity, public_of(state.peer(peer)), self._context("answers", round), parcels)
         answers = bodies.write(sealed)
         direction = rules.direction(state, round, self.store.name, peer, answers)
-        make = partial(self.engine.pad_values, self.store.agreement.terms(), pads)
-        values = self._values(len(formulas), len(current.open[peer]), make)
+        count, served = len(formulas), len(current.open[peer])
+        values = self._values(count, served, partial(self.engine.pad_values, self._terms(count, served), pads))
         listed = bodies.write([comparing.hashes(values, self._comparing(state, peer, round), direction)])
         commitment = rules.List(listed, secrets.token_bytes(comparing.SALT_BYTES))
         self.change(lambda now: rules.has_answered(now, round, peer, answers, asked, commitment))
@@ -177,12 +178,13 @@ class Rounds:
         """Encrypted answers, parcel by parcel; their pads are kept in `pads`."""
         pieces = self._records_of(state, peer, round)
         public = next(pieces, b"") if self.store.agreement.keys == "owners" else self._public_key(state)
-        if not formulas or not state.rounds[round - 1].open[peer]:
+        served = len(state.rounds[round - 1].open[peer])
+        if not formulas or not served:
             return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
         phase = f"round {round}: ask {peer}"
         self.report(phase, 0.0)
         evaluated = self.engine.evaluate(
-            self.store.agreement.terms(),
+            self._terms(len(formulas), served),
             public,
             pieces,
             formulas,
@@ -207,12 +209,19 @@ class Rounds:
         parcels = open_(self.identity, sender, self._context("answers", round), self.store.bodies.read(answers.blob))
         phase = f"round {round}: open the answers of {peer}"
         self.report(phase, 0.0)
-        make = partial(self.engine.open, self.store.agreement.terms(), secret, parcels)
-        values = self._values(len(current.open[peer]), len(current.ask), make)
+        asked, served = len(current.open[peer]), len(current.ask)
+        values = self._values(asked, served, partial(self.engine.open, self._terms(asked, served), secret, parcels))
         direction = rules.direction(state, round, peer, self.store.name, answers.blob)
         listed = self.store.bodies.write([comparing.hashes(values, self._comparing(state, peer, round), direction)])
         self.change(lambda now: rules.has_opened(now, round, peer, listed))
         self.report(phase, 1.0)
+
+    def _terms(self, asked: int, served: int) -> Terms:
+        """What the engine needs for so many questions about so many records. Where keys are new in every round, so is
+        the room: later rounds are about fewer records, and both sides know how many.
+        """
+        terms = self.store.agreement.terms()
+        return replace(terms, records=max(1, asked, served)) if terms.keys == "owners" else terms
 
     def _values(self, asked: int, served: int, make: Callable[[int, int], Values]) -> Values:
         """Values of all pairs; none where nothing is asked, or of nobody."""

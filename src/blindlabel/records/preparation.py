@@ -13,6 +13,7 @@ the record's limit.
 from __future__ import annotations
 
 import difflib
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -188,8 +189,11 @@ def fit(record: Record, lengths: Lengths, position: int) -> Record:
     if lengths.too_long == "refuse":
         raise _too_long(found)
     limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
-    attributes = {name: text[:limit] for name, text in record.attributes.items()}
-    whole = SEPARATOR.join(attributes.values())[: lengths.record_length if lengths.encode_whole else None]
+    attributes, room = {}, lengths.record_length if lengths.encode_whole else sys.maxsize
+    whole = SEPARATOR.join(text[:limit] for text in record.attributes.values())[:room]
+    for name, text in record.attributes.items():  # what is cut from the whole is cut from its attributes
+        attributes[name] = text[: max(0, min(limit, room))]
+        room -= len(attributes[name]) + len(SEPARATOR)
     return Record(attributes, whole)
 
 

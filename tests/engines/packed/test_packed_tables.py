@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +18,13 @@ from blindlabel.engines.packed.encoding.tables import (
     Table,
     Tables,
     asking,
+    check_sharing,
     features_of,
     interpolate,
     tables_of,
 )
 from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.language import Record, View
+from blindlabel.language import Limits, Record, View
 from blindlabel.language.functions import PREDICATES
 from support.random_questions import random_text
 
@@ -144,3 +147,42 @@ def test_a_record_that_does_not_fit_is_refused(record: Record, terms: Terms, wor
 def test_large_sets_get_more_spare_columns() -> None:
     assert spare_columns(148, LARGE) == 2
     assert spare_columns(10_000, LARGE) > spare_columns(1_000, LARGE) > spare_columns(10, LARGE)
+
+
+NAMES = ("given", "surname", "town")
+
+
+def _sharing_terms(**more: Any) -> Terms:
+    return Terms(NAMES, functions=ALL, record_length=40, limits=Limits(needle_length=3), **more)
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 2**32))
+def test_attributes_share_a_place_and_are_told_apart(seed: int) -> None:
+    random = Random(seed)
+    terms = _sharing_terms()
+    tables = tables_of(terms, LARGE)
+    record = Record.of({name: random_text(random)[:11] for name in NAMES})
+    features = features_of(tables, [record])[0]
+    asked = {element for table in tables.tables for element in table.family.elements(record.text(table.view))}
+    for table in tables.tables:
+        elements = table.family.elements(record.text(table.view))
+        for element in sorted(asked)[:: max(1, len(asked) // 40)]:
+            assert _answers(tables, features, table, element) == (
+                element in elements and tables.find(table.view, table.family.name.partition("/")[0], element) == table
+            )
+
+
+def test_many_attributes_take_hardly_more_room_than_the_whole() -> None:
+    terms = replace(_sharing_terms(), functions=("is_in", "has_word"))
+    whole = tables_of(replace(terms, encode_attributes=False), LARGE).features
+    assert tables_of(terms, LARGE).features == 2 * whole
+
+
+def test_a_single_attribute_is_encoded_as_the_whole_that_it_is() -> None:
+    one = Terms(("text",), functions=("is_in",), record_length=20)
+    assert tables_of(one, LARGE).features == tables_of(replace(one, encode_attributes=False), LARGE).features
+    with pytest.raises(RecordError, match="only attribute"):
+        check_sharing(one, [Record({"text": "a"}, "b")])
+    with pytest.raises(RecordError, match="43 characters together"):
+        check_sharing(_sharing_terms(), [Record.of({"given": "x" * 37, "surname": "", "town": ""})])

@@ -1,9 +1,10 @@
 """How fast the packed engine answers a round: random records and questions of one shape, every label checked against
 clear evaluation.
 
-All shapes are points questions, answered without any call; with `anything`, under an agreement that calls the assist.
-`total` is what an owner waits for in a round: prepare + evaluate + assist, the assist
-being served in this process.
+All shapes are points questions, answered without any call, and the records' owner holds the key, as in an agreement by
+default; with `anything` the coordinator holds it and is called. `total` is what an owner waits for in a round: prepare
++ evaluate + assist, the assist being served in this process. The bytes of records include the randomness that their
+owner sends with them.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from typing import TypeVar
 import numpy as np
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import Terms
+from blindlabel.engines.interface import Answers, Evaluated, Keys, Outcome, Terms, outcomes
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import features_of
-from blindlabel.engines.packed.keys import open_public
-from blindlabel.engines.packed.records import encrypt_batch
+from blindlabel.engines.packed.keys import open_public, open_secret
+from blindlabel.engines.packed.records import encrypt_batch, share_parcels
 from blindlabel.engines.packed.running.processes import features
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of
-from blindlabel.engines.packed.ways.interface import Public
+from blindlabel.engines.packed.ways.interface import Public, Secret
 from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.record import Record, View
 
@@ -69,7 +70,8 @@ def terms_of(
     """The agreement that is measured: whole records in lower case, is_in alone and places for just these questions, or
     (`full`) what an agreement has by default. With the assist where `anything` may be asked.
     """
-    default = Terms(("text",), record_length=length, records=records, questions="any" if anything else "points")
+    default = Terms(("text",), record_length=length, records=records)
+    default = replace(default, questions="any") if anything else replace(default, keys="owners")
     if full:
         return default
     profiles = {"and": (1,), "or": (1, 1), "not": (1,), "count": tuple(sorted(weights_of(needles), reverse=True))}
@@ -114,8 +116,22 @@ def _encoded(terms: Terms, records: list[Record], workers: int) -> Residues:
     return features(terms, records, workers) if workers > 1 else features_of(way_of(terms).tables, records)
 
 
-def _encrypted(public: Public, encoded: Residues, batch: int, total: int) -> list[bytes]:
-    return list(encrypt_batch(public, encoded, batch, total))
+def _encrypted(key: Public | Secret, encoded: Residues, batch: int, total: int) -> list[bytes]:
+    parcels = list(encrypt_batch(key, encoded, batch, total))
+    return parcels + (list(share_parcels(key, batch, total, total)) if isinstance(key, Secret) else [])
+
+
+def _key(terms: Terms, keys: Keys) -> Public | Secret:
+    """What records are encrypted with."""
+    return open_secret(terms, keys.secret) if terms.keys == "owners" else open_public(terms, keys.public)
+
+
+def _read(engine: PackedEngine, terms: Terms, keys: Keys, answers: list[Evaluated], size: int) -> Answers:
+    """The labels: what is opened is compared with the pads."""
+    opened = engine.open(terms, keys.secret, [one.parcel for one in answers], size, size)
+    pads = engine.pad_values(terms, [one.pads for one in answers], size, size)
+    labels: Answers = outcomes(opened == pads) == Outcome.YES
+    return labels
 
 
 _Result = TypeVar("_Result")
@@ -156,14 +172,14 @@ def measure(
     engine, clock = PackedEngine(), _Clock(processor)
     way_of(terms)  # opening the library is not counted
     keys = clock.timed("keys", lambda: engine.make_keys(terms))
-    public = open_public(terms, keys.public)
+    key = _key(terms, keys)
     check_records(terms, rows)
     parcels: list[bytes] = []
-    block = public.way.layout.block
-    for batch in range(public.way.layout.batches(records)):
+    block = key.way.layout.block
+    for batch in range(key.way.layout.batches(records)):
         part = rows[batch * block : (batch + 1) * block]
         encoded = clock.timed("encode", partial(_encoded, terms, part, workers))
-        parcels += clock.timed("encrypt", partial(_encrypted, public, encoded, batch, records))
+        parcels += clock.timed("encrypt", partial(_encrypted, key, encoded, batch, records))
     moved = 0
 
     def assist(request: bytes) -> bytes:
@@ -182,9 +198,9 @@ def measure(
 
     start = clock.now()
     made = engine.evaluate(terms, keys.public, parcels, questions, assist, workers=workers, progress=progress)
-    answers = [one.parcel for one in made]
+    answers = list(made)
     total = clock.now() - start
-    labels = clock.timed("decrypt", lambda: engine.decrypt(terms, keys.secret, answers, records, records))
+    labels = clock.timed("decrypt", lambda: _read(engine, terms, keys, answers, records))
     expected = np.array([[evaluate(one, row) for row in rows] for one in questions], dtype=np.bool_)
     served = clock.seconds.get("assist", 0.0)
     measured = clock.seconds | {
@@ -207,7 +223,7 @@ def measure(
             "keys": len(keys.public),
             "records": sum(map(len, parcels)),
             "assist": moved,
-            "answers": sum(map(len, answers)),
+            "answers": sum(len(one.parcel) for one in answers),
         },
         round(peak / 1024, 1),
         int((labels != expected).sum()),

@@ -22,7 +22,7 @@ from blindlabel.engines.interface import (
 )
 from blindlabel.engines.packed import keys
 from blindlabel.engines.packed.advice import advice
-from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.encoding.tables import check_sharing, features_of
 from blindlabel.engines.packed.planning import security
 from blindlabel.engines.packed.planning.explaining import Explained
 from blindlabel.engines.packed.questions import plan_of
@@ -79,6 +79,7 @@ class PackedEngine:
         opened: Public | Secret
         opened = keys.open_secret(terms, key) if terms.keys == "owners" else keys.open_public(terms, key)
         check_records(terms, records)
+        check_sharing(terms, records)
         tell = progress or _quiet
         block = opened.way.layout.block
         for batch in range(opened.way.layout.batches(len(records))):

@@ -1,10 +1,13 @@
-"""What of a record is encoded: one table for each view and set family, one after the other in a record's feature
-vector.
+"""What of a record is encoded: tables of numbers, one after the other in a record's feature vector.
 
 A table holds a set as the coefficients of a polynomial Q of degree below the family's public bound, and a few spare
 values z, such that Q(point(s)) + <spare(s), z> = fingerprint(s) for every element s of the set. For an element outside
 the set that holds with probability 1/t only, because its fingerprint was used nowhere. The test is linear in (Q, z),
 and the size of the set does not show.
+
+Every set family of the whole record has a place of its own in the vector. The attributes of a record share one, the
+name of the attribute being part of what is hashed: together they are no longer than the whole record, so their sets
+need no more room than its own. A record with a single attribute *is* that attribute, so the two share everything.
 
 This module says which tables there are, fills them from records, and gives the weights that ask a table about an
 element. It does not know how feature vectors are laid out in ciphertexts.
@@ -12,9 +15,10 @@ element. It does not know how feature vectors are laid out in ciphertexts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 
@@ -25,7 +29,7 @@ from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES
-from blindlabel.language.record import Record, View
+from blindlabel.language.record import SEPARATOR, Record, View
 from blindlabel.language.signatures import CaseRule
 
 _LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
@@ -34,13 +38,17 @@ _LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
 
 @dataclass(frozen=True)
 class Table:
-    """One set family of one view: where its features stand and how many there are."""
+    """One set family of one view: where its features stand and how many there are. Several may stand at one place, and
+    what is there is then filled from all of them.
+    """
 
     view: View
     family: Family
+    name: str
+    """What its elements are hashed under."""
     offset: int
     bound: int
-    """Coefficients of the polynomial: the most elements a set can have."""
+    """Coefficients of the polynomial: the most elements that the sets at this place can have."""
     spare: int
 
     @property
@@ -71,7 +79,7 @@ class Tables:
         """The table of a view in which an element of a family would be, if there is one."""
         found = _positions(self).get((view, family), [])
         if len(found) > 1:
-            return found[bucket_of(self.salt, family, element, len(found))]
+            return found[bucket_of(self.salt, found[0].name.partition(_BUCKET)[0], element, len(found))]
         return found[0] if found else None
 
 
@@ -89,44 +97,98 @@ def tables_of(terms: Terms, modulus: int) -> Tables:
     found: list[Table] = []
     seen: set[tuple[View, str]] = set()
     offset = 0
-    for view in text_views(terms):
-        for name in terms.functions:
-            if name not in PREDICATES:  # common_words and other forms: rewritten into predicates
+    for together in _sharing(terms):
+        for family, shown in _families(terms, together):
+            bound = _bound(terms, family, shown)
+            if bound == 0 or (shown[0], family.name) in seen:
                 continue
-            predicate = PREDICATES[name]
-            for shown in case_views(terms, view, predicate.case_rule):
-                for family in predicate.all_families(terms.limits):
-                    bound = family.bound(longest_text(terms, view))
-                    if bound == 0 or (shown, family.name) in seen:
-                        continue
-                    seen.add((shown, family.name))
-                    for part, size in _parts(terms.salt, family, bound):
-                        table = Table(shown, part, offset, size, spare_columns(size, modulus))
-                        found.append(table)
-                        offset = table.end
+            seen.add((shown[0], family.name))
+            named = [(view, _name(terms, family, view)) for view in shown]
+            buckets = 1 if bound <= _LARGEST else -(-bound // _BUCKET_MEAN)
+            size = bound if buckets == 1 else bucket_bound(bound, buckets)
+            parts = [_divided(terms.salt, family, name, buckets) for _, name in named]
+            for number in range(buckets):
+                spare = spare_columns(size, modulus)
+                for (view, name), families in zip(named, parts, strict=True):
+                    tagged = name if buckets == 1 else f"{name}{_BUCKET}{number}"
+                    found.append(Table(view, families[number], tagged, offset, size, spare))
+                offset = found[-1].end
     return Tables(modulus, terms.salt, tuple(found))
 
 
-def _parts(salt: bytes, family: Family, bound: int) -> list[tuple[Family, int]]:
+def _sharing(terms: Terms) -> list[tuple[View, ...]]:
+    """Texts that share a place: all attributes one; the whole has its own, unless it is the only attribute."""
+    views = text_views(terms)
+    if len(terms.attributes) == 1:
+        return [views]
+    whole = tuple(view for view in views if view.attribute is None)
+    attributes = tuple(view for view in views if view.attribute is not None)
+    return [group for group in (whole, attributes) if group]
+
+
+def _families(terms: Terms, together: tuple[View, ...]) -> Iterator[tuple[Family, tuple[View, ...]]]:
+    """The families of such texts, each in every case in which it is encoded."""
+    for name in terms.functions:
+        if name not in PREDICATES:  # common_words and other forms: rewritten into predicates
+            continue
+        predicate = PREDICATES[name]
+        cases = zip(*(case_views(terms, view, predicate.case_rule) for view in together), strict=True)
+        for shown in cases:
+            for family in predicate.all_families(terms.limits):
+                yield family, shown
+
+
+def _bound(terms: Terms, family: Family, shown: tuple[View, ...]) -> int:
+    """Elements that texts which share a place can have together."""
+    if len(terms.attributes) == 1:
+        return max(family.bound(longest_text(terms, view)) for view in shown)
+    alone = sum(family.bound(longest_text(terms, view)) for view in shown)
+    joined = family.joins and terms.encode_whole
+    return min(alone, family.bound(terms.record_length)) if joined else alone
+
+
+def _name(terms: Terms, family: Family, view: View) -> str:
+    """What elements are hashed under: of a single attribute as of the whole, which is the same text."""
+    if view.attribute is None or len(terms.attributes) == 1:
+        return family.name
+    return f"{family.name} of {terms.attributes.index(view.attribute)}"
+
+
+def _divided(salt: bytes, family: Family, name: str, buckets: int) -> list[Family]:
     """A family as it is; a very large one in buckets, each a family of its own, so that encoding and asking stay
     cheap.
     """
-    if bound <= _LARGEST:
-        return [(family, bound)]
-    buckets = -(-bound // _BUCKET_MEAN)
-    share = bucket_bound(bound, buckets)
+    if buckets == 1:
+        return [family]
 
     @lru_cache(maxsize=256)
     def divided(text: str) -> tuple[frozenset[str], ...]:
         parts: list[set[str]] = [set() for _ in range(buckets)]
         for element in family.elements(text):
-            parts[bucket_of(salt, family.name, element, buckets)].add(element)
+            parts[bucket_of(salt, name, element, buckets)].add(element)
         return tuple(map(frozenset, parts))
 
     def part(number: int) -> Family:
-        return Family(f"{family.name}{_BUCKET}{number}", lambda text: divided(text)[number], lambda _: share)
+        return Family(f"{family.name}{_BUCKET}{number}", lambda text: divided(text)[number], family.bound)
 
-    return [(part(number), share) for number in range(buckets)]
+    return [part(number) for number in range(buckets)]
+
+
+def check_sharing(terms: Terms, records: Sequence[Record]) -> None:
+    """Refuse records whose attributes are not what the whole is made of, where both are encoded: their tables count on
+    it.
+    """
+    if not (terms.encode_whole and terms.encode_attributes):
+        return
+    for number, record in enumerate(records, start=1):
+        joined = SEPARATOR.join(record.attributes.get(name, "") for name in terms.attributes)
+        if len(joined) > terms.record_length:
+            raise RecordError(
+                f"Record {number}: its attributes have {len(joined)} characters together, and the agreement encodes"
+                f" {terms.record_length}. Shorten them, or agree on a longer limit."
+            )
+        if len(terms.attributes) == 1 and record.whole != joined:
+            raise RecordError(f"Record {number}: the whole record is not its only attribute.")
 
 
 def case_views(terms: Terms, view: View, rule: CaseRule) -> tuple[View, ...]:
@@ -139,25 +201,37 @@ def case_views(terms: Terms, view: View, rule: CaseRule) -> tuple[View, ...]:
 def features_of(tables: Tables, records: Sequence[Record]) -> Residues:
     """The feature vectors: one row a record."""
     result = np.zeros((len(records), tables.features), dtype=np.uint64)
-    for table in tables.tables:
-        result[:, table.offset : table.end] = _fill(tables, table, [record.text(table.view) for record in records])
+    for _, group in groupby(tables.tables, key=lambda table: table.offset):
+        sharing = list(group)
+        result[:, sharing[0].offset : sharing[0].end] = _fill(tables, sharing, records)
     return result
 
 
-def _fill(tables: Tables, table: Table, texts: Sequence[str]) -> Residues:
-    modulus = tables.modulus
-    points = np.empty((len(texts), table.bound), dtype=np.uint64)
-    values = np.zeros((len(texts), table.bound), dtype=np.uint64)
-    spares = np.zeros((len(texts), table.spare), dtype=np.uint64)
-    for row, text in enumerate(texts):
-        elements = sorted(table.family.elements(text))
-        if len(elements) > table.bound:
+def _elements(sharing: Sequence[Table], record: Record) -> dict[str, list[str]]:
+    """The elements of a record at one place, by what they are hashed under."""
+    found: dict[str, set[str]] = {}
+    for table in sharing:
+        found.setdefault(table.name, set()).update(table.family.elements(record.text(table.view)))
+    return {name: sorted(elements) for name, elements in found.items()}
+
+
+def _fill(tables: Tables, sharing: Sequence[Table], records: Sequence[Record]) -> Residues:
+    modulus, table = tables.modulus, sharing[0]
+    points = np.empty((len(records), table.bound), dtype=np.uint64)
+    values = np.zeros((len(records), table.bound), dtype=np.uint64)
+    spares = np.zeros((len(records), table.spare), dtype=np.uint64)
+    for row, record in enumerate(records):
+        elements = _elements(sharing, record)
+        count = sum(map(len, elements.values()))
+        if count > table.bound:
             raise RecordError(
                 "A record's set elements crowd together more than the encoding allows for. Agree again with a new salt."
             )
-        hashed = hash_elements(tables.salt, table.family.name, elements, table.spare, modulus)
+        hashed = np.concatenate(
+            [hash_elements(tables.salt, name, some, table.spare, modulus) for name, some in elements.items()]
+        )
         own_points, first = np.unique(hashed[:, 0], return_index=True)
-        if own_points.size < len(elements):
+        if own_points.size < count:
             spares[row] = _separate(hashed, modulus)
         kept = hashed[first]
         lean = (kept[:, 2:] * spares[row] % np.uint64(modulus)).sum(axis=1) % np.uint64(modulus)
@@ -236,10 +310,10 @@ def interpolate(points: Residues, values: Residues, modulus: int) -> Residues:
 
 def asking(tables: Tables, table: Table, element: str) -> tuple[Residues, int]:
     """Weights w over the table's features and the fingerprint f: the element is in the set iff <w, features> = f."""
-    point, fingerprint, *spare = _asked(tables, table.family.name, element, table.spare)
+    point, fingerprint, *spare = _asked(tables, table.name, element, table.spare)
     weights = np.concatenate([residues.powers(point, table.bound, tables.modulus), np.array(spare, dtype=np.uint64)])
     return weights, fingerprint
 
 
-def _asked(tables: Tables, family: str, element: str, spare: int) -> tuple[int, ...]:
-    return tuple(hash_elements(tables.salt, family, [element], spare, tables.modulus)[0].tolist())
+def _asked(tables: Tables, name: str, element: str, spare: int) -> tuple[int, ...]:
+    return tuple(hash_elements(tables.salt, name, [element], spare, tables.modulus)[0].tolist())

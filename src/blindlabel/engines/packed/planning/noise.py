@@ -32,11 +32,13 @@ class Noise:
 
     bits: float
     ring: RingParameters
+    level: int = 0
+    """Primes that the ciphertext still has; 0: all of them."""
 
     @property
     def left(self) -> float:
-        """What is left of it beside the rounding noise of switching down."""
-        return self.bits - self.ring.dropped_bits
+        """What is left of it beside the rounding noise of switching down to the first prime."""
+        return self.bits - sum(self.ring.prime_bits[1 : self.level or -1]) + 0.1
 
 
 def fresh(ring: RingParameters) -> float:
@@ -66,7 +68,12 @@ def product(ring: RingParameters, modulus: int) -> float:
     return math.log2(modulus) + 0.5 * math.log2(ring.degree) + 0.5 * math.log2(ring.degree / 18) + 0.5
 
 
-def opened_right(ring: RingParameters, modulus: int, answers: float, *, mixed: int, padded: int) -> float:
+def rounding(ring: RingParameters) -> float:
+    """What switching down adds: two parts, rounded."""
+    return 0.5 * math.log2(ring.degree / 18)
+
+
+def opened_right(answers: Noise, modulus: int, *, mixed: int, padded: int) -> float:
     """How unlikely it is that a padded answer is opened wrongly, given the noise of the answers before: they are
     switched down to `mixed` primes, multiplied by randomness, switched down to `padded` primes, given a fresh zero and
     padded.
@@ -74,11 +81,12 @@ def opened_right(ring: RingParameters, modulus: int, answers: float, *, mixed: i
     The pad is uniform, so that t·(pad + noise)/q and t·pad/q are rounded to different numbers with probability
     2·t·noise/q a coefficient. One wrong coefficient changes all slots.
     """
-    rounding = 0.5 * math.log2(ring.degree / 18) + TAIL
+    ring = answers.ring
+    rounded = rounding(ring) + TAIL
     bits = ring.prime_bits
-    there = _together(answers - sum(bits[mixed:-1]), rounding)
+    there = _together(answers.bits - sum(bits[mixed : answers.level or -1]), rounded)
     there = _together(there, fresh_symmetric() + TAIL) + product(ring, modulus) + sum_of(2)
-    there = _together(there - sum(bits[padded:mixed]), rounding, fresh(ring) + TAIL)
+    there = _together(there - sum(bits[padded:mixed]), rounded, fresh(ring) + TAIL)
     return sum(bits[:padded]) - 0.1 - math.log2(modulus) - 1 - there - math.log2(ring.degree)
 
 

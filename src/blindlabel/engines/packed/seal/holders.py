@@ -75,7 +75,8 @@ class Encryptor:
         """The same content under fresh randomness, switched down so that what was computed no longer shows in the
         noise.
         """
-        return self.ring.switched(self.ring.add(cipher, self.zero()), 1)
+        zero = self.ring.switched(self.zero(), cipher.coeff_modulus_size())
+        return self.ring.switched(self.ring.add(cipher, zero), 1)
 
     def zero(self) -> Cipher:
         """A fresh encryption of zero."""
@@ -108,7 +109,7 @@ class SeededEncryptor(Encryptor):
         key = ring.of_residues(self._key[:, :level], transformed=True)
         words = ring.residues(ring.from_ntt(ring.multiply_plain(key, factor)))
         errors = [samples.errors(ring.degree) for _ in words]
-        words += np.stack([[samples.modulo(error, prime) for prime in primes] for error in errors])
+        words = words + np.stack([[samples.modulo(error, prime) for prime in primes] for error in errors])
         return words % np.array(primes, dtype=np.uint64)[None, :, None]
 
 

@@ -5,6 +5,7 @@ objects pass through a private folder in memory that is removed at exit.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import shutil
 import threading
@@ -21,6 +22,22 @@ except ImportError as problem:  # pragma: no cover - the package requires it
     raise EngineUnavailable("The packed engine needs the package tenseal, which cannot be imported here.") from problem
 
 __all__ = ["loaded", "sealapi", "written"]
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Names of glibc's `mallopt`."""
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep up to half a gigabyte of freed memory for the next array, instead of giving every array of some
+    megabytes back to the system and asking for it again: that was a third of the processor time of an evaluation.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, 32 << 20)
+        mallopt(_TRIM_THRESHOLD, 512 << 20)
+
+
+_keep_freed_memory()
 
 
 class _Scratch:

@@ -1,14 +1,16 @@
 """Products of matrices modulo primes below 2^60, with the floating-point matrix product of the machine (BLAS), exactly.
 
-The left factor is cut into signed digits, the right one into unsigned ones. A product of two digit matrices stays
-within 2^53, where doubles are exact, as long as the inner dimension is at most 512 (longer ones are cut). Primes of up
-to 54 bits take two digits of 27 bits and three of 18, larger ones three of 20 each. The digits' products S are then put
-together as Σ S·c modulo the prime with constants c: the quotient is estimated in doubles, where it is off by less than
-128, and the rest is taken in 64-bit words that may overflow on the way, since only their lowest 64 bits count. Ten
-times as fast as multiplying word by word. Knows nothing of encryption.
+Both factors are cut into digits. A product of two digit matrices stays within 2^53, where doubles are exact, as long as
+the inner dimension is at most `_Digits.longest` (longer ones are cut). Primes of up to 56 bits take two digits by
+three, larger ones three by three. The digits' products S are then put together as Σ S·c modulo the prime with constants
+c: the quotient is estimated in doubles, where it is off by less than 128, and the rest is taken in 64-bit words that
+may overflow on the way, since only their lowest 64 bits count. Ten times as fast as multiplying word by word. Knows
+nothing of encryption.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +21,30 @@ Doubles = npt.NDArray[np.float64]
 
 MOST_BITS = 60
 """Bits of a prime, at most."""
-_TWO_DIGITS = 54
-"""Bits up to which a left factor takes two digits."""
-_LONGEST = 512
 _ROWS, _COLUMNS = 64, 512
 """Results are put together in pieces that stay in the processor's cache."""
 
 
-def _widths(prime: int) -> tuple[int, int]:
-    """Bits of a left and of a right digit. A left digit is at most half its range, so 26 + 18 + 9 bits of the inner
-    dimension are 53, and 19 + 20 + 9 are less.
+@dataclass(frozen=True)
+class _Digits:
+    """How factors modulo a prime are cut: bits of a digit, and the longest inner dimension that is exact."""
+
+    left: int
+    right: int
+    longest: int
+
+
+def _digits(prime: int) -> _Digits:
+    """Digits are signed, so at most half their range, but the highest one on the right: 26 + 18 + 9 bits are 53 for
+    primes of 54 bits, 27 + 18 and something + 8 for those of 56, 19 + 20 + 9 for larger ones.
     """
-    return (27, 18) if prime.bit_length() <= _TWO_DIGITS else (20, 20)
+    bits = prime.bit_length()
+    return _Digits(27, 18, 512) if bits <= 54 else _Digits(28, 19, 240) if bits <= 56 else _Digits(20, 20, 512)
 
 
 def left_digits(values: Residues, prime: int) -> list[Doubles]:
     """Values modulo the prime as signed digits, lowest first."""
-    width = _widths(prime)[0]
+    width = _digits(prime).left
     rest = values.astype(np.int64)
     rest -= np.where(rest > prime // 2, prime, 0)
     digits = []
@@ -47,11 +56,14 @@ def left_digits(values: Residues, prime: int) -> list[Doubles]:
 
 
 def right_digits(values: Residues, prime: int) -> list[Doubles]:
-    """Values modulo the prime as unsigned digits, lowest first."""
-    width = _widths(prime)[1]
-    mask = np.uint64((1 << width) - 1)
-    places = range(-(-prime.bit_length() // width))
-    return [((values >> np.uint64(width * place)) & mask).astype(np.float64) for place in places]
+    """Values modulo the prime as digits, lowest first, signed but for the highest."""
+    width = _digits(prime).right
+    count = -(-prime.bit_length() // width)
+    half, mask = 1 << (width - 1), np.uint64((1 << width) - 1)
+    moved = values + np.uint64(sum(half << (width * place) for place in range(count - 1)))
+    digits = [((moved >> np.uint64(width * place)) & mask).astype(np.float64) for place in range(count - 1)]
+    lower = [np.subtract(digit, half, out=digit) for digit in digits]
+    return [*lower, (moved >> np.uint64(width * (count - 1))).astype(np.float64)]
 
 
 def product(left: list[Doubles], right: list[Doubles], prime: int) -> Residues:
@@ -59,10 +71,10 @@ def product(left: list[Doubles], right: list[Doubles], prime: int) -> Residues:
     if prime.bit_length() > MOST_BITS:
         raise ValueError(f"a prime of {prime.bit_length()} bits, where {MOST_BITS} are exact")
     rows, inner = left[0].shape
-    columns = right[0].shape[1]
+    columns, longest = right[0].shape[1], _digits(prime).longest
     result = np.zeros((rows, columns), dtype=np.int64)
-    for start in range(0, inner, _LONGEST):
-        part = slice(start, min(start + _LONGEST, inner))
+    for start in range(0, inner, longest):
+        part = slice(start, min(start + longest, inner))
         for top in range(0, rows, _ROWS):
             some = slice(top, min(top + _ROWS, rows))
             own = [digit[some, part] for digit in left]
@@ -78,10 +90,10 @@ def _piece(left: list[Doubles], right: list[Doubles], prime: int) -> npt.NDArray
     shape = (left[0].shape[0], right[0].shape[1])
     exact, scaled, quotient = np.empty(shape), np.empty(shape), np.zeros(shape)
     words, rest = np.empty(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    left_width, right_width = _widths(prime)
+    widths = _digits(prime)
     for j, low in enumerate(right):
         for i, high in enumerate(left):
-            constant = pow(2, left_width * i + right_width * j, prime)
+            constant = pow(2, widths.left * i + widths.right * j, prime)
             np.matmul(high, low, out=exact)
             np.multiply(exact, constant / prime, out=scaled)
             quotient += scaled

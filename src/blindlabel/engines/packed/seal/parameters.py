@@ -31,13 +31,6 @@ class RingParameters:
         """The most that a ciphertext takes when saved."""
         return 2 * self.degree * 8 * self.data_primes + 4096
 
-    @property
-    def dropped_bits(self) -> float:
-        """How far switching down to the first prime shrinks the noise; SEAL takes the largest primes of a size, all
-        close to the power of two.
-        """
-        return sum(self.prime_bits[1:-1]) - 0.1
-
 
 @dataclass(frozen=True)
 class ParameterSet:

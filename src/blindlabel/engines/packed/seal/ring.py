@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.seal import forms
+from blindlabel.engines.packed.seal import forms, memory
 from blindlabel.engines.packed.seal.forms import CipherForm, Rows, SecretForm, SwitchingForm
 from blindlabel.engines.packed.seal.library import loaded, sealapi, written
 from blindlabel.engines.packed.seal.parameters import RingParameters
@@ -214,7 +214,7 @@ class Ring:
     def sent(self, cipher: Cipher) -> bytes:
         """A ciphertext of this process as it travels."""
         form = self.form(cipher.coeff_modulus_size(), transformed=cipher.is_ntt_form())
-        return form.travelling(written(cipher))
+        return b"".join(form.rows.write(half) for half in self.residues(cipher))
 
     def load_cipher(self, content: bytes, level: int = 0) -> Cipher:
         """A ciphertext that has travelled, of two halves, at exactly this level (0: the top)."""
@@ -225,7 +225,10 @@ class Ring:
         return loaded(sealapi.Ciphertext(), self.context, self.form(level, seeded=True).to_seal(content))
 
     def residues(self, cipher: Cipher) -> Residues:
-        """The residues of a ciphertext as an array [half, prime, position]."""
+        """The residues of a ciphertext as an array [half, prime, position]; not to be written to."""
+        words = memory.words_of(cipher)
+        if words is not None:
+            return words
         form = self.form(cipher.coeff_modulus_size(), transformed=cipher.is_ntt_form())
         return form.seal_words(written(cipher))
 

@@ -65,7 +65,7 @@ def _fits(way: AnyWay) -> bool:
         return False
     mixed, padded = joint.LEVEL, padding.LEVEL
     modulus = way.answer_ring.modulus
-    return noise.opened_right(answers.ring, modulus, answers.bits, mixed=mixed, padded=padded) >= noise.OPENED
+    return noise.opened_right(answers, modulus, mixed=mixed, padded=padded) >= noise.OPENED
 
 
 def parameter_sets() -> tuple[ParameterSet, ...]:

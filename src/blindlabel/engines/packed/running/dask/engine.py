@@ -14,6 +14,7 @@ from pathlib import Path
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progress, Terms, Values
 from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed.encoding.tables import check_sharing
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
 from blindlabel.engines.packed.records import Batch
@@ -95,6 +96,7 @@ class ClusterEngine:
             return
         opened = open_public(terms, key)
         check_records(terms, records)
+        check_sharing(terms, records)
         with connected(self.address) as client:
             study = client.scatter(Study(secrets.token_hex(8), terms, key), broadcast=True, hash=False)
             layout = opened.way.layout

@@ -1,8 +1,7 @@
 """Where the places of a group of questions stand: columns of a record's slots. Pure arithmetic, all public.
 
 With many questions a column is a question, and every place has a ciphertext of its own. With few, several places share
-one: `copies` of them, the even ones in the first row of slots and the odd ones in the second, side by side. Rotations
-by one place and a swap then bring each of them to the columns of the first.
+one, `copies` of them, side by side. Rotations by one place then bring each of them to the columns of the first.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ class Columns:
 
     @classmethod
     def of(cls, layout: RecordLayout, questions: int, places: int) -> Columns:
-        """As many copies as few questions leave room for, and no more than there are places."""
-        taken = _power(min(questions, layout.stride))
-        return cls(layout, places, min(layout.stride // taken, _power(places)))
+        """As many copies as few questions leave room for, and no more than the fewest ciphertexts need."""
+        room = max(1, min(layout.stride // max(1, questions), places))
+        return cls(layout, places, -(-places // -(-places // room)))
 
     @property
     def questions(self) -> int:
@@ -46,22 +45,17 @@ class Columns:
 
     def column(self, copy: int, question: int) -> int:
         """The column of a question's place."""
-        if self.copies == 1:
-            return question
-        beside = self.copies // 2
-        return copy % 2 * (self.layout.stride // 2) + question * beside + copy // 2
+        return question * self.copies + copy
 
     def aligned(self, ring: Ring, outputs: list[Cipher], keys: Any) -> list[Cipher]:
         """Every place as a ciphertext of its own, in the columns of the first copy. Other columns hold anything."""
         return [place for output in outputs for place in self._moved(ring, output, keys)][: self.places]
 
     def _moved(self, ring: Ring, cipher: Cipher, keys: Any) -> Iterator[Cipher]:
-        for copy in range(0, self.copies, 2):
+        for copy in range(self.copies):
             if copy:
                 cipher = ring.automorphism(cipher, ring.rotation(1), keys)
             yield cipher
-            if self.copies > 1:
-                yield ring.automorphism(cipher, ring.swap, keys)
 
     def spread(self, values: Residues) -> Residues:
         """values[…, question] as values[…, column], zero in other columns."""
@@ -79,8 +73,3 @@ class Columns:
         """The slots of an answer as [question, record]."""
         columns = [self.column(0, question) for question in range(self.questions)]
         return periodic.from_slots(self.layout, slots)[:, columns].T
-
-
-def _power(number: int) -> int:
-    """The next power of two."""
-    return 1 << max(0, number - 1).bit_length()

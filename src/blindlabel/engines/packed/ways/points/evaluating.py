@@ -1,13 +1,14 @@
 """Evaluating groups of questions over a batch of records: linear forms, products, masks.
 
 All questions run the same steps whatever they ask: as many places and exclusions as the agreement gives room for, the
-same products, the same number of masks. Two values a pair leave where the agreement has exclusions:
+same products, the same number of masks. Y is zero where the points are reached, V (the product of the exclusions) where
+an exclusion holds. What leaves is, with ρ, ρ' and ρ'' uniform and fresh for every pair, ρ'' not zero,
 
-    y  = Σ ρ·B·(Σ S·A)            zero where the points are reached, else uniform
-    v' = ρ''·v + y'               v the product of the exclusions, y' as y with masks of its own
+    y = ρ·Y        v' = ρ''·V + ρ'·Y
 
-so where y is not zero v' says nothing, and where it is, v' says whether an exclusion holds. Slots that are no pair get
-uniform values. `points` gives y, y' and v before that, for arrangements that mask otherwise.
+so where Y is not zero v' says nothing, and where it is, v' says whether an exclusion holds. Slots that are no pair get
+uniform values. Where an owner holds the key, Y and V are given to `opening`, which masks them with randomness of both
+sides.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from blindlabel.engines.packed.ways.points import forms, periodic, tree
 from blindlabel.engines.packed.ways.points.columns import Columns
 from blindlabel.engines.packed.ways.points.expressions import Leaf
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan
+from blindlabel.engines.packed.ways.points.levels import Levels
 from blindlabel.engines.packed.ways.points.shape import Shape
 
 
@@ -41,20 +43,11 @@ class Room:
     shape: Shape
     exclusions: int
     steps: forms.Steps
+    levels: Levels
 
     def columns(self, questions: int) -> Columns:
         """Where so many questions stand."""
         return Columns.of(self.layout, questions, self.shape.places + self.exclusions)
-
-
-@dataclass(frozen=True, eq=False)
-class Values:
-    """What a group's questions come to, a value in every slot of a pair; other slots hold anything."""
-
-    reached: Sequence[tree.Summand]
-    """Their sum is zero where the points are reached."""
-    excluded: Cipher
-    """Zero where an exclusion holds; None where the agreement has none."""
 
 
 class PointsEvaluation(Evaluation):
@@ -77,31 +70,36 @@ class PointsEvaluation(Evaluation):
 
     def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:  # noqa: ARG002
         """The values that leave."""
-        values = self.points(group, units)
+        missed, excluded = self.points(group, units)
         keys, ring = self.public.records, self.room.ring
+        if self.public.way.terms.keys == "owners":  # `opening` masks them
+            return (missed,) if excluded is None else (missed, excluded)
         pairs = self.columns.pair_slots(len(self.groups[group]), self.records)
+
+        def masked(cipher: Cipher, masks: Residues) -> Cipher:
+            return tree.times(keys.encryptor, cipher, masks * pairs)
 
         def filled(cipher: Cipher) -> Cipher:
             return ring.add_plain(cipher, ring.slots(residues.uniform(ring.degree, ring.modulus) * ~pairs))
 
-        reached = tree.masked_sum(keys.encryptor, values.reached, pairs, keys.relinearisation)
-        if self.public.way.terms.keys == "owners":  # `opening` mixes them
-            return (reached,) if values.excluded is None else (reached, values.excluded)
-        if values.excluded is None:
-            return (filled(reached),)
-        again = tree.masked_sum(keys.encryptor, values.reached, pairs, keys.relinearisation)
-        masks = residues.uniform_nonzero(ring.degree, ring.modulus) * pairs
-        return filled(reached), filled(ring.add(again, tree.times(keys.encryptor, values.excluded, masks)))
+        reached = filled(masked(missed, residues.uniform(ring.degree, ring.modulus)))
+        if excluded is None:
+            return (reached,)
+        both = masked(missed, residues.uniform(ring.degree, ring.modulus))
+        excluded = ring.switched(excluded, missed.coeff_modulus_size())
+        return reached, filled(ring.add(both, masked(excluded, residues.uniform_nonzero(ring.degree, ring.modulus))))
 
-    def points(self, group: int, units: Sequence[Cipher]) -> Values:
-        """What the questions of a group come to, not masked."""
+    def points(self, group: int, units: Sequence[Cipher]) -> tuple[Cipher, Cipher]:
+        """Y and V of a group's questions, not masked: a value in every slot of a pair, other slots hold anything. V is
+        None where the agreement has no exclusions.
+        """
         room, keys, plans = self.room, self.public.records, self.groups[group]
+        products = tree.Tree(keys.encryptor, room.layout, room.shape, room.levels, keys.relinearisation)
         places = self.columns.aligned(room.ring, list(units), keys.galois)
         count = room.shape.places
         support = self.columns.spread(np.stack([plan.support for plan in plans], axis=-1).astype(np.uint64))
-        reached = tree.summands(keys.encryptor, room.layout, room.shape, places[:count], support, keys.relinearisation)
-        excluded = tree.product_of(room.ring, places[count:], keys.relinearisation) if room.exclusions else None
-        return Values(reached, excluded)
+        missed = products.missed(places[:count], support)
+        return missed, products.product_of(places[count:]) if room.exclusions else None
 
     def answers(self, groups: Sequence[int], assist: Assist, step: Step) -> Iterator[tuple[Cipher, ...]]:
         """Some groups, whose linear forms are made together."""

@@ -1,14 +1,14 @@
 """The linear step: every place of every question as an inner product of clear weights with the records' features.
 
 A matrix [columns × features] is multiplied by diagonals. Moving a record's features by one place is a rotation, which
-carries the last one into the next record, so there are 2·period − 1 steps a side (weights are zero where they would
-leave the record), and a swap of the rows of slots for the other side. A step is a baby step of the record ciphertexts,
-taken once a batch for all questions, and a giant step of the sums, by Horner's rule:
+carries the last one into the next record, so there are 2·stride − 1 steps (weights are zero where they would leave the
+record). A step is a baby step of the record ciphertexts, taken once a batch for all questions, and a giant step of the
+sums, by Horner's rule:
 
     out = Σ_giant rotate^(giant·babies)(Σ_baby,chunk weights · rotate^baby(chunk))
 
-So there are three Galois keys whatever the sizes: one place, `babies` places, the swap. Records are encrypted moved by
-period − 1 places, so that no step goes backwards.
+So there are two Galois keys whatever the sizes: one place, and `babies` places. Records are encrypted moved by
+stride − 1 places, so that no step goes backwards.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from blindlabel.engines.packed.ways.points import periodic
 
 @dataclass(frozen=True)
 class Steps:
-    """How the 2·period − 1 steps of one side are divided."""
+    """How the 2·stride − 1 steps are divided."""
 
     babies: int
     giants: int
@@ -38,15 +38,14 @@ class Steps:
         """The division with the fewest rotations for so many outputs of a batch; a giant step also costs the making of
         its sum, which is about as much.
         """
-        wanted = layout.stride - 1
+        wanted = 2 * layout.stride - 1
         choices = [cls(babies, -(-wanted // babies)) for babies in range(1, min(wanted, most_babies) + 1)]
-        return min(choices, key=lambda one: layout.chunks * (one.babies - 1) + 2 * outputs * (2 * one.giants - 1))
+        return min(choices, key=lambda one: layout.chunks * (one.babies - 1) + outputs * (2 * one.giants - 1))
 
 
-def rotations(ring: Ring, layout: RecordLayout, steps: Steps) -> list[int]:
+def rotations(ring: Ring, steps: Steps) -> list[int]:
     """The Galois elements that the step needs."""
-    moves = {1, steps.babies} if layout.stride > 2 else set()
-    return [ring.swap, *(ring.rotation(move) for move in sorted(moves))]
+    return [ring.rotation(move) for move in sorted({1, steps.babies})]
 
 
 def record_slots(layout: RecordLayout, features: Residues) -> list[Residues]:
@@ -56,7 +55,7 @@ def record_slots(layout: RecordLayout, features: Residues) -> list[Residues]:
     found = []
     for chunk in range(layout.chunks):
         slots = periodic.in_slots(layout, padded[:, chunk * layout.stride : (chunk + 1) * layout.stride])
-        found.append(np.roll(slots.reshape(2, -1), layout.stride // 2 - 1, axis=1).reshape(-1))
+        found.append(np.roll(slots.reshape(2, -1), layout.stride - 1, axis=1).reshape(-1))
     return found
 
 
@@ -88,36 +87,28 @@ def products(
     ring, outputs = encryptor.ring, weights.shape[0]
     padded = np.zeros((outputs, layout.stride, layout.chunks * layout.stride), dtype=np.uint64)
     padded[:, :, : weights.shape[2]] = weights
-    rows = outputs * 2 * steps.giants
+    rows = outputs * steps.giants
     patterns = _diagonals(layout, steps, padded).reshape(rows, steps.babies * layout.chunks, layout.stride)
     words = periodic.sums(ring, layout, patterns, batch.words)
-    words = words.reshape(outputs, 2, steps.giants, *words.shape[1:])
-    results, zero = [], encryptor.zero()
-    for same, other in words:
-        total = _horner(ring, steps, batch, same, (zero, keys))
-        swapped = ring.automorphism(_horner(ring, steps, batch, other, (zero, keys)), ring.swap, keys)
-        results.append(ring.add(total, swapped))
-    return results
+    zero = encryptor.zero()
+    by_output = words.reshape(outputs, steps.giants, *words.shape[1:])
+    return [_horner(ring, steps, batch, one, (zero, keys)) for one in by_output]
 
 
 def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residues:
-    """From [output, column, feature] to [output, side, giant, baby, chunk, column]: which weight every slot gets at
-    every step, first for columns in the feature's own row of slots, then for those in the other row.
+    """From [output, column, feature] to [output, giant, baby, chunk, column]: which weight every slot gets at every
+    step.
     """
-    period, outputs = layout.stride // 2, weights.shape[0]
-    by_row = weights.reshape(outputs, 2, period, layout.chunks, 2, period)
-    shape = (outputs, 2, steps.giants, steps.babies, layout.chunks, 2, period)
-    result = np.zeros(shape, dtype=np.uint64)
-    slot = np.arange(period)
+    stride, outputs = layout.stride, weights.shape[0]
+    by_chunk = weights.reshape(outputs, stride, layout.chunks, stride)
+    result = np.zeros((outputs, steps.giants, steps.babies, layout.chunks, stride), dtype=np.uint64)
+    slot = np.arange(stride)
     for giant in range(steps.giants):
-        column = (slot - giant * steps.babies) % period
+        column = (slot - giant * steps.babies) % stride
         for baby in range(steps.babies):
-            feature = column + baby + giant * steps.babies - (period - 1)
-            valid = np.flatnonzero((feature >= 0) & (feature < period))
-            for side in (0, 1):
-                for row in (0, 1):
-                    taken = by_row[:, row ^ side, column[valid], :, row, feature[valid]]
-                    result[:, side, giant, baby, :, row, valid] = taken
+            feature = column + baby + giant * steps.babies - (stride - 1)
+            valid = np.flatnonzero((feature >= 0) & (feature < stride))
+            result[:, giant, baby, :, valid] = by_chunk[:, column[valid], :, feature[valid]]
     return result
 
 

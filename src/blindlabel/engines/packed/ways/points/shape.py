@@ -6,10 +6,11 @@ known by its elementary symmetric polynomials e_0 = 1, e_1, …, e_m, and e_k is
 places do not hold (but for an accident of probability about 1/t). A question says which vectors (k of each class) make
 it false; that is where its points and its bar live, and nothing else of the evaluation depends on them:
 
-    y = Σ_right ρ_right · B_right · (Σ_left S[left, right] · A_left)
+    Y = Σ_right B_right · (Σ_left S[left, right] · A_left)
 
-with A and B the products of the classes of either half, S the question's 0 and 1, ρ uniform and fresh for every pair.
-So points are free: the profile's weights only say which conditions are alike.
+with A and B the products of the classes of either half, S the question's 0 and 1. Y is zero where the question is true,
+and what leaves is Y times a fresh uniform value for every pair. So points are free: the profile's weights only say
+which conditions are alike.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from blindlabel.engines.interface import TermsError
+from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.ways.points.levels import At, Levels
 
 MOST_PLACES = 14
 """More would bring the chance of a wrong yes beyond 1e-6 a label (docs/packed-engine.md)."""
@@ -64,7 +67,15 @@ class Shape:
     @property
     def products(self) -> int:
         """Products of ciphertexts for a group of pairs."""
-        return _products(self.sizes, self.left) + _products(self.sizes, self.right) + self.coefficients(self.right) - 1
+        return self._of_halves + self.coefficients(self.right) - 1
+
+    @property
+    def _of_halves(self) -> int:
+        return _products(self.sizes, self.left) + _products(self.sizes, self.right)
+
+    def combined(self, levels: Levels, layout: RecordLayout) -> At:
+        """Where the sums Σ S·A are."""
+        return levels.combined(self.depth[0], 2 * layout.stride, self.coefficients(self.left))
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +89,7 @@ def shape_of(profile: tuple[int, ...]) -> Shape:
         classes = -(-count // MOST_ALIKE)
         sizes += [count // classes + (number < count % classes) for number in range(classes)]
     found = min(_divisions(tuple(sizes)), key=_cost)
-    if found.coefficients(found.left) > MOST_COEFFICIENTS:
+    if max(found.coefficients(half) for half in (found.left, found.right)) > MOST_COEFFICIENTS:
         raise TermsError(
             f"The profile's {len(profile)} places have too many different weights for one tree. Give more of them the"
             " same weight, or agree on fewer places."
@@ -93,13 +104,14 @@ def _divisions(sizes: tuple[int, ...]) -> list[Shape]:
 
 
 def _cost(shape: Shape) -> tuple[float, ...]:
-    """Products of ciphertexts, and some more for coefficients, each of which is turned into words and back; a level of
-    depth is worth about a fifth.
+    """Products of ciphertexts, of which the last ones are cheap (few primes are left, and their sum is relinearised
+    once), and some more for coefficients, each of which is turned into words and back. A level of depth is worth about
+    a third, the clear combination of the left half about four fifths of a level.
     """
     left, right = shape.coefficients(shape.left), shape.coefficients(shape.right)
     too_many = max(left, right) > MOST_COEFFICIENTS
-    work = shape.products + 0.3 * (left + right)
-    return too_many, work * 1.2 ** max(shape.depth), left < right
+    work = shape._of_halves + 0.5 * (right - 1) + 0.3 * (left + right)
+    return too_many, work * 1.3 ** max(shape.depth[0] + 0.8, shape.depth[1]), left < right
 
 
 def merged(items: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

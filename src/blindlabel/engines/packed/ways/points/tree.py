@@ -1,7 +1,7 @@
-"""The products: from the places of a group of questions to one value a pair that is zero for yes, uniform for no.
+"""The products: from the places of a group of questions to one value a pair that is zero for yes.
 
-Every step is taken for every question. A sum of products is relinearised once. What a question asks for (S of `shape`)
-is the same for all records, so Σ S·A is a product of matrices on words (`periodic`).
+Every step is taken for every question. A sum of products is switched down and relinearised once. What a question asks
+for (S of `shape`) is the same for all records, so Σ S·A is a product of matrices on words (`periodic`).
 """
 
 from __future__ import annotations
@@ -11,81 +11,147 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
-from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.points import periodic
+from blindlabel.engines.packed.ways.points.levels import Levels
 from blindlabel.engines.packed.ways.points.shape import Shape, merged
 
 
 @dataclass(frozen=True, eq=False)
-class Summand:
-    """B · (Σ S·A) as its two factors."""
+class Node:
+    """A ciphertext, and how many products in a row made it."""
 
-    right: Cipher
-    """None for the constant 1."""
-    left: Cipher
+    cipher: Cipher
+    depth: int = 0
 
 
-Coefficients = dict[tuple[int, ...], Cipher]
+Coefficients = dict[tuple[int, ...], Node]
 """By the vector of how many places of each class do not hold. The constant 1, the vector of zeros, is left out."""
 
 
-def summands(
-    encryptor: Encryptor, layout: RecordLayout, shape: Shape, places: Sequence[Cipher], support: Residues, keys: Any
-) -> list[Summand]:
-    """The summands of y, not yet masked. `support` is S: [left, right, column]."""
-    ring = encryptor.ring
-    lefts = half(ring, shape, shape.left, places, keys)
-    rights = half(ring, shape, shape.right, places, keys)
-    words = np.stack([ring.residues(ring.to_ntt(cipher)) for cipher in lefts])
-    made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
-    found, zero = [], encryptor.zero()
-    for factor, rows, constant in zip([None, *rights], made, support[0], strict=True):
-        total = _nonzero(ring, rows, words[0], zero)
-        plain = ring.slots(periodic.in_slots(layout, np.tile(constant, (layout.block, 1))))
-        found.append(Summand(factor, ring.add_plain(total, plain)))
-    return found
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """What the products of a group are made with."""
+
+    encryptor: Encryptor
+    layout: RecordLayout
+    shape: Shape
+    levels: Levels
+    keys: Any
+    """Relinearisation keys."""
+
+    @property
+    def ring(self) -> Ring:
+        """The ring of the records."""
+        return self.encryptor.ring
+
+    def missed(self, places: Sequence[Cipher], support: Residues) -> Cipher:
+        """Y = Σ B · (Σ S·A): zero where the question is true, else not (but for an accident). `support` is S: [left,
+        right, column].
+        """
+        ring, shape = self.ring, self.shape
+        nodes = [Node(place) for place in places]
+        lefts, rights = self._half(shape.left, nodes), self._half(shape.right, nodes)
+        sums = self._sums(lefts, support)
+        level = self.levels.together(shape.combined(self.levels, self.layout), self.levels.after(shape.depth[1])).level
+        alone, *factors = (ring.switched(one, level) for one in sums)
+        if not rights:
+            return alone
+        total = _sum_of_products(
+            ring, [(ring.switched(right.cipher, level), factor) for right, factor in zip(rights, factors, strict=True)]
+        )
+        return ring.add(ring.relinearised(total, self.keys), alone)
+
+    def product_of(self, factors: Sequence[Cipher]) -> Cipher:
+        """All factors multiplied, by twos."""
+        nodes = [Node(factor) for factor in factors]
+        while len(nodes) > 1:
+            pairs = [self._combined([(one, other)]) for one, other in zip(nodes[::2], nodes[1::2])]
+            nodes = [*pairs, *nodes[len(pairs) * 2 :]]
+        return nodes[0].cipher
+
+    def _sums(self, lefts: Sequence[Node], support: Residues) -> list[Cipher]:
+        """Σ S·A for every coefficient of the right half."""
+        ring, layout = self.ring, self.layout
+        level = self.levels.after(self.shape.depth[0]).level
+        words = np.stack([ring.residues(ring.to_ntt(ring.switched(node.cipher, level))) for node in lefts])
+        made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
+        zero = ring.switched(self.encryptor.zero(), level)
+        found = []
+        for rows, constant in zip(made, support[0], strict=True):
+            plain = ring.slots(periodic.in_slots(layout, np.tile(constant, (layout.block, 1))))
+            found.append(ring.add_plain(_nonzero(ring, rows, words[0], zero), plain))
+        return found
+
+    def _half(self, classes: Sequence[int], places: Sequence[Node]) -> list[Node]:
+        """The coefficients of a half but the constant, in the order of the support's axis."""
+        lists: dict[int, Coefficients] = {}
+        for position, number in enumerate(classes):
+            made = self._alike([places[place] for place in self.shape.places_of(number)])
+            lists[number] = {_unit(len(classes), position, count + 1): node for count, node in enumerate(made)}
+        following = max(classes, default=-1) + 1
+        for one, other in merged([((self.shape.sizes[number] - 1).bit_length(), number) for number in classes]):
+            first, second = lists.pop(one), lists.pop(other)
+            both = {
+                tuple(a + b for a, b in zip(left, right)): self._combined([(first[left], second[right])])
+                for left in first
+                for right in second
+            }
+            lists[following] = {**first, **second, **both}
+            following += 1
+        found = lists.popitem()[1] if lists else {}
+        return [found[vector] for vector in sorted(found)]
+
+    def _alike(self, places: Sequence[Node]) -> list[Node]:
+        """The elementary symmetric polynomials e_1, e_2, … of these places."""
+        if len(places) == 1:
+            return list(places)
+        middle = (len(places) + 1) // 2
+        first, second = self._alike(places[:middle]), self._alike(places[middle:])
+        found = []
+        for degree in range(1, len(places) + 1):
+            counts = range(max(1, degree - len(second)), min(degree - 1, len(first)) + 1)
+            products = [(first[count - 1], second[degree - count - 1]) for count in counts]
+            found.append(self._combined(products, [one[degree - 1] for one in (first, second) if degree <= len(one)]))
+        return found
+
+    def _combined(self, products: Sequence[tuple[Node, Node]], added: Sequence[Node] = ()) -> Node:
+        """A sum of products and of other nodes, at the level that the plan has for its depth."""
+        ring, levels = self.ring, self.levels
+        depth = max([max(one.depth, other.depth) + 1 for one, other in products] + [node.depth for node in added])
+        level = levels.after(depth).level
+        total: Cipher = None
+        if products:
+            before = levels.after(depth - 1).level
+            factors = [(ring.switched(a.cipher, before), ring.switched(b.cipher, before)) for a, b in products]
+            total = ring.relinearised(ring.switched(_sum_of_products(ring, factors), level), self.keys)
+        for node in added:
+            more = ring.switched(node.cipher, level)
+            total = more if total is None else ring.add(total, more)
+        return Node(total, depth)
 
 
-def masked_sum(encryptor: Encryptor, parts: Sequence[Summand], pairs: npt.NDArray[np.bool_], keys: Any) -> Cipher:
-    """y = Σ ρ · B · (Σ S·A), with ρ uniform and fresh for every summand and pair; zero in slots that are no pair."""
-    ring = encryptor.ring
-    total: Cipher = None
-    first, *rest = parts
-    for part in rest:
-        product = ring.product(times(encryptor, part.right, _masks(ring, pairs)), part.left)
-        if total is None:
-            total = product
-        else:
-            ring.add_into(total, product)
-    alone = times(encryptor, first.left, _masks(ring, pairs))
-    return alone if total is None else ring.add(ring.relinearised(total, keys), alone)
-
-
-def _masks(ring: Ring, pairs: npt.NDArray[np.bool_]) -> Residues:
-    return residues.uniform(ring.degree, ring.modulus) * pairs
-
-
-def product_of(ring: Ring, factors: Sequence[Cipher], keys: Any) -> Cipher:
-    """All factors multiplied, by twos."""
-    while len(factors) > 1:
-        pairs = [ring.multiply(one, other, keys) for one, other in zip(factors[::2], factors[1::2])]
-        factors = [*pairs, *factors[len(pairs) * 2 :]]
-    return factors[0]
+def _sum_of_products(ring: Ring, factors: Sequence[tuple[Cipher, Cipher]]) -> Cipher:
+    """Of three parts."""
+    (one, other), *rest = factors
+    total = ring.product(one, other)
+    for one, other in rest:
+        ring.add_into(total, ring.product(one, other))
+    return total
 
 
 def times(encryptor: Encryptor, cipher: Cipher, values: Residues) -> Cipher:
     """The product with a clear value for every slot."""
-    ring = encryptor.ring
+    ring, level = encryptor.ring, cipher.coeff_modulus_size()
     idle = not values.any()  # SEAL refuses to multiply by zero; the time is spent all the same
-    plain = ring.transformed(ring.slots(np.ones_like(values) if idle else values))
+    plain = ring.transformed(ring.slots(np.ones_like(values) if idle else values), level)
     product = ring.from_ntt(ring.multiply_plain(ring.to_ntt(cipher), plain))
-    return encryptor.zero() if idle else product
+    zero = ring.switched(encryptor.zero(), level)
+    return zero if idle else product
 
 
 def _nonzero(ring: Ring, rows: Residues, other: Residues, zero: Cipher) -> Cipher:
@@ -95,46 +161,5 @@ def _nonzero(ring: Ring, rows: Residues, other: Residues, zero: Cipher) -> Ciphe
     return zero if idle else added
 
 
-def half(ring: Ring, shape: Shape, classes: Sequence[int], places: Sequence[Cipher], keys: Any) -> list[Cipher]:
-    """The coefficients of a half but the constant, in the order of the support's axis."""
-    lists: dict[int, Coefficients] = {}
-    for number in classes:
-        made = alike(ring, [places[place] for place in shape.places_of(number)], keys)
-        position = classes.index(number)
-        lists[number] = {_unit(len(classes), position, count + 1): cipher for count, cipher in enumerate(made)}
-    following = max(classes, default=-1) + 1
-    for one, other in merged([((shape.sizes[number] - 1).bit_length(), number) for number in classes]):
-        first, second = lists.pop(one), lists.pop(other)
-        both = {
-            tuple(a + b for a, b in zip(left, right)): ring.multiply(first[left], second[right], keys)
-            for left in first
-            for right in second
-        }
-        lists[following] = {**first, **second, **both}
-        following += 1
-    found = lists.popitem()[1] if lists else {}
-    return [found[vector] for vector in sorted(found)]
-
-
 def _unit(length: int, position: int, count: int) -> tuple[int, ...]:
     return tuple(count if place == position else 0 for place in range(length))
-
-
-def alike(ring: Ring, places: Sequence[Cipher], keys: Any) -> list[Cipher]:
-    """The elementary symmetric polynomials e_1, e_2, … of these places."""
-    if len(places) == 1:
-        return list(places)
-    middle = (len(places) + 1) // 2
-    first, second = alike(ring, places[:middle], keys), alike(ring, places[middle:], keys)
-    found = []
-    for degree in range(1, len(places) + 1):
-        total: Cipher = None
-        for count in range(max(1, degree - len(second)), min(degree - 1, len(first)) + 1):
-            product = ring.product(first[count - 1], second[degree - count - 1])
-            total = product if total is None else ring.add(total, product)
-        total = None if total is None else ring.relinearised(total, keys)
-        for other in (first, second):
-            if degree <= len(other):
-                total = other[degree - 1] if total is None else ring.add(total, other[degree - 1])
-        found.append(total)
-    return found

@@ -19,6 +19,7 @@ from blindlabel.engines.packed.ways.points.columns import Columns
 from blindlabel.engines.packed.ways.points.evaluating import PointsEvaluation, Room
 from blindlabel.engines.packed.ways.points.expressions import Leaf
 from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
+from blindlabel.engines.packed.ways.points.levels import Levels
 from blindlabel.engines.packed.ways.points.shape import shape_of
 from blindlabel.language.formula import Formula
 
@@ -34,11 +35,12 @@ _MOST_SUMS = 1 << 28
 """Bytes of sums that are held at once, unless one group has more."""
 
 PARAMETER_SETS = (
-    ParameterSet("points-16384-336", (RingParameters(16384, (36, 60, 60, 60, 60, 60), plain_bits=24),)),
-    ParameterSet("points-16384-367", (RingParameters(16384, (36, 54, 54, 55, 56, 56, 56), plain_bits=24),)),
-    ParameterSet("points-16384-379", (RingParameters(16384, (42, 48, 48, 48, 48, 48, 48, 49), plain_bits=24),)),
+    ParameterSet("points-16384-320", (RingParameters(16384, (48, 48, 56, 56, 56, 56), plain_bits=24),)),
+    ParameterSet("points-16384-356", (RingParameters(16384, (56, 60, 60, 60, 60, 60), plain_bits=24),)),
+    ParameterSet("points-16384-390", (RingParameters(16384, (54, 56, 56, 56, 56, 56, 56), plain_bits=24),)),
     ParameterSet("points-16384-414", (RingParameters(16384, (36, 54, 54, 54, 54, 54, 54, 54), plain_bits=24),)),
-    ParameterSet("points-32768-386", (RingParameters(32768, (42, 49, 49, 49, 49, 49, 49, 50), plain_bits=24),)),
+    ParameterSet("points-32768-360", (RingParameters(32768, (60, 60, 60, 60, 60, 60), plain_bits=24),)),
+    ParameterSet("points-32768-414", (RingParameters(32768, (54, 60, 60, 60, 60, 60, 60), plain_bits=24),)),
 )
 """Cheapest first; the number is the bits of all primes. The last is for keys that must be able to lose many bits."""
 
@@ -77,7 +79,7 @@ class PointsWay(Way[PointsPlan]):
     @property
     def room(self) -> Room:
         """What every question is given."""
-        return Room(self.ring, self.tables, self.layout, self.shape, self.terms.exclusions, self.steps)
+        return Room(self.ring, self.tables, self.layout, self.shape, self.terms.exclusions, self.steps, self.levels)
 
     def columns(self, questions: int) -> Columns:
         """Where so many questions stand."""
@@ -88,22 +90,31 @@ class PointsWay(Way[PointsPlan]):
         return len(groups(self.terms.records, self.columns(self.terms.records).questions))
 
     def key_needs(self) -> tuple[KeyNeeds, ...]:
-        """Rotations by one and by a giant step, the swap, and products."""
-        return (KeyNeeds(self.ring, tuple(forms.rotations(self.ring, self.layout, self.steps)), relinearisation=True),)
+        """Rotations by one and by a giant step, and products."""
+        return (KeyNeeds(self.ring, tuple(forms.rotations(self.ring, self.steps)), relinearisation=True),)
+
+    @property
+    def levels(self) -> Levels:
+        """When ciphertexts lose primes: the linear forms have the noise of a fresh ciphertext, a product with weights
+        and their sum.
+        """
+        ring, t = self.parameters.rings[0], self.tables.modulus
+        linear = noise.fresh_symmetric() if self.terms.keys == "owners" else noise.fresh(ring)
+        linear += noise.plain_product(ring, t, 2 * self.layout.stride)
+        linear += noise.sum_of(self.layout.chunks * self.steps.babies * self.steps.giants)
+        return Levels(ring, t, linear)
 
     def noise(self) -> dict[str, Noise]:
-        """Of the answers: linear forms, the products of both halves, what is asked, masks, and a last product."""
-        ring, t = self.parameters.rings[0], self.tables.modulus
-        linear = noise.fresh(ring) + noise.plain_product(ring, t, self.layout.stride)
-        linear += noise.sum_of(2 * self.layout.chunks * self.steps.babies * self.steps.giants)
-        level = noise.product(ring, t) + noise.sum_of(2)
-        depth_left, depth_right = self.shape.depth
-        left = linear + depth_left * level + noise.plain_product(ring, t, self.layout.stride)
-        left += noise.sum_of(self.shape.coefficients(self.shape.left))
-        right = linear + depth_right * level + noise.plain_product(ring, t)
-        count = self.shape.coefficients(self.shape.right)
-        bits = max(left, right) + noise.product(ring, t) + noise.sum_of(count) + noise.TAIL
-        return {"answers": Noise(bits, ring)}
+        """Of the answers: linear forms, the products of both halves, what is asked, a last product and, where they
+        leave for the coordinator, masks.
+        """
+        ring, t, levels = self.parameters.rings[0], self.tables.modulus, self.levels
+        combined = self.shape.combined(levels, self.layout)
+        level, bits = levels.together(combined, levels.after(self.shape.depth[1]))
+        bits += noise.product(ring, t) + noise.sum_of(self.shape.coefficients(self.shape.right)) + noise.TAIL
+        if self.terms.keys == "coordinator":
+            bits += noise.plain_product(ring, t) + noise.sum_of(self.values)
+        return {"answers": Noise(bits, ring, level)}
 
     def plan(self, question: Formula) -> PointsPlan:
         """Conditions on places, where the question is false, and exclusions."""
@@ -119,7 +130,7 @@ class PointsWay(Way[PointsPlan]):
 
     def groups_together(self) -> int:
         """As many as have room, since their matrices are multiplied together."""
-        each = self.columns(self.terms.records).outputs * 2 * self.steps.giants
+        each = self.columns(self.terms.records).outputs * self.steps.giants
         return max(1, _MOST_SUMS // (each * 8 * 2 * self.parameters.rings[0].data_primes * self.ring.degree))
 
     def shares_units(self) -> bool:
@@ -171,7 +182,7 @@ class PointsWay(Way[PointsPlan]):
         ring, steps, records = self.parameters.rings[0], self.steps, self.terms.records
         outputs = self.columns(records).outputs * self._group_count()
         rotated = steps.babies * self.layout.chunks * (_ROTATION + _RESIDUES)
-        sums = outputs * 2 * steps.giants
+        sums = outputs * steps.giants
         made = sums * (_ROTATION + _RESIDUES + 2e-9 * steps.babies * self.layout.chunks * 2 * ring.degree)
         multiplied = self._group_count() * self.values * (self.shape.products + self.places) * _PRODUCT
         return self.layout.batches(records) * ring.data_primes / 6 * (rotated + made + multiplied)
