@@ -24,7 +24,8 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Crash, Weather
 from blindlabel_lab.simulation.parties import FaultyEngine, Mortality
 from blindlabel_lab.simulation.places import InMemory
-from blindlabel_lab.simulation.schedule import Plan, Study, judged, run
+from blindlabel_lab.simulation.plan import Plan
+from blindlabel_lab.simulation.schedule import Study, judged, run
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
