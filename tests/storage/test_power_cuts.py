@@ -115,6 +115,13 @@ def test_a_coordinators_study_outlasts_a_power_cut(disk: Disk, home: Path) -> No
     coordinator._engine_secret(agreement.hash)
 
 
+def test_a_new_coordinators_folder_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
+    """Before anything else is made in it, which would sync the folder too."""
+    CoordinatorStore(home).close()
+    disk.cut(home)
+    assert CoordinatorStore(home).studies() == []
+
+
 def test_what_lies_in_the_carried_folder_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
     """The owner has marked its message as sent, and nobody would send its body again."""
     coordinator = Coordinator(CoordinatorStore(home.parent / "coordinator"))
