@@ -14,7 +14,7 @@ from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
-from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, records
+from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import questions_app
 from blindlabel.errors import InputError, OutsideError
 
@@ -233,8 +233,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         )
     for step in steps:
         result(f"  {step.sentence}")
-    if any(step.who == "machine" for step in steps) and not workspace.is_run:
-        result(f"  `blindlabel owner run --at {at}` does that, and is not running.")
+    if steps and not workspace.is_run:
+        machine = any(step.who == "machine" for step in steps)
+        does = "does that, and is not running" if machine else "fetches news, and is not running"
+        result(f"  `blindlabel owner run --at {at}` {does}.")
 
 
 @app.command("annotate")
@@ -324,7 +326,7 @@ def run(
     source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
-        _name_risky(workspace)
+        name_risky(workspace)
         workspace.hand_in()
     with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
@@ -334,21 +336,6 @@ def run(
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
     elif once:
         _say_what_to_carry(workspace)
-
-
-def _name_risky(workspace: Workspace) -> None:
-    """Name the questions that the page would show in red, before they are handed in."""
-    from blindlabel.parties.asking import check_question
-    from blindlabel.parties.questions import open_tasks
-    from blindlabel.web.judging import Judging
-
-    judging, records = Judging(workspace), workspace.records()
-    for task in open_tasks(workspace):
-        formula = check_question(workspace.agreement, task.question or "").formula
-        if formula is not None:
-            found = judging.verdict(records[task.record], task.question or "", formula)
-            if found.level == "bad":
-                say(f"NOTE: the question of {records[task.record].id} is handed in as it is: {found.headline}.")
 
 
 @contextmanager

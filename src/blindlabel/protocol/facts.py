@@ -42,6 +42,9 @@ class OwnerFacts(Shape):
     asked: Count = 0
     """Questions of this owner so far, this round's included."""
     assist_calls: Count = 0
+    assist_round: Count = 0
+    """The round of the last assist call, and how many there were in it."""
+    assist_in_round: Count = 0
     assist_number: Count = 0
     assist_digest: str = ""
 

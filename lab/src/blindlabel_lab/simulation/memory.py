@@ -138,6 +138,9 @@ class MemoryStore:
         """What was settled when joining."""
         return self.contents.settings
 
+    def begin_journal(self, name: str) -> None:
+        """The plain engine keeps nothing half-finished."""
+
     def secret(self, name: str) -> bytes:
         """A secret."""
         if name not in self.contents.secrets:
