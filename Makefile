@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 CODE := src lab/src tests
 
-.PHONY: setup demo check test test-postgres test-tools lint format bench gates simulate fuzz audit screenshots clean
+.PHONY: setup demo check test test-postgres test-tools lint format bench gates simulate crash-points mutants faults soak fuzz audit screenshots clean
 
 setup: $(STAMP)
 
@@ -54,6 +54,22 @@ gates: $(STAMP)
 # Ten thousand whole studies with faults, judged by the clear protocol.
 simulate: $(STAMP)
 	@$(BIN)/python scripts/simulate
+
+# A real owner or coordinator killed at its system calls, one after the other; needs strace.
+crash-points: $(STAMP)
+	@$(BIN)/python scripts/crash-points
+
+# Bugs planted on purpose: which tests notice them.
+mutants: $(STAMP)
+	@$(BIN)/python scripts/mutants --unplanted
+
+# Full disks, stopped processes, bad proxies, removed and old databases, on real processes.
+faults: $(STAMP)
+	@$(BIN)/python scripts/faults
+
+# An hour of polling and studies, compressed: memory, open files, database and log must not grow.
+soak: $(STAMP)
+	@$(BIN)/python scripts/soak
 
 fuzz: $(STAMP)
 	@$(BIN)/python scripts/fuzz

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from blindlabel.engines.gates.circuit import ClearGates
@@ -77,3 +80,12 @@ def test_every_shape_fits_the_default_agreement_and_is_said_of_its_own_record() 
 
 def test_the_time_of_a_gate_is_that_of_a_whole_circuit() -> None:
     assert gates.gate_seconds({"is_in": {"gates": 200, "processor_seconds": 8.0}}) == SECONDS
+
+
+def test_what_runs_under_the_python_of_the_gates_needs_no_protocol() -> None:
+    """That environment has Python 3.10 and few libraries: no tomllib, no database."""
+    said = (
+        "import sys, blindlabel_lab.bench.gates; print([m for m in sys.modules if m.startswith('blindlabel.protocol')])"
+    )
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

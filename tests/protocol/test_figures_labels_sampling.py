@@ -94,13 +94,13 @@ def test_rounds_agree_with_a_naive_count(
                     naive[(i, j)] = (bool(one[x, y]), number)
     assert {(i, j): (label, number) for i, j, label, number in labels.agreed_pairs(matrix)} == naive
     assert np.count_nonzero(matrix == 0) == rows * columns - len(naive)
-    assert np.array_equal(labels.from_bytes(labels.to_bytes(matrix), rows, columns), matrix)
+    assert np.array_equal(labels.from_bytes(labels.to_bytes(matrix, b"salt"), rows, columns), matrix)
 
 
 @pytest.mark.parametrize("data", [b"\1", b"\xca", b"\0\0"])
 def test_impossible_labels_are_refused(data: bytes) -> None:
     with pytest.raises(NotFitting):
-        labels.from_bytes(data, 1, 1)
+        labels.from_bytes(bytes(labels.TAG_BYTES) + data, 1, 1)
 
 
 def test_uniform_sample_is_uniform() -> None:

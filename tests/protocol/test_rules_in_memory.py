@@ -13,7 +13,7 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import coordinator, facts, messages, owner, rounds
+from blindlabel.protocol import coordinator, facts, labels, messages, owner, rounds
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
     Forked,
@@ -50,7 +50,8 @@ def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int, key
                 for y, j in enumerate(facts_of_round.asked[b]):
                     if expected[i, j] == 0 and one[x, y] == two[y, x]:
                         expected[i, j] = 2 * number + one[x, y]
-        assert study.bodies[study.state.labels[facts.key_of(a, b)].hash] == expected.tobytes()
+        kept = study.bodies[study.state.labels[facts.key_of(a, b)].hash]
+        assert np.array_equal(labels.from_bytes(kept, 4, 4), expected)
         assert sum(
             facts_of_round.tallies[facts.key_of(a, b)].agreed for facts_of_round in study.state.rounds
         ) == np.count_nonzero(expected)
@@ -156,15 +157,33 @@ def test_assist_calls_are_counted_once_and_bounded() -> None:
             study.owners[name].model_copy(update={"assist_number": number - 1}), facts.blob_of(b"x")
         )
         signed = study.signed(step.messages[0])
-        state = coordinator.count_assist(agreement, state, signed)
-        assert coordinator.count_assist(agreement, state, signed) is state
+        state = coordinator.count_assist(agreement, state, signed, 5)
+        assert coordinator.count_assist(agreement, state, signed, 5) is state
     assert state.owners[name].assist_calls == 2
     with pytest.raises(OverBudget):
         step = owner.asks_assist(study.owners[name].model_copy(update={"assist_number": 2}), facts.blob_of(b"x"))
-        coordinator.count_assist(agreement, state, study.signed(step.messages[0]))
+        coordinator.count_assist(agreement, state, study.signed(step.messages[0]), 5)
     with pytest.raises(Replayed):
         step = owner.asks_assist(study.owners[name], facts.blob_of(b"y"))
-        coordinator.count_assist(agreement, state, study.signed(step.messages[0]))
+        coordinator.count_assist(agreement, state, study.signed(step.messages[0]), 5)
+
+
+def test_a_round_takes_no_more_assist_calls_than_its_evaluations_need() -> None:
+    study = played("round", "coordinator")
+    name = next(
+        n for n in study.agreement.owners if f"{n}>{study.agreement.peers(n)[0]}" not in study.state.rounds[-1].answers
+    )
+
+    def call(state: facts.State, number: int) -> facts.State:
+        before = study.owners[name].model_copy(update={"assist_number": number})
+        signed = study.signed(owner.asks_assist(before, facts.blob_of(b"x")).messages[0])
+        return coordinator.count_assist(study.agreement, state, signed, 3)
+
+    state = study.state
+    for number in range(3 * coordinator.EVALUATIONS):
+        state = call(state, number)
+    with pytest.raises(OverBudget, match="3 for one evaluation"):
+        call(state, 3 * coordinator.EVALUATIONS)
 
 
 def test_budget_of_questions_ends_the_study_instead_of_being_exceeded() -> None:

@@ -15,7 +15,7 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.running import run as take_turns
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel.protocol.errors import Forked, WrongRound
+from blindlabel.protocol.errors import Forked, NotFitting, WrongRound
 from blindlabel.protocol.messages import Message
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
@@ -24,7 +24,8 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Crash, Weather
 from blindlabel_lab.simulation.parties import FaultyEngine, Mortality
 from blindlabel_lab.simulation.places import InMemory
-from blindlabel_lab.simulation.schedule import Plan, Study, judged, run
+from blindlabel_lab.simulation.plan import Plan
+from blindlabel_lab.simulation.schedule import Study, judged, run
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
@@ -345,6 +346,32 @@ def test_assist_call_is_counted_before_it_is_served() -> None:
     assert [facts.assist_calls for facts in called] == [before.assist_calls + 1]
     study.restart_coordinator()
     assert study.coordinator.known().owners["anna"].assist_calls == before.assist_calls + 1
+
+
+def introduced(seed: int) -> Study:
+    """A study whose owners have each other's keys and have confirmed nobody."""
+    study = founded(seed, keys="owners")
+    for one in study.owners.values():
+        one.send()
+    for one in study.owners.values():
+        assert one.fetch() and one.store.state().keys
+    return study
+
+
+def test_confirmation_of_another_key_than_the_one_that_joined_is_refused() -> None:
+    study = introduced(1)
+    anna = study.owners["anna"].store.state()
+    confirm = messages.Confirm(peer="berta", envelope_key="ab" * 32)
+    wrong = Message(anna.study, "anna", "coordinator", 0, anna.sent + 1, confirm, owner.latest(anna))
+    with pytest.raises(NotFitting):
+        study.coordinator.receive(messages.sign(wrong, study.network.signers["anna"]).wire)
+
+
+def test_owner_does_not_even_block_before_everybody_is_confirmed() -> None:
+    seed = next(seed for seed in range(50) if Plan(seed, {}, owners=2).agreement.sampling.method == "enriched")
+    study = introduced(seed)
+    for one in study.owners.values():
+        assert owner.work(study.plan.agreement, one.store.state()) == []
 
 
 def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:

@@ -15,7 +15,9 @@ import pytest
 from blindlabel.protocol import coordinator, owner
 from blindlabel.protocol import labels as labelling
 from blindlabel_lab.simulation import campaign, reference
+from blindlabel_lab.simulation.crash_points import Bench, CrashPoint, has_strace
 from blindlabel_lab.simulation.faults import KINDS
+from blindlabel_lab.simulation.plan import ANYWHERE, OF_WAY, Way
 from blindlabel_lab.simulation.schedule import run
 
 
@@ -46,6 +48,28 @@ def test_crash_at_any_journal_point_keeps_all_promises() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_schedules_with_databases_and_files_keep_all_promises(tmp_path: Path, seed: int) -> None:
     assert run(seed, tmp_path, owners=2).violations == ()
+
+
+@pytest.mark.parametrize("way", ["http", "folder"])
+def test_schedules_over_the_products_own_transport_keep_all_promises(tmp_path: Path, way: Way) -> None:
+    """Bytes that are cut off, come late or again or damaged, between the real client and server; files that are left
+    behind, half copied or damaged."""
+    verdict = run(2, tmp_path, rates=dict.fromkeys(OF_WAY[way] - ANYWHERE, 0.1), owners=2, way=way)
+    assert verdict.violations == () and sum(verdict.faults.values()) > 3
+
+
+def test_power_cuts_lose_nothing_that_was_committed(tmp_path: Path) -> None:
+    verdict = run(5, tmp_path, rates={"crash": 0.1}, owners=2, power=True)
+    assert verdict.violations == () and verdict.faults["crash"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_strace(), reason="strace is not on this machine: apt-get install strace")
+@pytest.mark.parametrize("way", ["folder", "http"])
+def test_process_killed_at_a_system_call_goes_on(tmp_path: Path, way: Way) -> None:
+    """One of the points that `make crash-points` plays by the hundred: a rename of an owner's second turn with work."""
+    played = Bench(tmp_path / "bench", way).play(CrashPoint({"http": 4, "folder": 7}[way], "anna", "rename", 2))
+    assert played.killed and played.violations == []
 
 
 def test_clock_that_jumps_while_parties_crash_stops_nothing(tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ STUDY = AGREEMENT.hash
 def stores(tmp_path: Path, database: str | None) -> Iterator[list[CoordinatorStore]]:
     """Four stores over one database and folder, as four processes have them, with one study."""
     made = [CoordinatorStore(tmp_path / "coordinator", database) for _ in range(4)]
-    assert made[0].create("persons", "the text", new_state(AGREEMENT, {"anna": "ab" * 32, "berta": "cd" * 32}))
+    assert made[0].create(
+        "persons", "the text", new_state(AGREEMENT, {"anna": "ab" * 32, "berta": "cd" * 32}, "ef" * 32)
+    )
     yield made
     for store in made:
         store.database.close()
@@ -94,7 +96,7 @@ def test_state_that_is_not_the_newest_is_not_saved(stores: list[CoordinatorStore
 
 def test_study_is_made_by_one_process_only(stores: list[CoordinatorStore]) -> None:
     other = small_agreement()
-    state = new_state(other, {"anna": "ab" * 32, "berta": "cd" * 32})
+    state = new_state(other, {"anna": "ab" * 32, "berta": "cd" * 32}, "ef" * 32)
     wrote: list[int] = []
 
     def make(number: int, store: CoordinatorStore) -> Callable[[], object]:

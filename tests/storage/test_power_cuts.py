@@ -11,13 +11,18 @@ import pytest
 from blindlabel.errors import InputError
 from blindlabel.export.formats import replacing
 from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.joining import own_identity, signed_by
+from blindlabel.protocol import messages, owner_state
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.facts import blob_of
+from blindlabel.storage import journal_points
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies, write_atomically
+from blindlabel.storage.journal_points import Point
 from blindlabel.storage.secret_files import read_secret, remove_secret, write_secret
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderTransport
+from blindlabel_lab.simulation.faults import Crash
 from blindlabel_lab.simulation.power import Disk
 from support.study_parties import joined, small_agreement, write_person_tables
 
@@ -68,6 +73,30 @@ def test_a_body_that_arrived_outlasts_a_power_cut(disk: Disk, home: Path) -> Non
     assert Bodies(home / "bodies").read_all(blob) == CONTENT
 
 
+def test_a_body_whose_content_was_lost_is_not_there(home: Path) -> None:
+    bodies = Bodies(home / "bodies")
+    blob = bodies.write([CONTENT])
+    bodies.path(blob).write_bytes(b"")
+    assert not bodies.has(blob)
+
+
+def test_an_owners_state_and_its_messages_are_saved_together(tmp_path: Path) -> None:
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    (owner, *_) = joined(tmp_path, coordinator.create(to_text(small_agreement())), write_person_tables(tmp_path))
+    confirm = messages.Confirm(peer="berta", envelope_key="ab" * 32)
+
+    def die(point: Point) -> None:
+        if point is Point.AFTER_COMMIT:
+            raise Crash
+
+    with pytest.raises(Crash), journal_points.listening(die):
+        owner.change(
+            lambda state: owner_state.send(state, "coordinator", 0, confirm),
+            lambda message: signed_by(own_identity(owner), message),
+        )
+    assert owner.state().sent == len(owner.unsent()) == 2
+
+
 def test_a_part_lost_in_a_power_cut_is_sent_again(disk: Disk, home: Path) -> None:
     blob = blob_of(CONTENT)
     Bodies(home / "bodies").append(blob, 0, [CONTENT[:5]])
@@ -113,6 +142,13 @@ def test_a_coordinators_study_outlasts_a_power_cut(disk: Disk, home: Path) -> No
     assert before is not None and coordinator.load(agreement.hash) == before
     assert coordinator.store.bodies(agreement.hash).has(before.state.public_key)  # type: ignore[arg-type]
     coordinator._engine_secret(agreement.hash)
+
+
+def test_a_new_coordinators_folder_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
+    """Before anything else is made in it, which would sync the folder too."""
+    CoordinatorStore(home).close()
+    disk.cut(home)
+    assert CoordinatorStore(home).studies() == []
 
 
 def test_what_lies_in_the_carried_folder_outlasts_a_power_cut(disk: Disk, home: Path) -> None:

@@ -165,3 +165,12 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
     activity = workspace.activity()
     assert activity is not None
     assert activity.phase == "work"
+
+
+def test_half_finished_work_of_one_round_is_gone_in_another(tmp_path: Path) -> None:
+    workspace = in_round(tmp_path / "w", [0])
+    workspace.journal.mkdir(exist_ok=True)
+    for name, kept in (("round 1, berta", False), ("round 1, berta", True), ("round 2, berta", False)):
+        workspace.begin_journal(name)
+        assert (workspace.journal / "0-0-ab.answers").exists() == kept
+        (workspace.journal / "0-0-ab.answers").write_bytes(b"answers")

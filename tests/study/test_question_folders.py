@@ -10,7 +10,7 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.errors import InputError
 from blindlabel.parties.question_folders import file_name, read_folder, write_folder
-from blindlabel.parties.questions import take_in_folder
+from blindlabel.parties.questions import SuggestedQuestions, take_in_folder
 from blindlabel.protocol.interfaces import PERSON, SUGGESTED, Asked
 from blindlabel.storage.asked import questions_asked
 from blindlabel.storage.workspace import Workspace
@@ -110,3 +110,24 @@ def test_record_whose_id_is_no_file_name_goes_by_its_position(workspaces: list[W
     listing.write_text(listing.read_text().replace("round-1/4.question", "../secret"))
     with pytest.raises(InputError, match="outside the folder"):
         read_folder(tmp_path / "q")
+
+
+def test_suggestions_leave_alone_what_a_person_has_begun_to_write(workspaces: list[Workspace]) -> None:
+    anna = workspaces[0]
+    anna.save_draft(1, "ret is_in(")
+    said = SuggestedQuestions().provide(anna)
+    assert said is not None and anna.records()[1].id in said
+    assert [task.state for task in anna.tasks()] == ["open", "draft", "open"]
+    assert SuggestedQuestions(replace=True).provide(anna) is None
+    assert anna.state().rounds[-1].handed_in
+
+
+def test_handing_in_by_command_names_questions_that_fit_everything_or_nothing(
+    workspaces: list[Workspace], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    anna = workspaces[0]
+    anna.save_questions({0: "ret true", 1: 'ret is_in("##", $r)', 2: "ret true"}, PERSON)
+    run(["owner", "run", "--at", str(anna.folder), "--hand-in", "--once", "--via", f"folder:{tmp_path}"])
+    said = capsys.readouterr().err
+    assert "Always yes" in said and anna.records()[1].id in said
+    assert anna.state().rounds[-1].handed_in

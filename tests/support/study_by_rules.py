@@ -46,7 +46,7 @@ class Study:
             self.envelope_keys[name] = bytes(nacl.public.PrivateKey.generate().public_key).hex()
             self.invitations[name] = nacl.signing.SigningKey.generate()
         public = {name: bytes(key.verify_key).hex() for name, key in self.invitations.items()}
-        self.state = facts.new_state(self.agreement, public)
+        self.state = facts.new_state(self.agreement, public, "ef" * 32)
         for name in self.agreement.owners:
             self.outbox[name] = []
             key = bytes(self.keys["coordinator"].verify_key).hex()

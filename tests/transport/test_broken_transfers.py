@@ -115,6 +115,7 @@ def test_coordinator_killed_at_the_rename_of_an_uploaded_body_does_not_call_it_c
         content = secrets.token_bytes(1) + arrived
         blob = own.write([content])
         left_whole(there, blob, content if arrived == CONTENT else content[::-1])
+        assert coordinator.store.announce(line.study, "anna", blob, 2**30, 100)
         said = line.http._request("GET", _url(line, blob) + "/arrived", params={"length": blob.length}).json()
         assert said == {"received": blob.length, "complete": False}, "all bytes are there, and nobody has checked them"
         line.http._patiently(lambda blob=blob: line.http._upload(blob, own, None))  # type: ignore[misc]
@@ -167,6 +168,7 @@ def test_upload_that_broke_off_sends_exactly_what_is_missing(
     own, content = Bodies(tmp_path / "bodies"), secrets.token_bytes(1000)
     blob = own.write([content])
     coordinator.store.bodies(line.study).append(blob, 0, [content[:300]])
+    assert coordinator.store.announce(line.study, "anna", blob, 2**30, 100)
     line.http._patiently(lambda: line.http._upload(blob, own, None))
     assert [content for method, _, content in between.requests if method == "PUT"] == [content[300:]]
     assert coordinator.store.bodies(line.study).read_all(blob) == content

@@ -14,7 +14,7 @@ from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
-from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, records
+from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import questions_app
 from blindlabel.errors import InputError, OutsideError
 
@@ -233,8 +233,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         )
     for step in steps:
         result(f"  {step.sentence}")
-    if any(step.who == "machine" for step in steps) and not workspace.is_run:
-        result(f"  `blindlabel owner run --at {at}` does that, and is not running.")
+    if steps and not workspace.is_run:
+        machine = any(step.who == "machine" for step in steps)
+        does = "does that, and is not running" if machine else "fetches news, and is not running"
+        result(f"  `blindlabel owner run --at {at}` {does}.")
 
 
 @app.command("annotate")
@@ -324,6 +326,7 @@ def run(
     source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
+        name_risky(workspace)
         workspace.hand_in()
     with workspace.alone("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)

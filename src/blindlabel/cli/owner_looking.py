@@ -1,15 +1,20 @@
-"""`blindlabel owner check` and `owner records`: looking at a table before joining, and at the sample afterwards."""
+"""`blindlabel owner check` and `owner records`: looking at a table before joining, at the sample afterwards, and at
+questions before they are handed in.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blindlabel.cli.opening import agreement_in, workspace_at
-from blindlabel.cli.output import JsonFlag, result, result_json, working_on
+from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
 from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.storage.workspace import Workspace
 
 IdColumn = Annotated[str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
 Columns = Annotated[
@@ -85,3 +90,18 @@ def records(
         values = " | ".join(value for value in row["values"].values() if value)
         source = f" ({row['source']})" if row["source"] else ""
         result(f"{row['id']}  {row['state']}{source}  {values}")
+
+
+def name_risky(workspace: Workspace) -> None:
+    """Name the questions that the page would show in red, before they are handed in."""
+    from blindlabel.parties.asking import check_question
+    from blindlabel.parties.questions import open_tasks
+    from blindlabel.web.judging import Judging
+
+    judging, records = Judging(workspace), workspace.records()
+    for task in open_tasks(workspace):
+        formula = check_question(workspace.agreement, task.question or "").formula
+        if formula is not None:
+            found = judging.verdict(records[task.record], task.question or "", formula)
+            if found.level == "bad":
+                say(f"NOTE: the question of {records[task.record].id} is handed in as it is: {found.headline}.")

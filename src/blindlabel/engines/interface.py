@@ -243,6 +243,10 @@ class Engine(Protocol):
         """The coordinator's side of one assist call."""
         ...
 
+    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
+        """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
+        ...
+
     def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
         """The values of all pairs, each with its pad added."""
         ...
@@ -276,6 +280,10 @@ class WithoutPads(ABC):
     def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:  # noqa: ARG002
         """Zeros."""
         return np.zeros((1, questions, records), dtype=np.uint64)
+
+    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:  # noqa: ARG002
+        """Never."""
+        return 0
 
     def zero_tests(self, terms: Terms) -> int:  # noqa: ARG002
         """None: there is no key, or it has no bit to spare."""

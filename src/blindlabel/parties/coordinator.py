@@ -88,7 +88,7 @@ class Coordinator:
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
-        state = new_state(agreement, public)
+        state = new_state(agreement, public, secrets.token_hex(32))
 
         key = identity.public.signing_key.hex()
         invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
@@ -166,8 +166,12 @@ class Coordinator:
             raise MalformedMessage("This is no assist call.")
         if blob_of(body) != assist.blob:
             raise MalformedMessage("The body of the assist call is not the one that its message names.")
-        self._apply(message.study, lambda agreement, state: Step(rules.count_assist(agreement, state, signed)))
         agreement = self.agreement(message.study)
+
+        def event(agreement: Agreement, state: State) -> Step:
+            return Step(rules.count_assist(agreement, state, signed, self._assist_needed(agreement, state, signed)))
+
+        self._apply(message.study, event)
         try:
             with self._engine_turn:
                 reply = self._engine(agreement).assist(agreement.terms(), self._engine_secret(message.study), body)
@@ -179,6 +183,15 @@ class Coordinator:
         called = Moved(message.sender, "assist", len(wire) + len(body))
         self.store.count(message.study, [called, Moved(message.sender, "assisted", len(reply_wire) + len(reply))])
         return reply_wire, reply
+
+    def _assist_needed(self, agreement: Agreement, state: State, signed: Signed) -> int:
+        """Calls that one evaluation of the current round takes, for the records of all others."""
+        sender = signed.message.sender
+        if not state.rounds or sender not in state.owners or agreement.keys != "coordinator":
+            return 0
+        asked, engine, terms = state.rounds[-1].asked, self._engine(agreement), agreement.terms()
+        sizes = [(len(asked[sender]), len(asked[peer])) for peer in agreement.peers(sender)]
+        return sum(engine.assist_calls(terms, *size) for size in sizes if all(size))
 
     def _apply(self, study: str, event: Callable[[Agreement, State], Step], incoming: Signed | None = None) -> bool:
         """Apply an event to the newest state and save what follows; again from the start where another process was
@@ -281,7 +294,8 @@ class Coordinator:
             self._apply(study, lambda agreement, state: rounds.void(agreement, state, todo.round))
             self.store.remove_bodies(study, spent_bodies)
             return
-        blob = self.store.bodies(study).write([outcomes_.tobytes()])
+        content = labelling.unguessable(outcomes_.tobytes(), bytes.fromhex(state.salt))
+        blob = self.store.bodies(study).write([content])
         self._apply(study, lambda _, state: Step(rounds.read(state, todo.round, direction, blob)))
 
     def _outcomes(self, study: str, agreement: Agreement, facts: RoundFacts, todo: Work) -> Outcomes:
@@ -308,7 +322,7 @@ class Coordinator:
     def _kept_outcomes(self, study: str, state: State, direction: str) -> Outcomes:
         asker, _, holder = direction.partition(">")
         current = state.rounds[-1]
-        content = self.store.bodies(study).read_all(current.read[direction])
+        content = self.store.bodies(study).read_all(current.read[direction])[labelling.TAG_BYTES :]
         size = (len(current.asked[asker]), len(current.asked[holder]))
         return np.frombuffer(content, dtype=np.uint8).reshape(size)
 

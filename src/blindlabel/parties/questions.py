@@ -150,10 +150,18 @@ class SuggestedQuestions:
         self._replace = replace
 
     def provide(self, store: Store) -> str | None:
-        """Save the missing questions of the current round and hand it in."""
+        """Save the missing questions of the current round and hand it in; not before what a person has begun to write
+        is saved or discarded.
+        """
         if not open_tasks(store):
             return None
         tasks = [task for task in open_tasks(store) if self._replace or task.question is None]
+        begun = [store.records()[task.record].id for task in tasks if task.draft] if not self._replace else []
+        if begun:
+            return (
+                f"Somebody has begun to write {len(begun):,} questions that are not saved: {', '.join(begun[:10])}."
+                " They are left alone. Save or discard them in the web app, or let --replace write all questions anew."
+            )
         if self._suggester is None:
             self._suggester = suggester_for(store)
         records = store.records()

@@ -155,6 +155,8 @@ class Rounds:
         """The questions of a round over another owner's records. Nothing random is used twice: what was made before a
         crash and not saved is made anew, and what is saved is never made again.
         """
+        rules.require_confirmed(self.store.state())
+        self.store.begin_journal(f"round {round}, {peer}")
         state, bodies = self.store.state(), self.store.bodies
         current, formulas = state.rounds[round - 1], list(self._formulas(round))
         asked, pads = auditing.commitment(self.store, self.identity, round), list[bytes]()
@@ -199,6 +201,7 @@ class Rounds:
     def open(self, peer: str, round: int) -> None:
         """Open another owner's answers about own records, and make the list of what came out."""
         state = self.store.state()
+        rules.require_confirmed(state)
         current = state.rounds[round - 1]
         answers = current.to_open[peer].answers
         if answers.served != current.served[peer].hash:

@@ -158,9 +158,14 @@ def _confirm(_agreement: Agreement, state: State, signed: Signed) -> State:
 _HANDLERS = {"join": _join, "confirm": _confirm}
 
 
-def count_assist(agreement: Agreement, state: State, signed: Signed) -> State:
-    """One assist call of an owner: checked, counted, and within the budget. The last call again (its reply was lost) is
-    not counted twice."""
+EVALUATIONS = 4
+"""How often an owner may begin the evaluation of a round: once, and after crashes again what was not finished."""
+
+
+def count_assist(agreement: Agreement, state: State, signed: Signed, needed: int) -> State:
+    """One assist call of an owner: checked, counted, and within the budget. `needed`: the calls that one evaluation of
+    the round takes by the agreement. The last call again (its reply was lost) is not counted twice.
+    """
     message, assist = signed.message, signed.message.body
     check(state, signed)
     if not isinstance(assist, messages.Assist):
@@ -181,10 +186,18 @@ def count_assist(agreement: Agreement, state: State, signed: Signed) -> State:
         raise OverBudget(
             f"{message.sender} has used all {agreement.budget.assist_calls} assist calls that the agreement allows."
         )
+    so_far = facts.assist_in_round if facts.assist_round == message.round else 0
+    if so_far >= EVALUATIONS * needed:
+        raise OverBudget(
+            f"{message.sender} has made all assist calls that round {message.round} can need: {needed} for one"
+            f" evaluation, {EVALUATIONS} evaluations."
+        )
     return with_owner(
         state,
         message.sender,
         assist_calls=facts.assist_calls + 1,
+        assist_round=message.round,
+        assist_in_round=so_far + 1,
         assist_number=assist.number,
         assist_digest=signed.digest,
     )

@@ -42,6 +42,9 @@ class OwnerFacts(Shape):
     asked: Count = 0
     """Questions of this owner so far, this round's included."""
     assist_calls: Count = 0
+    assist_round: Count = 0
+    """The round of the last assist call, and how many there were in it."""
+    assist_in_round: Count = 0
     assist_number: Count = 0
     assist_digest: str = ""
 
@@ -86,6 +89,8 @@ class State(Shape):
     """All facts of a study."""
 
     study: Hex32
+    salt: Hex32
+    """A secret of the coordinator, by which the bodies that it makes get names that nobody can guess."""
     owners: dict[Name, OwnerFacts]
     public_key: Blob | None = None
     keys_sent: bool = False
@@ -154,10 +159,11 @@ def key_of(first: str, second: str) -> str:
     return " ".join(sorted((first, second)))
 
 
-def new_state(agreement: Agreement, invitation_keys: Mapping[str, str]) -> State:
+def new_state(agreement: Agreement, invitation_keys: Mapping[str, str], salt: str) -> State:
     """A study in which nobody has joined yet."""
     return State(
         study=agreement.hash,
+        salt=salt,
         owners={owner: OwnerFacts(invitation_key=invitation_keys[owner]) for owner in sorted(agreement.owners)},
     )
 

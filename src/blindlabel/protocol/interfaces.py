@@ -224,6 +224,10 @@ class Store(Questions, Protocol):
         """A folder for an engine's half-finished work; None: none is kept."""
         ...
 
+    def begin_journal(self, name: str) -> None:
+        """From now on an engine's half-finished work belongs to this; what belonged to something else is gone."""
+        ...
+
     def secret(self, name: str) -> bytes:
         """A secret that was kept under this name."""
         ...

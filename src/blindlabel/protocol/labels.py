@@ -16,6 +16,7 @@ Rules:
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -143,16 +144,26 @@ def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
             yield i, j, bool(value & 1), value >> 1
 
 
-def to_bytes(labels: Labels) -> bytes:
-    """Row by row, one byte a pair."""
-    return labels.tobytes()
+TAG_BYTES = 32
+
+
+def to_bytes(labels: Labels, salt: bytes) -> bytes:
+    """Row by row, one byte a pair, behind a tag that only those who know the salt can make: so nobody who guesses
+    labels knows the name of the body that holds them.
+    """
+    return unguessable(labels.tobytes(), salt)
+
+
+def unguessable(content: bytes, salt: bytes) -> bytes:
+    """A content with a tag before it, the same for the same content and salt."""
+    return hashlib.blake2b(content, key=salt, digest_size=TAG_BYTES, person=b"bl-unguessable").digest() + content
 
 
 def from_bytes(data: bytes, first: int, second: int) -> Labels:
     """The labels again; the size must be right and every round possible."""
-    if len(data) != first * second:
+    if len(data) != TAG_BYTES + first * second:
         raise NotFitting("The size of the labels is wrong for the samples.")
-    labels = np.frombuffer(data, dtype=np.uint8).reshape(first, second)
+    labels = np.frombuffer(data, dtype=np.uint8, offset=TAG_BYTES).reshape(first, second)
     if np.any(labels == 1) or np.any((labels > 2 * MOST_ROUNDS + 1) & (labels >> 1 != UNSAID)):
         raise NotFitting("The labels hold a value that no round can give.")
     return labels

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from blindlabel.errors import InputError
-from blindlabel.protocol import comparing, messages, owner_sampling
+from blindlabel.protocol import comparing, labels, messages, owner_sampling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
     Forked,
@@ -190,7 +190,7 @@ def _truth(agreement: Agreement, state: State, message: Message) -> State:
         return _first(state, "truth", truth)  # the study was ended before anything was sampled
     own = len(state.sample.positions) if state.sample else 0
     for pairing in truth.pairings:
-        if pairing.labels.length != own * len(pairing.positions):
+        if pairing.labels.length != labels.TAG_BYTES + own * len(pairing.positions):
             raise NotFitting("The size of the coordinator's labels is wrong for the samples.")
     if [pairing.peer for pairing in truth.pairings] != agreement.peers(state.name):
         raise NotFitting("The coordinator's labels are about other owners than the agreement names.")

@@ -189,8 +189,10 @@ def settle(
 
 def labelled(agreement: Agreement, state: State, labels: Mapping[str, labelling.Labels]) -> Step:
     """The state with these labels, and with what of them goes to owners."""
-    kept = {key: labelling.to_bytes(matrix) for key, matrix in labels.items()}
-    given = {key: labelling.to_bytes(labelling.released(matrix, agreement.release)) for key, matrix in labels.items()}
+    salt = bytes.fromhex(state.salt)
+    released = {key: labelling.released(matrix, agreement.release) for key, matrix in labels.items()}
+    kept = {key: labelling.to_bytes(matrix, salt) for key, matrix in labels.items()}
+    given = {key: labelling.to_bytes(matrix, salt) for key, matrix in released.items()}
     named = {"labels": _named(kept), "released": _named(given)}
     return Step(state.model_copy(update=named), (), (*kept.values(), *given.values()))
 

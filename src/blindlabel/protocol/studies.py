@@ -112,6 +112,14 @@ class Studies(Protocol):
         """The bodies of a study."""
         ...
 
+    def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
+        """An owner uploads this body; False where its uploads would then be more than so many bytes or bodies."""
+        ...
+
+    def has_announced(self, study: str, owner: str, hash: str) -> bool:
+        """Whether this owner uploads, or has uploaded, a body of this name."""
+        ...
+
     def free(self) -> int:
         """Bytes that there is room for."""
         ...

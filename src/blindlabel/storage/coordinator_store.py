@@ -33,6 +33,7 @@ from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, remove_abandoned, write_once
 from blindlabel.storage.outside import BodiesOutside, Outside
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
+from blindlabel.storage.uploads import KnowsUploads
 
 _IDENTITY, _BODIES = "identity", "bodies"
 
@@ -43,7 +44,7 @@ back.
 """
 
 
-class CoordinatorStore:
+class CoordinatorStore(KnowsUploads):
     """The coordinator's studies."""
 
     def __init__(self, home: Path, address: str | None = None, passphrase: str | None = None) -> None:
@@ -353,6 +354,7 @@ class CoordinatorStore:
             if row is not None:
                 for blob in spent(State.model_validate_json(row.state)):
                     self.bodies(study).remove(blob)
+                    connection.execute(tables.upload.delete().where(tables.upload.c.hash == blob.hash))
 
     def delete(self, study: str) -> None:
         """Remove a study: rows (those of other tables go with the study's), then bodies, then what is left in the

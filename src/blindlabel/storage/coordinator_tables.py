@@ -57,6 +57,14 @@ fetchable = sa.Table(
     sa.Column("hash", sa.String(64), primary_key=True),
     sa.Column("length", sa.BigInteger, nullable=False),
 )
+upload = sa.Table(
+    "upload",
+    metadata,
+    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
+    sa.Column("owner", sa.String(40), primary_key=True),
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Column("length", sa.BigInteger, nullable=False),
+)
 traffic = sa.Table(
     "traffic",
     metadata,

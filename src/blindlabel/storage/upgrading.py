@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 History = Literal["coordinator", "workspace"]
-NEWEST: dict[History, str] = {"coordinator": "0002", "workspace": "0002"}
+NEWEST: dict[History, str] = {"coordinator": "0003", "workspace": "0002"}
 """The last revision of each history, so that opening a database that is up to date costs one query and no import of
 Alembic.
 """

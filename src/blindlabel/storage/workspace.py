@@ -134,6 +134,15 @@ class Workspace(RoundQuestions):
         """Where an engine keeps half-finished work."""
         return self.folder / "journal"
 
+    def begin_journal(self, name: str) -> None:
+        """From now on an engine's half-finished work belongs to this; what belonged to something else is gone, so no
+        bytes made for one round, or one owner, ever go out in another.
+        """
+        if self.remembered("journal") != name:
+            for path in self.journal.glob("*"):
+                path.unlink()
+            self.remember("journal", name)
+
     def secret(self, name: str) -> bytes:
         """A secret that was kept under this name."""
         return self._secrets.read(self.folder / f"{name}.key")

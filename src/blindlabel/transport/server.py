@@ -3,8 +3,8 @@
 - `POST /v1/messages` takes one message; a join needs no token (it proves the invitation), everything else the token of
   its sender.
 - `GET /v1/studies/{study}/messages` gives the caller's messages after a number, waiting for one if asked to.
-- `PUT /v1/studies/{study}/bodies/{hash}` takes the next part of a body, `HEAD` says how much has arrived, `GET` gives a
-  body or a range of it.
+- `PUT /v1/studies/{study}/bodies/{hash}` takes the next part of a body, `GET …/arrived` says how much of the caller's
+  own upload has arrived, `GET` gives a body or a range of it.
 - `POST /v1/studies/{study}/assist` serves one assist call. `GET /health` says that the database answers.
 
 Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit.
@@ -20,6 +20,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Path, Query, Request, Response
@@ -39,6 +40,8 @@ from blindlabel.protocol.studies import Service
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.background import work_for_ever
 from blindlabel.transport.events import failure, log_event
+from blindlabel.transport.limits import Bounded, TooLarge
+from blindlabel.transport.limits import ServerLimits as ServerLimits  # noqa: PLC0414 - part of this module's interface
 from blindlabel.transport.metrics import Counted
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 
@@ -61,25 +64,6 @@ _BINARY = {
         "required": True,
     }
 }
-
-
-@dataclass(frozen=True)
-class ServerLimits:
-    """Everything that is bounded, in one place."""
-
-    largest_body: int = 16 * 2**30
-    """Bytes of one body."""
-    largest_part: int = 64 * 2**20
-    """Bytes of one request that continues a body."""
-    largest_assist: int = 256 * 2**20
-    longest_wait: float = 25.0
-    """Seconds that a request for messages may wait."""
-    requests_per_second: float = 100.0
-    """Of one caller, with a burst of four times as many."""
-    joins_per_second: float = 5.0
-    """Of one address, for requests without a token."""
-    free_disk: int = 2**28
-    """Bytes that stay free; uploads beyond are refused."""
 
 
 class Refusal(BaseModel):
@@ -168,12 +152,14 @@ def create_app(coordinator: Service, limits: ServerLimits | None = None, counted
     app.add_exception_handler(ProtocolError, _refuse)
     app.add_exception_handler(OutsideError, _refuse)
     app.add_exception_handler(InputError, _refuse)
+    app.add_middleware(Bounded, limits=server.limits)
     app.add_middleware(_Logged, counted=counted or Counted())
     refusals: dict[int | str, dict[str, Any]] = {
         code: {"model": Refusal} for code in (400, 403, 404, 409, 413, 422, 425, 429, 503, 507)
     }
     _add_message_routes(app, server, refusals)
     _add_body_routes(app, server, refusals)
+    _add_upload_route(app, server, refusals)
 
     @app.get("/health", responses={503: {"model": Refusal}})
     async def health() -> Health:
@@ -236,7 +222,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
 
 
 def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, dict[str, Any]]) -> None:
-    coordinator, limits = server.coordinator, server.limits
+    coordinator = server.coordinator
 
     @app.get("/v1/studies/{study}/bodies/{hash}/arrived", responses=refusals)
     async def get_arrived(
@@ -246,35 +232,15 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         length: Length,
         authorization: Authorization = None,
     ) -> Arrived:
-        await server.caller(request, study, authorization)
+        owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
+        if not await run_in_threadpool(coordinator.store.has_announced, study, owner, hash):
+            return Arrived(received=0, complete=False)  # whatever others have sent, or the coordinator has made
         received = await run_in_threadpool(bodies.received, blob)
         complete = await run_in_threadpool(
             bodies.has, blob
         )  # all bytes may be there and not checked yet, where a process died over it
         return Arrived(received=received, complete=complete)
-
-    @app.put("/v1/studies/{study}/bodies/{hash}", responses=refusals, openapi_extra=_BINARY)
-    async def put_body(
-        request: Request,
-        study: Study,
-        hash: BodyHash,
-        length: Length,
-        offset: Offset = 0,
-        authorization: Authorization = None,
-    ) -> Arrived:
-        await server.caller(request, study, authorization)
-        if length > limits.largest_body:
-            raise TooLarge(f"The body is larger than {limits.largest_body} bytes.")
-        bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
-        if coordinator.store.free() - length < limits.free_disk:
-            raise DiskFull("The coordinator's disk is full. Its operator has to make room; then send again.")
-        received = offset
-        async for piece in _pieces(request, limits.largest_part):
-            received = await run_in_threadpool(bodies.append, blob, received, [piece])
-        if length == 0 or received == offset:
-            received = await run_in_threadpool(bodies.append, blob, offset, [])
-        return Arrived(received=received, complete=received == length)
 
     @app.get("/v1/studies/{study}/bodies/{hash}", responses=refusals, response_class=Response)
     async def get_body(
@@ -293,8 +259,33 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         return StreamingResponse(pieces, media_type="application/octet-stream", headers=headers)
 
 
-class TooLarge(OutsideError):
-    """More bytes than the server takes."""
+def _add_upload_route(app: FastAPI, server: _Server, refusals: dict[int | str, dict[str, Any]]) -> None:
+    coordinator, limits = server.coordinator, server.limits
+
+    @app.put("/v1/studies/{study}/bodies/{hash}", responses=refusals, openapi_extra=_BINARY)
+    async def put_body(
+        request: Request,
+        study: Study,
+        hash: BodyHash,
+        length: Length,
+        offset: Offset = 0,
+        authorization: Authorization = None,
+    ) -> Arrived:
+        owner = await server.caller(request, study, authorization)
+        if length > limits.largest_body:
+            raise TooLarge(f"The body is larger than {limits.largest_body} bytes.")
+        bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
+        announce = partial(coordinator.store.announce, study, owner, blob, limits.owner_bytes, limits.owner_bodies)
+        if not await run_in_threadpool(announce):
+            raise TooLarge("Your uploads to this study are more than the coordinator takes. Ask its operator.")
+        if coordinator.store.free() - length < limits.free_disk:
+            raise DiskFull("The coordinator's disk is full. Its operator has to make room; then send again.")
+        received = offset
+        async for piece in _pieces(request, limits.largest_part):
+            received = await run_in_threadpool(bodies.append, blob, received, [piece])
+        if length == 0 or received == offset:
+            received = await run_in_threadpool(bodies.append, blob, offset, [])
+        return Arrived(received=received, complete=received == length)
 
 
 class CannotServe(OutsideError):

@@ -63,7 +63,9 @@ def comparison(
         clock: GateClock | None = None
         try:
             clock = stack.enter_context(GateClock())
+            clock.tick()
         except EngineError as error:
+            clock = None
             not_run.append({"engine": "gates", "reason": str(error)})
         for number, (length, shape, default) in enumerate(wanted):
             agreement = "default agreement" if default else "is_in alone"

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from blindlabel.engines.interface import Terms
 from blindlabel.language.formula import Atom, Conjunction, Disjunction, Formula, Negation
 from blindlabel.language.record import Record, View
-from blindlabel.protocol import agreement as agreements
 
 NEEDLE_LENGTH = 6
 """The average of the tokens in the publication's four data sets."""
@@ -72,6 +71,8 @@ def _least(length: int, size: int, shape: str) -> Terms:
 
 
 def _default(length: int, size: int) -> Terms:
+    from blindlabel.protocol import agreement as agreements  # noqa: PLC0415 (not there under the Python of the gates)
+
     encoding, sampling = {"record_length": length}, {"records": size}
     return agreements.new("costs", ("a", "b"), ("text",), encoding=encoding, sampling=sampling).terms()
 

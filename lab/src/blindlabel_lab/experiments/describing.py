@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from blindlabel.language.formula import atoms_of
+from blindlabel.language.record import SEPARATOR
 from blindlabel.records.csv_files import write_csv
 from blindlabel_lab.experiments.datasets import Dataset, read_dataset
 from blindlabel_lab.experiments.quality import Advance, Bench, Plan, run_sample
@@ -60,7 +61,13 @@ def _most_frequent(one: tuple[str, int]) -> tuple[int, str]:
 
 def occurrences_of(dataset: Dataset) -> Counter[str]:
     """Tokens between white space, as the publication has them, in both tables."""
-    return Counter(token for side in dataset.records for record in side for token in record.whole.split())
+    return Counter(
+        token
+        for side in dataset.records
+        for record in side
+        for token in record.whole.split()
+        if token != SEPARATOR.strip()
+    )
 
 
 def _importance(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from blindlabel_lab.simulation.plan import Way
 from blindlabel_lab.simulation.schedule import Verdict, run
 
 Told = Callable[[int, int], None]
@@ -89,6 +90,22 @@ def in_files(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _fai
     for seed in seeds:
         with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
             tally.add("files", run(seed, Path(folder)))
+        told(sum(tally.schedules.values()), len(tally.failed))
+
+
+def over_transport(way: Way, seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
+    """Schedules with databases and files over the product's own transport."""
+    for seed in seeds:
+        with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
+            tally.add(f"over {way}", run(seed, Path(folder), way=way))
+        told(sum(tally.schedules.values()), len(tally.failed))
+
+
+def with_power_cuts(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
+    """Schedules in which whoever crashes loses what was not synced."""
+    for seed in seeds:
+        with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
+            tally.add("power cuts", run(seed, Path(folder), rates={"crash": 0.01}, owners=2, power=True))
         told(sum(tally.schedules.values()), len(tally.failed))
 
 

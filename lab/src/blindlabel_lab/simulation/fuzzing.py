@@ -16,10 +16,11 @@ from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.engines.packed.encoding import parcels as packed_parcels
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope import Context, EnvelopeError, lock, new_identity, new_key, open_, seal, unlock
+from blindlabel.envelope.blinding import point_of, scalar_of
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Question, Record
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import framing, messages
+from blindlabel.protocol import blocking, comparing, framing, labels, messages
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel_lab.simulation import vectors
 
@@ -55,6 +56,9 @@ def targets() -> list[Target]:
             lambda c: _ignore(framing.unpack_with_body(c)),
             (OutsideError,),
         ),
+        _blinded_keys(),
+        _lists(),
+        _labels(),
         Target("agreement", (to_text(vectors.the_agreement()).encode(),), _agreement, (InputError,)),
         _envelope(),
         _locked(),
@@ -79,6 +83,29 @@ def _framing(content: bytes) -> None:
 
 def _agreement(content: bytes) -> None:
     agreements.from_text(content.decode("utf-8", "replace"))
+
+
+def _blinded_keys() -> Target:
+    number, points = scalar_of(bytes(32)), [point_of(bytes([place]), b"fuzzing") for place in range(3)]
+
+    def read(content: bytes) -> None:
+        blocking.blinded(blocking.points_of(content, len(points)), number)
+
+    return Target("blinded keys", (b"".join(points),), read, (OutsideError, EnvelopeError))
+
+
+def _lists() -> Target:
+    good = bytes(range(2 * 3 * comparing.HASH_BYTES))
+
+    def read(content: bytes) -> None:
+        comparing.compared(content, good, 2, 3)
+
+    return Target("compared lists", (good,), read, (OutsideError,))
+
+
+def _labels() -> Target:
+    good = labels.to_bytes(labels.no_labels(2, 3), b"salt")
+    return Target("labels", (good,), lambda content: _ignore(labels.from_bytes(content, 2, 3)), (OutsideError,))
 
 
 def _envelope() -> Target:

@@ -138,6 +138,9 @@ class MemoryStore:
         """What was settled when joining."""
         return self.contents.settings
 
+    def begin_journal(self, name: str) -> None:
+        """The plain engine keeps nothing half-finished."""
+
     def secret(self, name: str) -> bytes:
         """A secret."""
         if name not in self.contents.secrets:
@@ -336,6 +339,14 @@ class MemoryStudies:
     def bodies(self, study: str) -> MemoryBodies:  # noqa: ARG002
         """The bodies of the study."""
         return MemoryBodies(self.contents.bodies)
+
+    def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:  # noqa: ARG002
+        """There is room for everything."""
+        return True
+
+    def has_announced(self, study: str, owner: str, hash: str) -> bool:  # noqa: ARG002
+        """Nobody asks: the simulated network carries bodies itself."""
+        return False
 
     def free(self) -> int:
         """Enough."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from blindlabel.engines.interface import Assist, Evaluated, Progress, Terms
@@ -24,7 +24,7 @@ from blindlabel.parties.running import is_over
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import WrongStudy
 from blindlabel.protocol.facts import State
-from blindlabel.protocol.interfaces import Bodies, MovedBytes
+from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
@@ -94,6 +94,10 @@ class FaultyEngine(PlainEngine):
             yield Evaluated(self._weather.random.randbytes(12))
             return
         yield from super().evaluate(terms, public, parcels, questions, assist, workers=workers, progress=progress)
+
+    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:  # noqa: ARG002
+        """More than one: here an owner dies more often in a round than a real one does in its life."""
+        return 200
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
         """Something that can be checked."""
@@ -183,12 +187,13 @@ class SimulatedLine:
 class SimulatedOwner:
     """An owner, and a person who confirms and writes questions without delay."""
 
-    def __init__(self, place: Place, name: str, table: Table, network: Network) -> None:
+    def __init__(
+        self, place: Place, name: str, table: Table, weather: Weather, connect: Callable[[Store], Line]
+    ) -> None:
         self.name = name
         self.table = table
         self.store = place.store(name)
-        engine = FaultyEngine(network.weather)
-        self.owner = Owner(self.store, SimulatedLine(network, name), engine=engine, table=lambda: table)
+        self.owner = Owner(self.store, connect(self.store), engine=FaultyEngine(weather), table=lambda: table)
 
     def turn(self) -> bool:
         """Everything that can be done now."""

@@ -6,6 +6,8 @@ A place opens stores, shuts them, and makes and restores backups. Schedules and 
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +17,7 @@ from blindlabel.protocol.studies import Studies
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel_lab.simulation.memory import MemoryStore, MemoryStudies, OwnerContents, StudyContents
+from blindlabel_lab.simulation.power import Disk
 
 
 class Clock:
@@ -56,6 +59,10 @@ class Place(Protocol):
 
     def restore(self, party: str) -> bool:
         """Go back to the copy; False where there is none or nothing has changed since."""
+        ...
+
+    def cut(self, party: str) -> list[str]:
+        """A party's process died: what was lost that it had committed. Where the disk forgets, its power goes too."""
         ...
 
     def shut(self) -> None:
@@ -101,6 +108,10 @@ class InMemory:
             changed, self._owners[party] = kept != self._owners[party], kept
         return changed
 
+    def cut(self, party: str) -> list[str]:  # noqa: ARG002
+        """What is committed is kept."""
+        return []
+
     def shut(self) -> None:
         """Nothing is open."""
 
@@ -108,9 +119,10 @@ class InMemory:
 class InFolders:
     """Databases and files, as users have them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         self.clock = Clock()
         self._folder = folder
+        self._disk = disk
         self._open: dict[str, CoordinatorStore | Workspace] = {}
 
     def studies(self) -> Studies:
@@ -145,7 +157,18 @@ class InFolders:
         self._close(party)
         shutil.rmtree(self._folder / party)
         shutil.copytree(copy, self._folder / party)
+        if self._disk:
+            self._disk.settle(self._folder)
         return True
+
+    def cut(self, party: str) -> list[str]:
+        """Where the disk forgets: what is left of the party's folder. Nothing that was committed may be lost."""
+        if self._disk is None:
+            return []
+        self._close(party)
+        before = _rows(self._folder / party)
+        self._disk.cut(self._folder / party)
+        return [] if _rows(self._folder / party) == before else [f"{party} lost in a power cut what it had committed"]
 
     def shut(self) -> None:
         """End all processes."""
@@ -155,3 +178,12 @@ class InFolders:
     def _close(self, party: str) -> None:
         if party in self._open:
             self._open.pop(party).database.close()
+
+
+def _rows(folder: Path) -> list[list[str]]:
+    """Everything in a party's database."""
+    found = []
+    for file in sorted(folder.glob("*.sqlite")):
+        with closing(sqlite3.connect(file)) as connection:
+            found.append(list(connection.iterdump()))
+    return found

@@ -13,43 +13,41 @@ must be solved by turns alone. The verdict is a list of violations, empty where 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import random
 from collections import Counter
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from blindlabel.engines.interface import EngineError
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.language import Question, Record, interpret
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import begin_study, own_identity
-from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels, next_steps
-from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked
+from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.protocol.shape import COORDINATOR
-from blindlabel.records.tables import Table
-from blindlabel_lab.simulation.faults import KINDS, Crash, Weather, chosen_rates
+from blindlabel_lab.simulation.carried import CarriedFolders
+from blindlabel_lab.simulation.faults import Crash, Weather
 from blindlabel_lab.simulation.network import Network
 from blindlabel_lab.simulation.parties import (
     Mortality,
     SimulatedCoordinator,
+    SimulatedLine,
     SimulatedOwner,
     mortal,
-    question,
-    small_table,
 )
 from blindlabel_lab.simulation.places import InFolders, InMemory, Place
+from blindlabel_lab.simulation.plan import Plan, Way
+from blindlabel_lab.simulation.power import Disk
 from blindlabel_lab.simulation.reference import Row, play
+from blindlabel_lab.simulation.wire import Wire
 
 DAY = 86_400.0
 
-NAMES = ("anna", "berta", "clara", "dora", "emma")
 PATIENCE = 60
 """Turns that a calm study may take for each owner and round."""
 
@@ -69,72 +67,19 @@ class Verdict:
     rounds: int
 
 
-@dataclass
-class Plan:
-    """What a seed stands for."""
-
-    seed: int
-    rates: dict[str, float] | None = None
-    crash_at: int = 0
-    owners: int | None = None
-    keys: str | None = None
-    files: bool = False
-    """Whether the parties keep files: then storms are shorter."""
-    random: random.Random = field(init=False)
-    agreement: Agreement = field(init=False)
-    tables: dict[str, Table] = field(init=False)
-
-    def __post_init__(self) -> None:
-        chance = self.random = random.Random(self.seed)  # noqa: S311 (a schedule, no secret)
-        names = NAMES[: self.owners or chance.choice((2, 2, 2, 3, 3, 4, 5))]
-        method = chance.choice(("uniform", "uniform", "rows", "enriched"))
-        wanted = chance.randrange(2, 5)
-        rows = {name: chance.randrange(wanted, 8) for name in names}
-        sampling: dict[str, object] = {"records": wanted, "method": method}
-        if method == "rows":
-            sampling["rows"] = {name: chance.sample(range(size), wanted) for name, size in rows.items()}
-        elif method == "enriched":
-            sampling["blocking"] = ["name"]
-        rounds = chance.randrange(1, 5)
-        budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
-        budget["most_yes"] = chance.choice((1, 2, 5, 5))
-        salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
-        self.agreement = agreements.new(
-            "simulated",
-            names,
-            ["name"],
-            rounds=rounds,
-            sampling=sampling,
-            budget=budget,
-            salt=salt,
-            encoding={"engine": "plain", "record_length": 60},
-            release=chance.choice(("matches", "labels", "none")),
-            keys=self.keys or chance.choice(("owners", "owners", "coordinator")),
-        )
-        self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
-        if self.rates is None:
-            self.rates = chosen_rates(chance, set(KINDS) - (set() if self.files else {"clock jump"}))
-        self.longest_storm, self.backups = (12, 0.03) if self.files else (60, 0.1)
-
-    def says(self, mine: Row, other: Row, round: int) -> bool:
-        """What the clear protocol answers: the question about its own row, interpreted on the other row."""
-        return _says(
-            question(self.tables[mine[0]].rows[mine[1]][0], round, mine[0]), self.tables[other[0]].rows[other[1]][0]
-        )
-
-
-@lru_cache(maxsize=100_000)
-def _says(source: str, text: str) -> bool:
-    return interpret(_read(source).tree, Record({"name": text}, text))
-
-
-_read = lru_cache(maxsize=10_000)(partial(Question, attributes=("name",)))
-
-
 class Study:
     """The parties of one schedule."""
 
-    def __init__(self, plan: Plan, place: Place, weather: Weather, mortality: Mortality) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        place: Place,
+        weather: Weather,
+        mortality: Mortality,
+        root: Path | None = None,
+        *,
+        found: bool = True,
+    ) -> None:
         self.plan = plan
         self.place = place
         self.weather = weather
@@ -144,14 +89,16 @@ class Study:
         self.unexpected: list[str] = []
         agreement = plan.agreement
         weather.calm = True  # founding a study is not what is tested
-        invitations = Coordinator(place.studies()).create(to_text(agreement))
+        invitations = Coordinator(place.studies()).create(to_text(agreement)) if found else []
         self.coordinator = SimulatedCoordinator(place, agreement.hash, weather)
-        self.network = Network(lambda: self.coordinator, weather, {}, self.restart_coordinator)
+        self.network = Network(lambda: self.coordinator, weather, {}, lambda: self.dies(COORDINATOR))
+        self.wire = Wire(lambda: self.coordinator.party, weather, lambda: self.dies(COORDINATOR))
+        self.folders = CarriedFolders(root, lambda: self.coordinator.party, weather) if root else None
         self.owners: dict[str, SimulatedOwner] = {}
         for invitation in invitations:
-            name = invitation.owner
-            begin_study(place.new_store(name), invitation, plan.tables[name], {})
-            self.owners[name] = SimulatedOwner(place, name, plan.tables[name], self.network)
+            begin_study(place.new_store(invitation.owner), invitation, plan.tables[invitation.owner], {})
+        for name in plan.tables:
+            self.restart(name)
             identity = own_identity(self.owners[name].store)
             self.network.signers[name] = partial(sign_for, identity, b"")
         weather.begin(plan.crash_at)
@@ -159,7 +106,28 @@ class Study:
     def restart(self, name: str) -> None:
         """Start an owner again from its store."""
         self.mortality.dead = False
-        self.owners[name] = SimulatedOwner(self.place, name, self.plan.tables[name], self.network)
+        self.owners[name] = SimulatedOwner(self.place, name, self.plan.tables[name], self.weather, self.connect)
+
+    def connect(self, store: Store) -> Line:
+        """An owner's line, the way that the plan says."""
+        if self.plan.way == "http":
+            return self.wire.line(store)
+        if self.plan.way == "folder" and self.folders:
+            return self.folders.line(store)
+        return SimulatedLine(self.network, store.name)
+
+    def stir(self) -> None:
+        """Let what is between the parties act by itself."""
+        self.network.stir()
+        self.wire.stir()
+        if self.folders:
+            self.folders.stir()
+
+    def dies(self, party: str) -> None:
+        """A party's process died; it is started again from what is left."""
+        self.mortality.dead = True
+        self.unexpected += self.place.cut(party)
+        self._open(party)
 
     def restart_coordinator(self) -> None:
         """Start the coordinator again from its store."""
@@ -170,7 +138,7 @@ class Study:
         """Turns in any order while faults happen."""
         chance = self.plan.random
         for _ in range(chance.randrange(10, self.plan.longest_storm * len(self.owners))):
-            self.network.stir()
+            self.stir()
             self.disasters()
             if chance.random() < 0.3:
                 self.work()
@@ -189,7 +157,7 @@ class Study:
         try:
             return deed()
         except Crash:
-            self.restart(name)
+            self.dies(name)
             return True
         except Forked:
             self.forked.add(name)
@@ -205,9 +173,11 @@ class Study:
     def work(self) -> bool:
         """The coordinator does its work."""
         try:
+            if self.plan.way == "folder" and self.folders:
+                return self.folders.work()
             return self.coordinator.party.work(self.coordinator.study)
         except Crash:
-            self.restart_coordinator()
+            self.dies(COORDINATOR)
         except OutsideError:
             return True
         return True
@@ -244,6 +214,7 @@ class Study:
             self.restart(name)
         self.forked.clear()
         for turn in range(PATIENCE * len(self.owners) * (self.plan.agreement.rounds + 1)):
+            self.stir()
             happened = [self.act(name) for name in sorted(self.owners)]
             happened.append(self.work())
             if not self.present() or self.forked:
@@ -275,13 +246,22 @@ def run(
     crash_at: int = 0,
     owners: int | None = None,
     storm: bool = True,
+    way: Way = "calls",
+    power: bool = False,
 ) -> Verdict:
-    """Play and judge one schedule: in memory, or with databases and files in a folder."""
-    plan = Plan(seed, rates, crash_at, owners, files=folder is not None)
+    """Play and judge one schedule: in memory, or with databases and files in a folder. `way`: over calls of functions,
+    or with the product's own transport. `power`: whoever crashes loses what was not synced.
+    """
+    plan = Plan(seed, rates, crash_at, owners, files=folder is not None, way=way)
     weather = Weather(plan.random, plan.rates or {})
-    place: Place = InMemory() if folder is None else InFolders(folder)
-    with mortal(weather) as mortality:
-        study = Study(plan, place, weather, mortality)
+    with mortal(weather) as mortality, ExitStack() as stack:
+        disk = Disk(folder, lambda: not mortality.dead) if folder is not None and power else None
+        if disk:
+            stack.enter_context(disk.recording())
+        place: Place = InMemory() if folder is None else InFolders(folder, disk)
+        study = Study(plan, place, weather, mortality, folder)
+        if way == "http":
+            stack.enter_context(study.wire.open())
         if storm:
             study.storm()
         finished = study.calm()

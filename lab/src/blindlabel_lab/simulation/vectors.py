@@ -239,7 +239,7 @@ def founded() -> tuple[Agreement, facts.State]:
     """A study in which nobody has joined."""
     agreement = the_agreement()
     invitations = {name: bytes(key_of(f"invitation-{name}").verify_key).hex() for name in agreement.owners}
-    return agreement, facts.new_state(agreement, invitations)
+    return agreement, facts.new_state(agreement, invitations, "5a" * 32)
 
 
 def documents() -> dict[str, dict[str, Any]]:

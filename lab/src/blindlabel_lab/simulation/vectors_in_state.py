@@ -227,7 +227,7 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
     relay = sent(1, messages.Relay(message=signed(inner).decode()))
     tallied: dict[str, Any] = {"loose": (1,), "others_loose": {"berta": 1}, "tallies": {"berta": tally()}}
     round_two = sent(2, asks({"anna": (1,), "berta": (0, 2)}, **tallied))
-    labels = blob().model_copy(update={"length": 9})
+    labels = blob().model_copy(update={"length": 32 + 9})
     pairing = messages.Pairing(peer="berta", positions=(1, 2, 3), enriched=(), labels=labels, tallies=(tally(),))
     truth = sent(1, messages.Truth(reason="rounds", pairings=(pairing,)))
     keys = messages.parse(before[0]).message
@@ -272,7 +272,7 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
     many = _with(inner, body=answers_of("anna", questions=4))
     yield vector("relay", "answers to another number of questions", "rules", relayed(many), "content")
     yield from _rounds_at_owner(sent)
-    short = pairing.model_copy(update={"labels": blob().model_copy(update={"length": 8})})
+    short = pairing.model_copy(update={"labels": blob().model_copy(update={"length": 32 + 8})})
     yield vector(
         "truth",
         "labels of another size",

@@ -72,8 +72,9 @@ class Priors:
     often_misspelt: float = 0.25
     """Spelling lowered by this much is misspelt often."""
     rarest_of_all: float = 0.03
-    usual_duplicates: float = 0.05
-    """From this share of rows with a duplicate on, rows that look like the same thing are taken to be."""
+    usual_duplicates: float = 0.2
+    """From this share of rows with a lookalike on, lookalikes are taken for the same thing. Below it they may be
+    siblings, and a pair in doubt is better discarded than labelled wrong."""
 
     # Points and bars.
     conditions: int = 7

@@ -60,6 +60,10 @@ class ClusterEngine:
         """The coordinator's side of one assist call, in this process."""
         return self._packed.assist(terms, secret, request)
 
+    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
+        """How often `evaluate` calls the assist."""
+        return self._packed.assist_calls(terms, questions, records)
+
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, decrypted in this process."""
         return self._packed.decrypt(terms, secret, parcels, questions, records)

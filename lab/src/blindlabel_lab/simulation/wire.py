@@ -1,0 +1,268 @@
+"""The product's own HTTP client and server in one process, byte for byte, over a wire that cuts, truncates, repeats,
+holds back and damages what it carries.
+
+A connection is a pipe of bytes between `transport.client` (httpx, h11) and `transport.server` under uvicorn's own
+protocol. Faults, by the schedule's seed:
+
+- `cut request`: the server gets the first bytes of a request, then the connection is gone on both sides;
+- `cut reply`: the client gets the first bytes of the answer, or none;
+- `late request`: the client hears nothing; the server gets the request later, whole, after others that came since;
+- `repeat request`: the server gets a request of before once more;
+- `damage`: one bit of a request or of an answer changes (over TLS that would cut the connection).
+
+Everything runs in the caller's thread, so a schedule is the same every time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any, ParamSpec, TypeVar
+from unittest.mock import patch
+
+import httpcore
+import httpx
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from blindlabel.parties.coordinator import Coordinator
+from blindlabel.protocol.interfaces import Line, Store
+from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.server import ServerLimits, create_app
+from blindlabel_lab.simulation.faults import Crash, Weather
+
+FAULTS = ("cut request", "cut reply", "late request", "repeat request", "damage")
+_UNLIMITED = ServerLimits(requests_per_second=1e9, joins_per_second=1e9, free_disk=0)
+_PIECE = 61
+"""Bytes of a body that are handled at once here, so that bodies of some hundred bytes come in parts."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Wire:
+    """Connections to one coordinator."""
+
+    def __init__(
+        self, coordinator: Callable[[], Coordinator], weather: Weather, restart: Callable[[], None] = lambda: None
+    ) -> None:
+        self._coordinator = coordinator
+        self.weather = weather
+        self._restart = restart
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._app: tuple[Coordinator, FastAPI] | None = None
+        self._late: list[bytes] = []
+        self._carried: list[bytes] = []
+
+    def line(self, store: Store) -> Line:
+        """An owner's line: the product's client, whose connections are pipes."""
+        token = store.secret("token").decode()
+        line = HttpTransport("http://simulated", store.agreement.hash, token, patience=0.0)
+        carrier = httpx.HTTPTransport()
+        carrier._pool = httpcore.ConnectionPool(network_backend=_Pipes(self), max_keepalive_connections=0)
+        line._client._transport = carrier
+        return line
+
+    def stir(self) -> None:
+        """Let late requests arrive, and repeat others."""
+        if self._late and self.weather.random.random() < 0.5:
+            self.arrives(self._late.pop(self.weather.random.randrange(len(self._late))))
+        if self._carried and self.weather.strikes("repeat request"):
+            self.arrives(self.weather.random.choice(self._carried))
+
+    def arrives(self, request: bytes) -> None:
+        """A request whose answer nobody reads."""
+        pipe = _Pipe(self)
+        with suppress(httpcore.ReadError):  # the coordinator died over it
+            pipe.feed(request)
+            pipe.answer()
+            pipe.hang_up()
+
+    def protocol(self) -> H11Protocol:
+        """The server's side of a new connection."""
+        coordinator = self._coordinator()
+        if self._app is None or self._app[0] is not coordinator:
+            self._app = coordinator, create_app(coordinator, _UNLIMITED)
+        config = uvicorn.Config(self._app[1], http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        config.load()
+        return H11Protocol(config, ServerState(), {}, self._loop)
+
+    def run(self, step: Callable[[], object], until: Callable[[], bool]) -> None:
+        """Let the server handle something."""
+
+        async def handled() -> None:
+            step()
+            while not until():
+                await asyncio.sleep(0)
+
+        assert self._loop is not None, "the wire is not open"
+        self._loop.run_until_complete(handled())
+        self.bury()
+
+    def bury(self) -> None:
+        """Where the coordinator died over a request: start it again."""
+        if self._crashed:
+            self._crashed = False
+            self._restart()
+            raise httpcore.ReadError("the coordinator died")
+
+    _crashed = False
+
+    async def _inline(self, work: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
+        """In place of the server's threads."""
+        try:
+            return work(*arguments, **more)
+        except Crash:
+            self._crashed = True
+            raise
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Small pieces and no threads while the wire is used."""
+        server, log = "blindlabel.transport.server", logging.getLogger("uvicorn.error")
+        self._loop = asyncio.new_event_loop()
+        with (
+            closing(self._loop),
+            patch.object(log, "disabled", True),  # it writes down every crash
+            patch(f"{server}.run_in_threadpool", self._inline),
+            patch(f"{server}.PIECE", _PIECE),
+            patch("blindlabel.storage.files.PIECE", _PIECE),
+            patch("blindlabel.transport.client.PIECES", 3),
+        ):
+            yield
+
+
+class _Pipes(httpcore.NetworkBackend):
+    """Where the client's connections come from."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def connect_tcp(
+        self,
+        host: str,  # noqa: ARG002
+        port: int,  # noqa: ARG002
+        timeout: float | None = None,  # noqa: ARG002
+        local_address: str | None = None,  # noqa: ARG002
+        socket_options: Iterable[Any] | None = None,  # noqa: ARG002
+    ) -> httpcore.NetworkStream:
+        """A connection."""
+        return _Stream(self._wire)
+
+
+class _Stream(httpcore.NetworkStream):
+    """The client's side of a connection."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire, self._pipe = wire, _Pipe(wire)
+        self._sent = bytearray()
+        self._is_late = wire.weather.strikes("late request")
+        self._reply: bytes | None = None
+        self._cut = False
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        """Bytes to the server."""
+        weather = self._wire.weather
+        self._sent += buffer
+        if self._is_late or not buffer:
+            return
+        if weather.strikes("damage"):
+            buffer = weather.flipped(buffer)
+        if weather.strikes("cut request"):
+            self._pipe.feed(buffer[: weather.random.randrange(len(buffer))])
+            self._pipe.hang_up()
+            raise httpcore.WriteError("the connection is gone")
+        self._pipe.feed(buffer)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        """Bytes of the answer, in small pieces."""
+        weather = self._wire.weather
+        if self._is_late:
+            self._wire._late.append(bytes(self._sent))
+            raise httpcore.ReadTimeout("no answer came")
+        if self._reply is None:
+            self._wire._carried.append(bytes(self._sent))
+            self._reply = self._pipe.answer()
+            if self._reply and weather.strikes("damage"):
+                self._reply = weather.flipped(self._reply)
+            if self._cut or (self._reply and weather.strikes("cut reply")):
+                self._reply, self._cut = self._reply[: weather.random.randrange(len(self._reply))], True
+        given = weather.random.randrange(1, max(2, min(max_bytes, 400)))
+        piece, self._reply = self._reply[:given], self._reply[given:]
+        if not piece and self._cut and weather.random.random() < 0.5:
+            raise httpcore.ReadError("the connection is gone")
+        return piece
+
+    def close(self) -> None:
+        """Hang up."""
+        self._pipe.hang_up()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        """Nothing is encrypted here."""
+        raise NotImplementedError
+
+    def get_extra_info(self, info: str) -> Any:
+        """Whether there is something to read before anything was asked."""
+        return False if info == "is_readable" else None
+
+
+class _Pipe(asyncio.Transport):
+    """The server's side of a connection."""
+
+    def __init__(self, wire: Wire) -> None:
+        super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
+        self._wire, self._out, self._over = wire, bytearray(), False
+        self._protocol = wire.protocol()
+        self._protocol.connection_made(self)
+
+    def feed(self, content: bytes) -> None:
+        """Bytes for the server."""
+        if not self._over and content:
+            self._wire.run(lambda: self._protocol.data_received(content), lambda: True)
+
+    def answer(self) -> bytes:
+        """The whole answer."""
+        self._wire.run(lambda: None, self._answered)
+        return bytes(self._out)
+
+    def _answered(self) -> bool:
+        cycle = self._protocol.cycle
+        return self._over or self._wire._crashed or (cycle is not None and cycle.response_complete)
+
+    def hang_up(self) -> None:
+        """The connection is gone."""
+        if not self._over:
+            self._over = True
+            cycle = self._protocol.cycle
+            self._wire.run(
+                lambda: self._protocol.connection_lost(ConnectionResetError()),
+                lambda: cycle is None or not self._protocol.server_state.tasks,
+            )
+
+    def write(self, data: Any) -> None:
+        """Bytes for the client."""
+        self._out += data
+
+    def is_closing(self) -> bool:
+        """Whether the server is done with it."""
+        return self._over
+
+    def close(self) -> None:
+        """The server is done with it."""
+        self._over = True
+
+    def pause_reading(self) -> None:
+        """Nothing comes unless it is fed."""
+
+    def resume_reading(self) -> None:
+        """Nothing comes unless it is fed."""

@@ -1,0 +1,40 @@
+"""Which owner uploads which body, in a coordinator's database: for quotas, and so that nobody is told of the uploads of
+others. Bodies that a study does not need any more leave the count.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from blindlabel.protocol.shape import Blob
+from blindlabel.storage import coordinator_tables as tables
+from blindlabel.storage.database import Database
+
+
+class KnowsUploads:
+    """The part of a coordinator's store that knows uploads."""
+
+    database: Database
+
+    def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
+        """An owner uploads this body; False where its uploads would then be more than so many bytes or bodies."""
+        mine = sa.and_(tables.upload.c.study == study, tables.upload.c.owner == owner)
+        others = sa.select(sa.func.coalesce(sa.func.sum(tables.upload.c.length), 0), sa.func.count()).where(
+            mine, tables.upload.c.hash != blob.hash
+        )
+        with self.database.write() as connection:
+            length, bodies = connection.execute(others).one()
+            if length + blob.length > most or bodies >= most_bodies:
+                return False
+            connection.execute(tables.upload.delete().where(mine, tables.upload.c.hash == blob.hash))
+            row = {"study": study, "owner": owner, "hash": blob.hash, "length": blob.length}
+            connection.execute(tables.upload.insert().values(**row))
+        return True
+
+    def has_announced(self, study: str, owner: str, hash: str) -> bool:
+        """Whether this owner uploads, or has uploaded, a body of this name."""
+        found = sa.select(sa.literal(1)).where(
+            tables.upload.c.study == study, tables.upload.c.owner == owner, tables.upload.c.hash == hash
+        )
+        with self.database.read() as connection:
+            return connection.execute(found).first() is not None

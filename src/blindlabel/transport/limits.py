@@ -1,0 +1,103 @@
+"""How much a coordinator's server takes: every limit in one place, and the first of them, the size of a request.
+
+A request that says it is too large is refused before anything looks at it, token and sign-in included; one that does
+not say so is cut off while it streams. deploy/Caddyfile sets the same sizes before the server.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from blindlabel.errors import OutsideError
+from blindlabel.protocol import messages
+
+
+class TooLarge(OutsideError):
+    """More bytes than the server takes."""
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """Everything that is bounded, in one place."""
+
+    largest_body: int = 16 * 2**30
+    """Bytes of one body."""
+    largest_part: int = 64 * 2**20
+    """Bytes of one request that continues a body."""
+    largest_assist: int = 256 * 2**20
+    largest_other: int = 2**16
+    """Bytes of any other request: pages and sign-in."""
+    owner_bytes: int = 64 * 2**30
+    """Bytes of an owner's bodies in one study that are still needed, together."""
+    owner_bodies: int = 10_000
+    longest_wait: float = 25.0
+    """Seconds that a request for messages may wait."""
+    requests_per_second: float = 100.0
+    """Of one caller, with a burst of four times as many."""
+    joins_per_second: float = 5.0
+    """Of one address, for requests without a token."""
+    free_disk: int = 2**28
+    """Bytes that stay free; uploads beyond are refused."""
+
+    def of_request(self, method: str, path: str) -> int:
+        """Bytes that a request may have."""
+        if method == "POST" and path == "/v1/messages":
+            return messages.LARGEST
+        if method == "POST" and re.fullmatch("/v1/studies/[^/]*/assist", path):
+            return self.largest_assist
+        if method == "PUT" and re.fullmatch("/v1/studies/[^/]*/bodies/[^/]*", path):
+            return self.largest_part
+        return self.largest_other
+
+
+class Bounded:
+    """Refuses requests that are too large, on every route."""
+
+    def __init__(self, app: ASGIApp, limits: ServerLimits) -> None:
+        self.app, self.limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        most = self.limits.of_request(scope["method"], scope["path"])
+        told = dict(scope["headers"]).get(b"content-length", b"0")
+        if not told.isdigit() or int(told) > most:
+            await _refuse(send, most)
+            return
+        size, begun = 0, False
+
+        async def bounded_receive() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > most:
+                raise TooLarge(_sentence(most))
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, bounded_receive, watched_send)
+        except TooLarge:
+            if begun:
+                raise
+            await _refuse(send, most)
+
+
+def _sentence(most: int) -> str:
+    return f"The request is larger than {most} bytes."
+
+
+async def _refuse(send: Send, most: int) -> None:
+    body = json.dumps({"error": "large", "sentence": _sentence(most)}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 413, "headers": [*headers, (b"connection", b"close")]})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,101 @@
+"""The wheel works without the repository: installed alone in a new environment, it plays a whole study by commands.
+
+Its dependencies are those of the environment that runs the tests, lent to the new one by a path file; nothing of the
+repository is on that path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST_TRIPS = (
+    "generate persons --out tables --rows 4 --seed 2",
+    "coordinator new a.toml --name p --owners anna,berta --attributes given_name,surname --records 2 --rounds 1"
+    " --engine plain",
+    "coordinator check a.toml",
+    "coordinator invite a.toml --at home --address folder:stick --to inv",
+    "owner check inv/anna.invitation tables/a.csv",
+    "owner join inv/anna.invitation tables/a.csv --at anna",
+    "owner join inv/berta.invitation tables/b.csv --at berta",
+    "coordinator serve --at home --via folder:stick --once",
+)
+ROUND = ("owner run --at anna --auto --once", "owner run --at berta --auto --once")
+SERVE = "coordinator serve --at home --via folder:stick --once"
+
+
+class Installed:
+    """The program in an environment of its own, run in a folder of its own."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        self.folder = folder / "work"
+        (self.folder / "stick").mkdir(parents=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "new"], check=True)
+        self.python = folder / "new" / "bin" / "python"
+        site = next((folder / "new" / "lib").glob("python*/site-packages"))
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "--python",
+            str(self.python),
+            "install",
+            "-q",
+        ]
+        subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+        lent = folder / "lent"
+        lent.mkdir()
+        for found in Path(sysconfig.get_paths()["purelib"]).iterdir():
+            if "blindlabel" not in found.name:
+                (lent / found.name).symlink_to(found)
+        (site / "lent.pth").write_text(f"{lent}\n")
+
+    def said(self, *arguments: str) -> str:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
+        command = [str(self.python.with_name("blindlabel")), *arguments]
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, check=False, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+@pytest.mark.slow
+def test_wheel_alone_plays_a_whole_study_by_commands(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", str(tmp_path)]
+    built = subprocess.run([*pip, str(ROOT)], check=False, capture_output=True, text=True)
+    if built.returncode and "hatchling" in built.stderr:
+        pytest.skip("the wheel's builder (hatchling) can be had neither here nor from the index")
+    assert built.returncode == 0, built.stderr
+    installed = Installed(tmp_path, next(tmp_path.glob("blindlabel-*.whl")))
+    where = subprocess.run(
+        [installed.python, "-c", "import blindlabel; print(blindlabel.__file__)"],
+        cwd=tmp_path, env={"PATH": os.environ["PATH"]}, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    assert str(tmp_path) in where, "the repository's own code must not be what runs"
+    assert "operations" in installed.said("help") and installed.said("help", "planning").startswith("# ")
+    for line in FIRST_TRIPS:
+        installed.said(*line.split())
+    words = {name: installed.said("owner", "verify", "--at", name) for name in ("anna", "berta")}
+    for name, peer in (("anna", "berta"), ("berta", "anna")):
+        heard = re.search(r"(?:[a-z]+ ){11}[a-z]+", words[peer])
+        assert heard is not None, words[peer]
+        installed.said("owner", "verify", peer, "--at", name, "--words", heard[0])
+    installed.said(*SERVE.split())
+    for _ in range(3):
+        for line in (*ROUND, SERVE):
+            installed.said(*line.split())
+    for line in ROUND:
+        installed.said(*line.split())
+    for name in ("anna", "berta"):
+        installed.said("owner", "export", "--at", name, "--to", f"{name}.csv")
+    installed.said("merge", "anna.csv", "berta.csv", "--format", "leipzig", "--to", "pairs.csv")
+    assert (installed.folder / "pairs.csv").read_text().startswith("idanna,idberta")
