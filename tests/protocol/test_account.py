@@ -71,8 +71,9 @@ def test_the_smallest_ring_is_taken_whose_key_bears_twice_what_a_round_gives(rec
         sampling={"records": records},
         encoding={"functions": ["is_in"], "attributes": False, "profile": [2, 1, 1]},
     )
-    assert PackedEngine().zero_tests(agreement.terms()) >= key_must_bear(agreement.exposure)
-    assert [ring.degree for ring in way_of(agreement.terms()).parameters.rings] == [degree]
+    bears = PackedEngine().zero_tests(agreement.terms())
+    assert bears >= key_must_bear(agreement.exposure)
+    assert way_of(agreement.terms()).ring.degree == degree
 
 
 @pytest.mark.parametrize("changed", [{"records": 5000}, {"release": "labels", "records": 200}])

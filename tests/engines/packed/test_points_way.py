@@ -13,6 +13,8 @@ from blindlabel.engines.interface import QuestionError, Terms, TermsError
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public, open_secret
+from blindlabel.engines.packed.seal import memory
+from blindlabel.engines.packed.seal.library import sealapi, written
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.points import forms, periodic
 from blindlabel.engines.packed.ways.points.way import PointsWay
@@ -114,6 +116,38 @@ def test_noise_is_within_its_estimate() -> None:
         bits = sum(np.log2(float(prime)) for prime in ring.primes[: value.coeff_modulus_size()])
         true = bits - 1 - np.log2(ring.modulus) - secret.answers.noise_budget(value)
         assert way.noise()["answers"].bits - 20 < true <= way.noise()["answers"].bits
+
+
+def test_noise_under_an_owners_key_is_within_its_estimate() -> None:
+    """What `opening` is given, at the level that the plan has for it."""
+    terms = replace(TERMS, keys="owners", record_length=30, attribute_length=10)
+    keys = keys_of(terms)
+    public, secret = open_public(terms, keys.public), open_secret(terms, keys.secret)
+    way = public.way
+    assert isinstance(way, PointsWay)
+    records = [Record.of({"name": text[:9], "maker": "x"}) for text in TEXTS]
+    items = [secret.records.encrypt(plain) for plain in way.plaintexts(features_of(way.tables, records))]
+    evaluation = way.evaluation(public, [way.plan(found) for found in formulas(*ASKED)], len(records), items)
+    ((reached, _),) = evaluation.answers([0], _never, lambda *_: None)
+    estimate, primes = way.noise()["answers"], way.ring.primes[: reached.coeff_modulus_size()]
+    assert len(primes) == estimate.level < len(way.ring.primes)
+    bits = sum(np.log2(float(prime)) for prime in primes)
+    true = bits - 1 - np.log2(way.ring.modulus) - secret.answers.noise_budget(reached)
+    assert estimate.bits - 20 < true <= estimate.bits
+
+
+def test_residues_read_from_memory_are_those_that_are_written() -> None:
+    """At every level and in both forms; a ciphertext without content is left to the file."""
+    public = open_public(TERMS, keys_of(TERMS).public)
+    ring = public.way.ring
+    cipher = public.records.encryptor.zero()
+    for level in (len(ring.primes), 3, 1):
+        for found in (ring.switched(cipher, level), ring.to_ntt(ring.switched(cipher, level))):
+            words = memory.words_of(found)
+            form = ring.form(level, transformed=found.is_ntt_form())
+            assert words is not None
+            assert (words == form.seal_words(written(found))).all()
+    assert memory.words_of(sealapi.Ciphertext()) is None
 
 
 def test_every_step_of_the_linear_forms_lands_on_its_column() -> None:

@@ -73,6 +73,14 @@ def rounding(ring: RingParameters) -> float:
     return 0.5 * math.log2(ring.degree / 18)
 
 
+def rotated(ring: RingParameters, bits: float, steps: int) -> float:
+    """After so many rotations in a row: each adds, for every data prime, a uniform digit times a fresh error, over the
+    special prime, which is as large as any other.
+    """
+    switching = _SIGMA + 0.5 * math.log2(ring.data_primes * ring.degree / 12)
+    return 0.5 * math.log2(4**bits + steps * 4**switching)
+
+
 def opened_right(answers: Noise, modulus: int, *, mixed: int, padded: int) -> float:
     """How unlikely it is that a padded answer is opened wrongly, given the noise of the answers before: they are
     switched down to `mixed` primes, multiplied by randomness, switched down to `padded` primes, given a fresh zero and

@@ -95,11 +95,12 @@ class PointsWay(Way[PointsPlan]):
 
     @property
     def levels(self) -> Levels:
-        """When ciphertexts lose primes: the linear forms have the noise of a fresh ciphertext, a product with weights
-        and their sum.
+        """When ciphertexts lose primes: the linear forms have the noise of a fresh ciphertext after its baby steps, a
+        product with weights and their sum.
         """
         ring, t = self.parameters.rings[0], self.tables.modulus
-        linear = noise.fresh_symmetric() if self.terms.keys == "owners" else noise.fresh(ring)
+        fresh = noise.fresh_symmetric() if self.terms.keys == "owners" else noise.fresh(ring)
+        linear = noise.rotated(ring, fresh, self.steps.babies)
         linear += noise.plain_product(ring, t, 2 * self.layout.stride)
         linear += noise.sum_of(self.layout.chunks * self.steps.babies * self.steps.giants)
         return Levels(ring, t, linear)
