@@ -63,6 +63,7 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     sign_in(page, coordinated)
     no_violations(page, page.url)
     page.get_by_role("link", name="Patients of two hospitals").click()
+    page.wait_for_url("**/studies/*")
     if not coordinated.answered:
         expect(page.get_by_role("heading", name="Round 1 of 2")).to_be_visible()
         expect(page.get_by_text("0 of 2 owners have answered: 12 questions in this round.")).to_be_visible()

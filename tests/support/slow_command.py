@@ -42,12 +42,15 @@ class SlowEngine(plain.PlainEngine):
         assist: Assist,
         **more: Any,
     ) -> Iterator[Evaluated]:
-        for number in range(4):
+        for number in range(self.assist_calls(terms, len(questions), 1)):
             time.sleep(self.pause)
             if assist(b"please %d" % number) != b"PLEASE %d" % number:
                 raise AssertionError("the assist was not served")
         yield from super().evaluate(terms, public, parcels, questions, assist, **more)
         time.sleep(self.pause)
+
+    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
+        return 4 if terms.keys == "coordinator" else 0
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         return request.upper()

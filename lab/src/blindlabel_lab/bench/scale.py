@@ -48,13 +48,13 @@ class Work:
     both_cases: bool = True
 
     def terms(self) -> Terms:
-        """The agreement: whole records and is_in."""
+        """The agreement: whole records and is_in, and keys that the coordinator makes and decrypts with."""
         from dataclasses import replace  # noqa: PLC0415
 
         from blindlabel_lab.bench.packed import terms_of  # noqa: PLC0415 - brings the engine, which only the parties' processes need
 
         made = terms_of(self.shape, max(self.records, self.questions), self.length, self.needles)
-        return replace(made, case="both") if self.both_cases else made
+        return replace(made, keys="coordinator", case="both" if self.both_cases else made.case)
 
     def content(self) -> tuple[list[Record], list[Formula]]:
         """Records and questions, the same in every process."""
