@@ -213,6 +213,7 @@ def test_reload_back_and_the_order_of_the_list(desk: Desk, context: BrowserConte
     expect(page.get_by_text("Record 7 of 16")).to_be_visible()
     page.get_by_role("group", name="Records").get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name=order[7])).to_be_visible()
+    page.wait_for_url(f"**record={next(record.record for record in own if record.id == order[7])}")
     page.go_back()
     expect(page.locator(".row-open").first).to_be_visible()
     expect(page.locator("th[aria-sort=ascending]")).to_contain_text("surname")
