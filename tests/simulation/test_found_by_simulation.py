@@ -13,9 +13,10 @@ from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.running import run as take_turns
-from blindlabel.protocol import messages, owner
+from blindlabel.protocol import facts, messages, owner
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked, NotFitting, WrongRound
+from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
@@ -372,6 +373,28 @@ def test_owner_does_not_even_block_before_everybody_is_confirmed() -> None:
     study = introduced(seed)
     for one in study.owners.values():
         assert owner.work(study.plan.agreement, one.store.state()) == []
+
+
+def test_message_that_did_not_get_through_waits_in_the_outbox() -> None:
+    """Not only until the next start, when everything of the round is handed over again."""
+    study = founded(2)
+    anna = study.owners["anna"]
+    with patch.object(study.network, "post", side_effect=Unreachable("lost")), pytest.raises(Unreachable):
+        anna.send()
+    assert [number for number, _ in anna.store.unsent()] == [1] and anna.store.sent() == []
+
+
+def test_bodies_of_a_round_that_goes_on_are_needed() -> None:
+    study = quiet(6)
+    study.owners["anna"].turn()
+    assert study.coordinator.known().rounds[-1].bodies and facts.spent_bodies(study.coordinator.known()) == []
+
+
+def test_round_of_three_owners_is_not_void_where_nothing_goes_wrong() -> None:
+    """Each asker has a key of its own; serving one must not cost another its answers."""
+    study = quiet(8, owners=3, keys="owners")
+    assert study.calm() and judged(study, finished=True) == []
+    assert not any(one.void for one in study.coordinator.known().rounds)
 
 
 def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:

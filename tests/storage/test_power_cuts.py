@@ -95,6 +95,8 @@ def test_an_owners_state_and_its_messages_are_saved_together(tmp_path: Path) -> 
             lambda message: signed_by(own_identity(owner), message),
         )
     assert owner.state().sent == len(owner.unsent()) == 2
+    owner.mark_sent(1)
+    assert [number for number, _ in owner.unsent()] == [2], "what is sent is marked, and nothing else"
 
 
 def test_a_part_lost_in_a_power_cut_is_sent_again(disk: Disk, home: Path) -> None:
