@@ -6,9 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if scripts/gates-environment.sh; then
-    measured=()
-    [ -z "${MEASURE:-}" ] || measured=(-m coverage run)  # `make test` adds it to its own coverage
-    exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src .venv-gates/bin/python "${measured[@]}" -m pytest --noconftest -p no:cacheprovider tests/engines/gates/test_gates_openfhe.py "$@"
+    exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src .venv-gates/bin/python -m pytest --noconftest -p no:cacheprovider tests/engines/gates/test_gates_openfhe.py "$@"
 else
     code=$?
     [ "$code" = 4 ] || exit "$code"

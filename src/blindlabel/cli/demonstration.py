@@ -98,7 +98,7 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
             str(plan.workers),
         ]
     tell(
-        f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled so that about half have a"
+        f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled, part of them for a likely"
         f" partner; a coordinator and two owners as processes on {address}, {plan.engine} engine."
     )
     with Processes(commands, folder, tell) as running:

@@ -46,6 +46,8 @@ def in_forks(
         with multiprocessing.get_context("fork").Pool(workers) as pool:
             forks = [process for process in multiprocessing.active_children() if process not in before]
             yield from _results(pool.imap(_one, list(tasks)), forks)
+            pool.close()  # all is done: let them end by themselves, since one that is killed may hold a lock
+            pool.join()
     finally:
         _inherited.pop()
 
