@@ -249,13 +249,13 @@ class Owner:
         else:
             self.rounds.refusing(todo, "answers", self.rounds.open)
 
-    def _assist(self, request: bytes) -> bytes:
-        """One assist call: numbered and saved, carried, and the reply checked."""
+    def _assist(self, peer: str, request: bytes) -> bytes:
+        """One assist call about another owner's records: numbered and saved, carried, and the reply checked."""
         blob = blob_of(request)
         for skip in rules.ASSIST_SKIPS:
-            step = self._change_unsent(lambda state, skip=skip: rules.asks_assist(state, blob, skip))  # type: ignore[misc]
+            step = self.change_unsent(lambda state, skip=skip: rules.asks_assist(state, peer, blob, skip))  # type: ignore[misc]
             try:
-                wire, reply = self.line.assist(signed_by(self.identity, step.messages[0]).wire, request)
+                wire, reply = self.line.assist(self.sign(step.messages[0]).wire, request)
                 break
             except Replayed:  # an earlier life of this workspace used the number
                 continue
@@ -267,9 +267,9 @@ class Owner:
         return reply
 
     def _change(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
-        return self.store.change(event, self._sign)
+        return self.store.change(event, self.sign)
 
-    def _change_unsent(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
+    def change_unsent(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
         """Save the state of an event whose message is carried at once, without the outbox."""
         made: list[rules.Step] = []
 
@@ -280,7 +280,8 @@ class Owner:
         self.store.change(kept)
         return made[-1]
 
-    def _sign(self, message: Message) -> Signed:
+    def sign(self, message: Message) -> Signed:
+        """A message of this owner, ready to leave."""
         return signed_by(self.identity, message)
 
     def next_steps(self) -> list[NextStep]:

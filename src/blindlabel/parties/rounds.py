@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from blindlabel.engines.interface import Assist, Engine, ParcelError, Progress, Terms, Values
+from blindlabel.engines.interface import Engine, ParcelError, Progress, Terms, Values
 from blindlabel.envelope import (
     Context,
     EnvelopeDamaged,
@@ -34,6 +34,7 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.parties import auditing
 from blindlabel.parties.asking import check_question
+from blindlabel.parties.assisting import Scheduled
 from blindlabel.protocol import comparing, framing, messages
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import MalformedMessage
@@ -62,7 +63,8 @@ class Rounds:
     report: Callable[[str, float], None]
     change: Callable[[Callable[[rules.State], rules.Step]], rules.Step]
     """Saves what follows from an event, with its messages."""
-    assist: Assist
+    assist: Callable[[str, bytes], bytes]
+    """Carries an assist call about another owner's records."""
 
     def refusing(self, todo: rules.Work, kind: Literal["records", "answers"], deed: Callable[[str, int], None]) -> None:
         """Do something with what another owner sent; where that cannot be used, the round is void."""
@@ -185,12 +187,13 @@ class Rounds:
             return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
         phase = f"round {round}: ask {peer}"
         self.report(phase, 0.0)
+        terms = self._terms(len(formulas), served)
         evaluated = self.engine.evaluate(
-            self._terms(len(formulas), served),
+            terms,
             public,
             pieces,
             formulas,
-            self.assist,
+            Scheduled(self.engine, terms, len(formulas), served, partial(self.assist, peer)),
             workers=self.workers,
             progress=self.progress(phase),
         )
