@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,17 +29,13 @@ BANDS = ((1, 1), (2, 5), (6, 20), (21, 100), (101, None))
 def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """For each set: how long needles are, and how often words are asked by how many rows have them."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {"datasets": {}}
+    document: dict[str, Any] = {"preparation": list(plan.preparation), "datasets": {}}
     for place, name in enumerate(plan.names):
         asked: Counter[str] = Counter()
         for number in range(plan.samples):
             advance(f"{name}, sample {number + 1} of {plan.samples}", (place + number / plan.samples) / len(plan.names))
             key = [bench.dataset(name).fingerprint, plan.seed + number, plan.size, plan.rounds, plan.needle_length]
-            kept = results.kept("tokens", key)
-            if kept is None:
-                kept = _needles(bench, name, plan.seed + number)
-                results.keep("tokens", key, kept)
-            asked.update(kept)
+            asked.update(results.once("tokens", key, partial(_needles, bench, name, plan.seed + number)))
         document["datasets"][name] = described(bench.dataset(name), asked)
         write_tokens(results.folder / f"tokens-{name}.csv", bench.dataset(name), asked)
     return document

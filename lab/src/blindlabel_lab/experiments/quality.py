@@ -129,19 +129,14 @@ class Bench:
         plan = self.plan
         key = [self.dataset(name).fingerprint, strategy, seed, plan.size, plan.rounds, plan.engine]
         key.append(plan.needle_length)
-        kept = self.results.kept("samples", key)
-        if kept is None:
-            run = run_sample(
-                self.dataset(name),
-                draw(self.dataset(name), seed, plan.size),
-                self.oracles(name, strategy),
-                plan.engine,
-                plan.rounds,
-                plan.needle_length,
-            )
-            kept = [metrics.to_json(one) for one in run.rounds]
-            self.results.keep("samples", key, kept)
+        kept = self.results.once("samples", key, lambda: self._run(name, strategy, seed))
         return [Scores(**one) for one in kept]
+
+    def _run(self, name: str, strategy: str, seed: int) -> list[dict[str, float]]:
+        dataset, plan = self.dataset(name), self.plan
+        sample, oracles = draw(dataset, seed, plan.size), self.oracles(name, strategy)
+        run = run_sample(dataset, sample, oracles, plan.engine, plan.rounds, plan.needle_length)
+        return [metrics.to_json(one) for one in run.rounds]
 
 
 def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:

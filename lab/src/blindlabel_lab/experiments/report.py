@@ -122,7 +122,7 @@ def _parts(plan: Plan, results: Results, *, costs: bool) -> list[Part]:
             Part(
                 "candidates",
                 f"--data {plan.folder}",
-                lambda to: hard.candidates(folder, candidate_sets, None, plan.rounds, to),
+                lambda to: hard.candidates(folder, candidate_sets, None, plan.rounds, to, results),
             )
         )
     return parts
