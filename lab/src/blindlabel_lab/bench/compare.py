@@ -184,7 +184,7 @@ def clear_needle_gates(work: Workload) -> int:
     return len(work.records) * (compiled(work.terms, work.questions).gates + len(work.questions))
 
 
-def _processor_seconds() -> float:
+def processor_seconds() -> float:
     """Of this process and of those it started and waited for."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
@@ -193,11 +193,11 @@ def _processor_seconds() -> float:
 def packed_round(work: Workload) -> Round:
     """A round on the packed engine in one direction: keys, records, evaluation with its assist, opening."""
     seconds: dict[str, float] = {}
-    last = _processor_seconds()
+    last = processor_seconds()
 
     def passed(phase: str) -> None:
         nonlocal last
-        now = _processor_seconds()
+        now = processor_seconds()
         seconds[phase] = seconds.get(phase, 0.0) + now - last
         last = now
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -46,8 +47,8 @@ def factors(library: EncryptedGates, key: Any, encrypted: Callable[[str], list[A
         for count in counts:
             serial, parallel = _Used(), _Used()
             answers = [
-                serial.by(lambda: published.is_in(library, a, b)),
-                parallel.by(lambda workers=count: is_in_parallel(library, a, b, workers=workers)),  # type: ignore[misc]
+                serial.by(partial(published.is_in, library, a, b)),
+                parallel.by(partial(is_in_parallel, library, a, b, workers=count)),
             ]
             if {library.decrypt(key, answer) for answer in answers} != {NEEDLE in TEXT}:
                 raise EngineError("The published is_in gave a wrong answer.")

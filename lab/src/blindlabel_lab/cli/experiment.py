@@ -362,6 +362,9 @@ def all_(
             plan,
             Results(results),
             lambda what, share: bar.update(task, description=what, completed=share),
+            lambda name, place, parts, wall, used: bar.console.print(
+                f"{place} of {parts}: {name} is done, {wall:.0f} s ({used:.0f} processor seconds)", highlight=False
+            ),
             plots=plots,
             costs=costs,
         )

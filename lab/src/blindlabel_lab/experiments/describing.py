@@ -18,7 +18,7 @@ from blindlabel.language.formula import atoms_of
 from blindlabel.language.record import SEPARATOR
 from blindlabel.records.csv_files import write_csv
 from blindlabel_lab.experiments.datasets import Dataset, read_dataset
-from blindlabel_lab.experiments.quality import Advance, Bench, Plan, run_sample
+from blindlabel_lab.experiments.quality import Advance, Bench, Plan, drawn, run_sample
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.simulation import draw, question_of
 
@@ -29,7 +29,7 @@ BANDS = ((1, 1), (2, 5), (6, 20), (21, 100), (101, None))
 def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """For each set: how long needles are, and how often words are asked by how many rows have them."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {"preparation": list(plan.preparation), "datasets": {}}
+    document: dict[str, Any] = drawn(plan) | {"datasets": {}}
     for place, name in enumerate(plan.names):
         asked: Counter[str] = Counter()
         for number in range(plan.samples):

@@ -139,10 +139,20 @@ class Bench:
         return [metrics.to_json(one) for one in run.rounds]
 
 
+def drawn(plan: Plan) -> dict[str, Any]:
+    """What a document says about its samples."""
+    return {
+        "samples": plan.samples,
+        "seed": plan.seed,
+        "matches": plan.size,
+        "preparation": list(plan.preparation),
+    }
+
+
 def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """Every set's figures by round and at the end, mean and deviation over samples."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {"preparation": list(plan.preparation), "datasets": {}}
+    document: dict[str, Any] = drawn(plan) | {"datasets": {}}
     for place, name in enumerate(plan.names):
         document["datasets"][name] = _figures(
             bench, name, "suggested", advance, place / len(plan.names), 1 / len(plan.names)
@@ -153,10 +163,7 @@ def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
 def oracles(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """The same for every strategy: final figures only."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {
-        "preparation": list(plan.preparation),
-        "strategies": {strategy: {} for strategy in STRATEGIES},
-    }
+    document: dict[str, Any] = drawn(plan) | {"strategies": {strategy: {} for strategy in STRATEGIES}}
     steps = len(plan.names) * len(STRATEGIES)
     for place, name in enumerate(plan.names):
         for other, strategy in enumerate(STRATEGIES):
