@@ -68,8 +68,8 @@ def test_quality_prints_one_document_of_the_agreed_shape(folder: Path, tmp_path:
 
 
 def test_all_writes_the_report_with_tables_commands_and_figures(folder: Path, tmp_path: Path) -> None:
-    command = ("experiment", "all", "--data", folder, "--samples", 1, "--no-costs", "--results", tmp_path)
-    said = blindlabel(*command)[1]
+    run_all = ("experiment", "all", "--data", folder, "--samples", 1, "--no-costs", "--results", tmp_path)
+    said = blindlabel(*run_all)[1]
     assert "1 of 6: records is done" in said and "6 of 6: oracles is done" in said
     report = (tmp_path / "report.md").read_text()
     page = (tmp_path / "report.html").read_text()

@@ -32,6 +32,8 @@ from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_PAIRS, PUBLISHED_SECONDS, words
 
 GATE_REPEATS = 12
+TICK_REPEATS = 4
+"""Gates of each kind in a tick of the clock: there are many ticks in a run."""
 SHARING = 50
 """Needles that share one record in a study of 50 by 50."""
 
@@ -92,9 +94,9 @@ def measured(needle: str = "on", text: str = "canon g7") -> dict[str, Any]:
     }
 
 
-def _gate_time(gate: Callable[[], Any]) -> float:
-    _, _, seconds = _timed(lambda: [gate() for _ in range(GATE_REPEATS)])
-    return round(seconds / GATE_REPEATS, 5)
+def _gate_time(gate: Callable[[], Any], repeats: int = GATE_REPEATS) -> float:
+    _, _, seconds = _timed(lambda: [gate() for _ in range(repeats)])
+    return round(seconds / repeats, 5)
 
 
 def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
@@ -157,7 +159,7 @@ def _serve_clock() -> None:
     kinds = [partial(getattr(library, name), *bits) for name in ("and_", "or_", "xor", "xnor")]
     for line in sys.stdin:
         if line.strip() == "tick":
-            answer: Any = sum(map(_gate_time, kinds)) / len(kinds)
+            answer: Any = sum(_gate_time(kind, TICK_REPEATS) for kind in kinds) / len(kinds)
         else:
             answer = gates_parallel.factors(library, key, partial(_encrypted, library))
         sys.stdout.write(json.dumps(answer) + "\n")

@@ -23,6 +23,7 @@ from blindlabel_lab.experiments.simulation import (
     ThroughEngine,
     Wording,
     draw,
+    needles_of,
     simulate,
     terms_for,
 )
@@ -124,19 +125,21 @@ class Bench:
             self._oracles[name, strategy] = oracles_of(dataset, strategy, self.plan.needle_length)
         return self._oracles[name, strategy]
 
-    def rounds_of(self, name: str, strategy: str, seed: int) -> list[Scores]:
-        """The scores of one sample after each round, from the results folder where it was run before."""
+    def sample(self, name: str, strategy: str, seed: int) -> dict[str, Any]:
+        """The scores of one sample after each round, and every needle that was asked; from the results folder where it
+        was run before.
+        """
         plan = self.plan
-        key = [self.dataset(name).fingerprint, strategy, seed, plan.size, plan.rounds, plan.engine]
-        key.append(plan.needle_length)
-        kept = self.results.once("samples", key, lambda: self._run(name, strategy, seed))
-        return [Scores(**one) for one in kept]
+        key = [self.dataset(name).fingerprint, strategy, seed, plan.size, plan.rounds, plan.engine, plan.needle_length]
+        found: dict[str, Any] = self.results.once("samples", key, lambda: self._run(name, strategy, seed))
+        return found
 
-    def _run(self, name: str, strategy: str, seed: int) -> list[dict[str, float]]:
+    def _run(self, name: str, strategy: str, seed: int) -> dict[str, Any]:
         dataset, plan = self.dataset(name), self.plan
         sample, oracles = draw(dataset, seed, plan.size), self.oracles(name, strategy)
         run = run_sample(dataset, sample, oracles, plan.engine, plan.rounds, plan.needle_length)
-        return [metrics.to_json(one) for one in run.rounds]
+        rounds = [metrics.to_json(one) for one in run.rounds]
+        return {"rounds": rounds, "needles": needles_of(run.questions, dataset)}
 
 
 def drawn(plan: Plan) -> dict[str, Any]:
@@ -180,7 +183,8 @@ def _figures(bench: Bench, name: str, strategy: str, advance: Advance, done: flo
             f"{name}, sample {number + 1} of {plan.samples}" + ("" if strategy == "suggested" else f", {strategy}"),
             done,
         )
-        samples.append(bench.rounds_of(name, strategy, plan.seed + number))
+        kept = bench.sample(name, strategy, plan.seed + number)
+        samples.append([Scores(**one) for one in kept["rounds"]])
         done += share / plan.samples
     by_round = [[sample[r] for sample in samples] for r in range(plan.rounds)]
     return {
