@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -54,6 +55,11 @@ def _grid(plt: Any, count: int, height: float = 3.0) -> tuple[Any, list[Any]]:
     return figure, flat
 
 
+def _title(name: str) -> str:
+    """A set's name, or a study's, which may be a long path."""
+    return "\n".join(textwrap.wrap(name, 34))
+
+
 _STYLES = {
     "precision": ("-o", "precision"),
     "recall": ("-s", "recall, over agreed pairs"),
@@ -78,13 +84,13 @@ def _rounds(plt: Any, runs: Mapping[str, Any], names: tuple[str, str]) -> list[t
             axis.plot(rounds, values, style, label=label)
         axis.axhline(0.9, color="black", linestyle=":", linewidth=1, label="published: F above 0.9")
         lowest = min(0.85, *known) - 0.03
-        axis.set(title=name, xlabel="round", ylabel="score", xticks=list(rounds), ylim=(lowest, 1.01))
+        axis.set(title=_title(name), xlabel="round", ylabel="score", xticks=list(rounds), ylim=(lowest, 1.01))
     agreement, others = _grid(plt, len(runs))
     handles: list[Any] = []
     for axis, (name, figures) in zip(others, runs.items()):
         if figures["rounds"][0]["agreed"] is not None:
             handles = _agreed(axis, figures["rounds"])
-        axis.set_title(name)
+        axis.set_title(_title(name))
     performance.tight_layout()
     agreement.tight_layout()
     _legend(performance, axes[0])

@@ -338,7 +338,7 @@ def _parallel(document: Document, width: int) -> Table:
         cores = f"{one['processes']} processes on {one['cores']} cores"
         here, own = (_with_spread(one[key], one[f"{key}_spread"]) for key in ("factor_here", "factor_own_cores"))
         rows.append([cores, here, own, f"{one['most_by_gates']:g}", f"{one['most_by_gates_6_in_148']:g}"])
-    rows.append(["published: OpenMP on 8 cores", "more than 3", "", "", ""])
+    rows.append(["published", document["published_parallel"], "", "", ""])
     return [[""] * width, *([*row, *[""] * (width - len(row))] for row in rows)]
 
 
