@@ -27,5 +27,5 @@ def test_products_of_matrices_are_exact_up_to_the_largest_values(bits: int, inne
     for layer, found in enumerate(made):
         expected = (left[layer].astype(object) @ right[layer].astype(object)) % prime
         assert (found.astype(object) == expected).all()
-        alone = [matrices.left_digits(left[layer], prime), matrices.right_digits(right[layer], prime)]
-        assert (matrices.product(*alone, prime) == found).all()
+        own, other = matrices.left_digits(left[layer], prime), matrices.right_digits(right[layer], prime)
+        assert (matrices.product(own, other, prime) == found).all()

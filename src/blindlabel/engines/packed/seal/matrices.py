@@ -74,7 +74,8 @@ def product(left: Sequence[Doubles], right: Sequence[Doubles], prime: int) -> Re
     if prime.bit_length() > MOST_BITS:
         raise ValueError(f"a prime of {prime.bit_length()} bits, where {MOST_BITS} are exact")
     if left[0].ndim == 2:
-        return product([digit[None] for digit in left], [digit[None] for digit in right], prime)[0]
+        alone: Residues = product([digit[None] for digit in left], [digit[None] for digit in right], prime)[0]
+        return alone
     stack, rows, inner = left[0].shape
     columns, longest = right[0].shape[2], _digits(prime).longest
     result = np.zeros((stack, rows, columns), dtype=np.int64)
