@@ -199,9 +199,9 @@ def test_missing_question_is_named(by_hand: Path, tmp_path: Path, capsys: pytest
 
 
 def test_two_conditions_are_compared_study_by_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tables = [bl.read_table(LENSES / name) for name in ("a.csv", "b.csv")]
+    a, b = (bl.read_table(LENSES / name) for name in ("a.csv", "b.csv"))
     exported = {
-        (study, rounds): bl.rehearse(*tables, rounds=rounds).export("csv", tmp_path / f"{study}-{rounds}")[0]
+        (study, rounds): bl.rehearse(a, b, rounds=rounds).export("csv", tmp_path / f"{study}-{rounds}")[0]
         for study in "xy"
         for rounds in (1, 3)
     }
