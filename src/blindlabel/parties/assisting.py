@@ -4,7 +4,7 @@ coordinator every owner.
 
 from __future__ import annotations
 
-from blindlabel.engines.assisting import NO_CALLS, AssistSchedule
+from blindlabel.engines.assisting import NO_CALLS, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import Assist, Engine, ParcelError, Terms
 from blindlabel.protocol import assisting
 from blindlabel.protocol import coordinator as rules
@@ -21,12 +21,12 @@ class Scheduled:
     def __init__(self, engine: Engine, terms: Terms, questions: int, records: int, carry: Assist) -> None:
         self._engine, self._terms, self._carry = engine, terms, carry
         self._schedule = engine.assist_schedule(terms, questions, records)
-        self._progress: assisting.Progress = ()
+        self._progress: dict[int, int] = {}
         self._made = 0
 
     def __call__(self, request: bytes) -> bytes:
         place, call = self._engine.assist_call(self._terms, self._schedule, request)
-        self._progress = assisting.further(self._schedule, self._progress, place, call)
+        self._progress[place.strand] = assisting.further(self._schedule, self._before(place), place, call)[place.strand]
         self._made += 1
         if self._made > self._schedule.beginnings * self._schedule.calls:
             raise OverBudget("This evaluation calls for assistance more often than the agreement implies.")
@@ -34,6 +34,16 @@ class Scheduled:
         if len(reply) != call.reply:
             raise ParcelError("The size of the coordinator's reply is not the one that the agreement implies.")
         return reply
+
+    def _before(self, place: AssistPlace) -> assisting.Progress:
+        """The calls of each strand before this one. Those of an earlier life have their replies in the journal and are
+        not made again: a strand begins here with whichever call comes first, and one without any is through.
+        """
+        schedule, made = self._schedule, self._progress
+        known = [made.get(strand, len(schedule.steps(strand))) for strand in range(schedule.strands)]
+        if 0 <= place.strand < schedule.strands:
+            known[place.strand] = made.get(place.strand, place.step)
+        return tuple(known)
 
 
 def counted(agreement: Agreement, engine: Engine, state: State, signed: Signed, body: bytes) -> State:

@@ -37,7 +37,7 @@ from blindlabel.parties.asking import check_question
 from blindlabel.parties.assisting import Scheduled
 from blindlabel.protocol import comparing, framing, messages
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import MalformedMessage
+from blindlabel.protocol.errors import MalformedMessage, NotFitting
 from blindlabel.protocol.interfaces import SecretMissing, Store
 from blindlabel.protocol.shape import Blob, Hex32, Shape
 
@@ -67,10 +67,12 @@ class Rounds:
     """Carries an assist call about another owner's records."""
 
     def refusing(self, todo: rules.Work, kind: Literal["records", "answers"], deed: Callable[[str, int], None]) -> None:
-        """Do something with what another owner sent; where that cannot be used, the round is void."""
+        """Do something with what another owner sent; where that cannot be used, or the coordinator does not take an
+        assist call about it, the round is void.
+        """
         try:
             deed(todo.peer, todo.round)
-        except (ParcelError, EnvelopeError, MalformedMessage, SecretMissing) as error:
+        except (ParcelError, EnvelopeError, MalformedMessage, NotFitting, SecretMissing) as error:
             self.report(f"round {todo.round}: the {kind} of {todo.peer} cannot be used ({error})", 1.0)
             self.change(lambda state: rules.refuses(state, todo.round, todo.peer, kind))
 

@@ -3,8 +3,10 @@
 1. An evaluation makes the calls of its schedule (`engines.assisting`) and no others. Each names the owner whose records
    it is about and its place; kind, size and number must be those of the place.
 2. Within a strand the calls follow each other, and the last strand of a group begins when the others are through.
-3. A strand may be begun again from its first call, because an owner that crashed makes everything anew that was not
-   finished. All calls of a round about one owner's records together are at most those of `beginnings` evaluations.
+3. A strand may be begun again from its first call, because an owner that has lost its journal makes everything anew
+   that was not finished, and its last call may be made again, because the reply may have been lost. All calls of a
+   round about one owner's records together are at most those of `beginnings` evaluations. An owner whose call is refused
+   all the same (the coordinator was restored and has forgotten some) calls the round void.
 4. Answers are read only where every strand was finished; otherwise the round is void.
 5. The last call again (its reply was lost) is served again and not counted twice.
 
@@ -34,10 +36,10 @@ def further(schedule: AssistSchedule, progress: Progress, place: AssistPlace, ca
     made = list(progress or (0,) * schedule.strands)
     strands = schedule.group_of(place.strand)
     last = strands[-1]
-    if place.step not in (0, made[place.strand]):
-        raise NotFitting("The assist call is out of order. Begin the evaluation again (`blindlabel owner run`).")
+    if place.step not in (0, made[place.strand] - 1, made[place.strand]):
+        raise NotFitting("The assist call is out of order.")
     if place.strand == last and any(made[strand] < len(schedule.steps(strand)) for strand in strands[:-1]):
-        raise NotFitting("The assist call comes before others that it needs. Begin the evaluation again.")
+        raise NotFitting("The assist call comes before others that it needs.")
     made[place.strand] = place.step + 1
     if place.strand != last:
         made[last] = 0

@@ -12,8 +12,9 @@ are; never from what the questions say.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,12 +22,15 @@ from blindlabel.engines.assisting import AssistCall, AssistPlace
 from blindlabel.engines.interface import Assist, ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
+from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import polynomials
 from blindlabel.engines.packed.ways.assisted.plans import Room
 from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
 from blindlabel.engines.packed.ways.interface import AnyWay, Public, Secret
+
+_PLACE = struct.Struct("<3I")
 
 
 def difference_bits(ring: Ring) -> int:
@@ -95,24 +99,43 @@ def _powers(secret: Secret, room: Room, parcel: Parcel) -> Residues:
 # -- the owner's end
 
 
-@dataclass
 class Calls:
-    """The calls of one strand of an evaluation, numbered as they are made."""
+    """The calls of one part of a group (a unit, or what joins them), one after the other. Whoever carries them is told
+    their places, so that a part that is begun again has the same pads, and the replies that came before
+    (`running/kept_calls`).
+    """
 
-    assist: Assist
-    strand: int
-    made: int = 0
+    def __init__(self, assist: Assist, group: int, part: int, strand: int = 0) -> None:
+        self._assist, self._part, self._number = assist, (group, part), 0
+        self._strand = strand
 
-    def ask(self, public: Public, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
-        """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
-        ring = public.way.answer_ring
-        sender = public.way.ring if kind is Kind.DIGITS_REQUEST else ring
-        numbers = (number, self.strand, self.made)
-        self.made += 1
-        request = parcels.write(Parcel(kind, public.study, numbers, (sender.sent(cipher),)))
-        limit = ring.form(seeded=True).length
-        content = self.assist(request)
-        reply = parcels.read(content, (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
-        if reply.numbers[:3] != numbers or len(reply.items) != expected:
-            raise ParcelError("The assist answered something else than was asked.")
-        return (ring.to_ntt(ring.load_seeded(item)) for item in reply.items)
+    @property
+    def announced(self) -> tuple[int, int]:
+        """Strand and step of the next call in the evaluation's schedule."""
+        return self._strand, self._number
+
+    def pad(self, count: int, modulus: int) -> Residues:
+        """The pad of the next call."""
+        return residues.from_seed(count, modulus, self._assist(self._place()))
+
+    def __call__(self, request: bytes) -> bytes:
+        """Make the next call, whose pad was asked for before."""
+        place = self._place()
+        self._number += 1
+        return self._assist(place + request)
+
+    def _place(self) -> bytes:
+        return _PLACE.pack(*self._part, self._number)
+
+
+def ask(public: Public, calls: Calls, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
+    """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
+    ring = public.way.answer_ring
+    sender = public.way.ring if kind is Kind.DIGITS_REQUEST else ring
+    numbers = (number, *calls.announced)
+    request = parcels.write(Parcel(kind, public.study, numbers, (sender.sent(cipher),)))
+    limit = ring.form(seeded=True).length
+    reply = parcels.read(calls(request), (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
+    if reply.numbers[:3] != numbers or len(reply.items) != expected:
+        raise ParcelError("The assist answered something else than was asked.")
+    return (ring.to_ntt(ring.load_seeded(item)) for item in reply.items)

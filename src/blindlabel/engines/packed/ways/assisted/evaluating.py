@@ -20,7 +20,7 @@ from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import inner_products, polynomials
-from blindlabel.engines.packed.ways.assisted.calls import Calls, difference_bits
+from blindlabel.engines.packed.ways.assisted.calls import Calls, ask, difference_bits
 from blindlabel.engines.packed.ways.assisted.plans import Gate, Plan, Room
 from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
@@ -50,11 +50,13 @@ class AssistedEvaluation(Evaluation):
 
     def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
         """One unit of probes as bits."""
-        return _unit_bits(self._group(group), self.chunks, unit, Calls(assist, self._strand(group, unit)))
+        return _unit_bits(self._group(group), self.chunks, unit, Calls(assist, group, unit, self._strand(group, unit)))
 
     def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:
         """All gates."""
-        return (_gates(self._group(group), units, Calls(assist, self._strand(group, self.units()))),)
+        return (
+            _gates(self._group(group), units, Calls(assist, group, self.units(), self._strand(group, self.units()))),
+        )
 
     def _strand(self, group: int, unit: int) -> int:
         return (self.first + group) * (self.units() + 1) + unit
@@ -114,7 +116,7 @@ def _unit_bits(group: _Group, chunks: Sequence[Cipher], unit: int, calls: Calls)
         return cipher
 
     packed = inner_products.pack(ring, way.layout, layout.stride, column, keys.galois)
-    pad = residues.uniform(layout.degree, ring.modulus)
+    pad = calls.pad(layout.degree, ring.modulus)
     t = np.uint64(ring.modulus)
     added = (pad + t - np.tile(fingerprints, layout.block)) % t
     request = keys.encryptor.sanitised(ring.add_plain(packed, ring.polynomial(added)))
@@ -127,7 +129,7 @@ def _is_zero(group: _Group, request: Cipher, pad: Residues, calls: Calls) -> Cip
     slots = np.empty_like(pad)
     slots[group.layout.slot_of_coefficient()] = pad
     pad_bits = polynomials.bits(slots, count)
-    reply = calls.ask(group.public, Kind.DIGITS_REQUEST, request, number=group.layout.copies, expected=count)
+    reply = ask(group.public, calls, Kind.DIGITS_REQUEST, request, number=group.layout.copies, expected=count)
     differences = _weighted(group, zip(reply, polynomials.signs(pad_bits)), pad_bits.sum(axis=0))
     equal = polynomials.coefficients([(True,)], count)
     return _function(group, differences, lambda pads: polynomials.shifted(equal, pads[None, :])[:, 0, :], count, calls)
@@ -218,9 +220,9 @@ def _function(
 ) -> Cipher:
     """A function of an encrypted value, slot by slot: pad it, have the powers of the padded value, combine them."""
     ring = group.ring
-    pad = residues.uniform(group.layout.degree, BIT_MODULUS)
+    pad = calls.pad(group.layout.degree, BIT_MODULUS)
     request = group.encryptor.sanitised(ring.add_plain(value, ring.slots(pad)))
-    reply = calls.ask(group.public, Kind.POWERS_REQUEST, request, number=degree, expected=degree)
+    reply = ask(group.public, calls, Kind.POWERS_REQUEST, request, number=degree, expected=degree)
     combined = in_powers(pad)
     return _weighted(group, zip(reply, combined[1:]), combined[0])
 
