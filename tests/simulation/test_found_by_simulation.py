@@ -441,11 +441,11 @@ def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
     while "records" not in sent_by(study, "berta"):
         study.owners["berta"].turn()
     anna.fetch()
-    for _ in range(40):
-        anna.owner._assist("berta", bytes(8))  # the first call of a strand, as after a crash
+    for number in range(40):
+        anna.owner._assist("berta", bytes(2) + number.to_bytes(6, "little"))  # begins anew, as after a crash
     used = study.coordinator.known().owners["anna"].assist_number
     anna.store.change(lambda state: owner.Step(state.model_copy(update={"assist_number": 0})))
     before = study.coordinator.known().owners["anna"].assist_calls
-    anna.owner._assist("berta", bytes(8))
+    anna.owner._assist("berta", bytes(2) + b"please")
     after = study.coordinator.known().owners["anna"]
     assert used >= 40 and after.assist_number > used and after.assist_calls == before + 1, "one call counts once"

@@ -5,8 +5,8 @@
 2. Within a strand the calls follow each other, and the last strand of a group begins when the others are through.
 3. A strand may be begun again from its first call, because an owner that has lost its journal makes everything anew
    that was not finished, and its last call may be made again, because the reply may have been lost. All calls of a
-   round about one owner's records together are at most those of `beginnings` evaluations. An owner whose call is refused
-   all the same (the coordinator was restored and has forgotten some) calls the round void.
+   round about one owner's records together are at most those of `beginnings` evaluations. An owner whose call is
+   refused all the same (the coordinator was restored and has forgotten some) calls the round void.
 4. Answers are read only where every strand was finished; otherwise the round is void.
 5. The last call again (its reply was lost) is served again and not counted twice.
 
