@@ -88,7 +88,9 @@ def test_a_study_from_words_to_truth_with_questions_by_hand_and_suggested(
     for truth in (of_shop, of_dealer):  # owners are given matches alone, and nothing else is made up for the rest
         assert truth.only_matches and not truth.discarded
         assert [(pair.i, pair.j) for pair in truth.pairs] == [(0, 0)]
-    assert list(of_dealer.to_rows()) == [{"id_a": "x", "id_b": "0", "label": True, "round": None}]
+    assert list(of_dealer.to_rows()) == [
+        {"row_dealer": 0, "row_shop": 0, "id_dealer": "x", "label": True, "round": None}
+    ]
     scores = of_dealer.score([("x", 0), ("y", 1)])
     assert (scores.precision, scores.recall_strict) == (1.0, 0.5)
     assert all(math.isnan(one) for one in (scores.recall, scores.f, scores.agreement, scores.records_to_ask))

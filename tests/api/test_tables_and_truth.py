@@ -133,7 +133,7 @@ def test_only_chosen_rows_take_part_and_keep_their_ids() -> None:
 def test_labels_become_a_frame_of_pandas(rehearsed: tuple[bl.GroundTruth, list[tuple[str, str]]]) -> None:
     truth, _ = rehearsed
     frame = truth.to_pandas()
-    assert list(frame.columns) == ["id_a", "id_b", "label", "round"]
+    assert list(frame.columns) == ["row_a", "row_b", "id_a", "id_b", "label", "round"]
     assert frame.to_dict("records") == list(truth.to_rows())
 
 

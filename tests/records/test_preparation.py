@@ -85,6 +85,8 @@ def test_cutting_cuts_attributes_first_then_the_whole_and_with_it_its_attributes
     cut = fit(record, Lengths(record_length=8, attribute_length=4, too_long="cut"), 0)
     assert dict(cut.attributes) == {"given": "abcd", "surname": "g"}
     assert cut.whole == "abcd | g"
+    three = fit(prepare({"a": "abcdef", "b": "ghij", "c": "k"}, ["a", "b", "c"], []), Lengths(14, too_long="cut"), 0)
+    assert three.whole == "abcdef | gh | " == " | ".join(three.attributes.values())  # the engine adds up the same
 
 
 def test_the_whole_may_be_any_length_where_only_attributes_are_encoded() -> None:

@@ -78,6 +78,7 @@ def test_table_that_does_not_fit_is_described_as_a_whole(
         assert word in out
     fit = json.loads(said(capsys, *given, "--json")[1])
     assert (fit["fits"], fit["too_long"], fit["duplicates"], fit["enough"]) == (False, 2, 1, True)
+    assert fit["most_matches"] == 1.8 and "3 of 5 rows are drawn uniformly: about 1.8 matches" in out
     assert fit["lengths"]["name"]["longest"] == 29
     table.write_text("id,name\n1,Mount\n2,Cable\n3,Lamp\n")
     assert said(capsys, "owner", "check", agreed, str(table), "--column", "price=")[0] == 0
@@ -137,7 +138,7 @@ def test_health_command_says_what_the_server_says(tmp_path: Path, capsys: pytest
     with served(coordinator) as address:
         assert said(capsys, "coordinator", "health", "--address", address)[:2] == (
             0,
-            f"well: 1 open studies, version {__version__}\n",
+            f"well: 1 open study, version {__version__}\n",
         )
         shutil.rmtree(tmp_path / "home" / "keys")
         code, _, err = said(capsys, "coordinator", "health", "--address", address)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.running import run
@@ -120,3 +121,30 @@ def test_half_copied_body_is_waited_for_and_said(tmp_path: Path) -> None:
     body.write_bytes(whole)
     run(anna, None, once=True, tell=said.append)
     assert anna.store.bodies.has(public)
+
+
+@pytest.mark.slow
+def test_a_stopped_evaluation_goes_on_with_the_replies_it_has(tmp_path: Path) -> None:
+    """Every trip of a carried folder brings the evaluation one assist call further: none is made twice, and every call
+    is a file of its own that the coordinator counts once.
+    """
+    encoding = {
+        "engine": "packed",
+        "questions": "any",
+        "record_length": 160,
+        "attributes": False,
+        "functions": ["is_in", "is_empty"],
+        "inner_gates": 0,
+    }
+    agreement = small_agreement(records=3, rounds=1, encoding=encoding, keys="coordinator")
+    coordinator, workspaces, _ = carried(tmp_path, agreement)
+    ((pairing, labels),) = coordinator.labels(agreement.hash).items()
+    by_name = {workspace.name: workspace for workspace in workspaces}
+    assert np.array_equal(labels, clear_labels(*(by_name[name] for name in pairing)))
+    needed = PackedEngine().assist_calls(agreement.terms(), 3, 3)
+    for name, facts in coordinator.load(agreement.hash).state.owners.items():
+        assert needed > 1
+        assert (
+            facts.assist_calls == needed == len(list((tmp_path / "stick-coordinator").glob(f"*/from-{name}/*.assist")))
+        )
+        assert not list(by_name[name].journal.glob("*.call-*"))  # neither pads nor replies outlive the answers

@@ -84,8 +84,8 @@ def uses() -> dict[str, tuple[bytes, Callable[[bytes], object]]]:
     request = parcels.write(Parcel(Kind.POWERS_REQUEST, opened.study, (powers,), (bits.ring.sent(cipher),)))
 
     def ask(reply: bytes) -> object:
-        asked = calls.ask(opened, lambda _: reply, Kind.POWERS_REQUEST, cipher, number=powers, expected=powers)
-        return list(asked)
+        answering = calls.Calls(lambda _: reply, 0, 0)
+        return list(calls.ask(opened, answering, Kind.POWERS_REQUEST, cipher, number=powers, expected=powers))
 
     def evaluated(content: bytes) -> object:
         return list(ENGINE.evaluate(TERMS, public, [content], questions, played.assist))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from blindlabel.language import Record, interpret
@@ -111,3 +113,15 @@ def test_difference_between_two_questions_is_said_in_words() -> None:
     after = PointsQuestion((word("a", 3), word("c", 2)), 4)
     assert editing.difference(before, after) == "without b; with c (2); a 4 → 3; enough: 5 → 4"
     assert editing.difference(before, before) == "the same"
+
+
+def test_a_table_that_changed_is_said_and_the_sample_takes_its_place(workspace: Workspace, judging: Judging) -> None:
+    judging.warm_up()
+    assert judging.problem == ""
+    table = Path(workspace.settings["table"])
+    table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
+    changed = Judging(workspace)
+    changed.warm_up()
+    assert "is another table now" in changed.problem
+    assert changed.problem.endswith(f"know your {len(workspace.records())} sampled records alone.")
+    assert len(changed.rows[0]) == len(workspace.records())

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export import formats, truth
+from blindlabel.export.formats import ID, ROW
 from blindlabel.export.truth import AgreedPairs
 from blindlabel.protocol import scores
 from blindlabel.protocol.labels import Labels, after_round, no_labels
@@ -39,22 +40,31 @@ class GroundTruth(truth.GroundTruth):
         return cls(**{field.name: getattr(found, field.name) for field in fields(truth.GroundTruth)})
 
     def to_rows(self) -> Iterator[dict[str, Any]]:
-        """One row a labelled pair: `id_a`, `id_b`, `label`, `round`. Discarded pairs have no label and no row. An owner
-        who was given matches alone is not told their rounds: None.
+        """One row a labelled pair, with the names that exports have: `row_anna` and `row_berta` (positions from 0),
+        `id_anna` and `id_berta` where the ids are known, `label`, `round`. Discarded pairs have no label and no row. An
+        owner who was given matches alone is not told their rounds: None.
         """
+        sides = [(self.dataset_a, self.ids_a), (self.dataset_b, self.ids_b)]
         for pair in self.pairs:
+            rows = [(name, ids, row) for (name, ids), row in zip(sides, (pair.i, pair.j))]
             yield {
-                "id_a": self.name_a(pair.i),
-                "id_b": self.name_b(pair.j),
+                **{f"{ROW}{name}": row for name, _, row in rows},
+                **{f"{ID}{name}": ids[row] for name, ids, row in rows if ids is not None},
                 "label": pair.label,
                 "round": None if self.only_matches else pair.round,
             }
 
     def to_pandas(self) -> Any:
         """The labelled pairs as a frame of pandas, with the columns of `to_rows`."""
-        schema = pa.schema([("id_a", pa.string()), ("id_b", pa.string()), ("label", pa.bool_()), ("round", pa.int32())])
+        sides = [(self.dataset_a, self.ids_a), (self.dataset_b, self.ids_b)]
+        columns = [
+            *((f"{ROW}{name}", pa.int64()) for name, _ in sides),
+            *((f"{ID}{name}", pa.string()) for name, ids in sides if ids is not None),
+            ("label", pa.bool_()),
+            ("round", pa.int32()),
+        ]
         try:
-            return pa.Table.from_pylist(list(self.to_rows()), schema=schema).to_pandas()
+            return pa.Table.from_pylist(list(self.to_rows()), schema=pa.schema(columns)).to_pandas()
         except ImportError as error:
             raise OutsideError("pandas is not installed here; install it, or use to_rows().") from error
 

@@ -10,7 +10,7 @@ import typer
 
 from blindlabel.cli.audit import coordinator_audit
 from blindlabel.cli.opening import coordinator_at, passphrase, read_agreement, studies_at
-from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say
+from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say, with_noun
 from blindlabel.cli.question_files import listed
 from blindlabel.cli.score import score
 from blindlabel.errors import InputError
@@ -220,7 +220,8 @@ def health(
     if json:
         result_json(found)
     else:
-        result(f"{found['status']}: {found['studies']} open studies, version {found['version']}")
+        studies = with_noun(found["studies"], "open study", "open studies")
+        result(f"{found['status']}: {studies}, version {found['version']}")
 
 
 @app.command("bodies")

@@ -14,7 +14,6 @@ import traceback
 from importlib.metadata import entry_points
 
 import typer
-from typer._completion_classes import completion_init
 
 from blindlabel import __version__
 from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, reading, suggest, try_
@@ -74,8 +73,8 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     arguments, debug = _without_debug(arguments)
     debug = debug or os.environ.get("BLINDLABEL_DEBUG") == "1"
-    if "_BLINDLABEL_COMPLETE" in os.environ:  # a shell asks, as `blindlabel completion` told it to
-        completion_init()
+    if reading.ASKED_BY_SHELL in os.environ:
+        reading.know_shells()
     try:
         app(args=arguments, prog_name="blindlabel", standalone_mode=True)
     except SystemExit as stop:

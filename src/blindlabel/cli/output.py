@@ -41,6 +41,11 @@ def result(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def with_noun(count: int, one: str, many: str) -> str:
+    """A number with its noun: 1 study, 2 studies."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def result_json(document: Any) -> None:
     """The one JSON document of a command."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)

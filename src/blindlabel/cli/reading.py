@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.completion import get_completion_inspect_parameters, shell_complete
 
 from blindlabel.cli.output import result
 from blindlabel.errors import InputError
 
+ASKED_BY_SHELL = "_BLINDLABEL_COMPLETE"
+"""The variable by which a shell asks for words."""
 _INSTALLED = Path(__file__).parents[1] / "docs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "docs"
 
@@ -35,11 +38,16 @@ def help_(
 
 
 def completion(
+    context: typer.Context,
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
 ) -> None:
     """Print what a shell needs to complete commands and options: eval "$(blindlabel completion bash)"."""
-    from typer._completion_shared import get_completion_script
-
     if shell not in ("bash", "zsh", "fish"):
         raise InputError("Completion is for bash, zsh or fish.")
-    result(get_completion_script(prog_name="blindlabel", complete_var="_BLINDLABEL_COMPLETE", shell=shell))
+    know_shells()
+    shell_complete(context.find_root().command, {}, "blindlabel", ASKED_BY_SHELL, f"source_{shell}")
+
+
+def know_shells() -> None:
+    """Typer registers its shells where its own two options for completion are made, and nowhere else."""
+    get_completion_inspect_parameters()

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blindlabel.cli.output import say
+from blindlabel.cli.output import say, with_noun
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.transport.events import JsonLines
 
@@ -73,7 +73,7 @@ def serve_http(
     address = f"{'https' if certificate else 'http'}://{host}:{port}/"
     app = create_app(coordinator, counted=counted)
     _add_page(app, coordinator, home, address)
-    say(f"Serving {len(coordinator.store.studies())} studies on {address} Stop with Ctrl-C.")
+    say(f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} on {address} Stop with Ctrl-C.")
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -114,7 +114,10 @@ def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:
     _check_keys(coordinator)
     _log_to_stderr()
     server = FolderServer(coordinator, folder)
-    say(f"Serving {len(coordinator.store.studies())} studies from {folder}." + ("" if once else " Stop with Ctrl-C."))
+    say(
+        f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} from {folder}."
+        + ("" if once else " Stop with Ctrl-C.")
+    )
     while True:
         happened = server.turn()
         if not happened and once:

@@ -15,6 +15,9 @@ from blindlabel.records.tables import Table
 
 _SHARES = (("median", 0.5), ("95 of 100", 0.95), ("99 of 100", 0.99), ("longest", 1.0))
 
+_FEW_MATCHES = 5
+"""Fewer expected matches than that say little about a linkage."""
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -42,6 +45,8 @@ class Fit:
     """Rows that read like an earlier row after preparation."""
     enough: bool
     """Whether there are as many rows as the sample takes."""
+    most_matches: float | None
+    """Matches in a uniform sample, on average, if every row had one in a table of the same size; None: not uniform."""
 
     def to_json(self) -> dict[str, Any]:
         """As the command prints it."""
@@ -70,6 +75,12 @@ class Fit:
             yield f"Preparation leaves nothing of {name} in {count:,} rows."
         if self.duplicates:
             yield f"{self.duplicates:,} rows read like an earlier one: what is asked of one fits the others too."
+        if self.most_matches is not None and self.most_matches < _FEW_MATCHES:
+            yield (
+                f"{agreement.sampling.records:,} of {self.rows:,} rows are drawn uniformly: about"
+                f" {self.most_matches:.1f} matches in the sample if every row had one. More records, or"
+                ' method = "enriched" under [sampling], bring more.'
+            )
         yield "The table fits the agreement." if self.fits else "The table does not fit the agreement yet."
 
 
@@ -77,7 +88,7 @@ def fit_of(agreement: Agreement, options: TableOptions) -> Fit:
     """Look at a table with an agreement's eyes."""
     columns, missing = missing_columns(agreement, options)
     if missing:
-        return Fit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, 0, False)
+        return Fit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, 0, False, None)
     table = read_own_table(agreement, options)
     prepared, lost = _prepared(agreement, table)
     lengths = agreement.lengths()
@@ -105,7 +116,13 @@ def fit_of(agreement: Agreement, options: TableOptions) -> Fit:
         lost=lost,
         duplicates=len(prepared) - len(seen),
         enough=len(table) >= agreement.sampling.records,
+        most_matches=_most_matches(agreement, len(table)),
     )
+
+
+def _most_matches(agreement: Agreement, rows: int) -> float | None:
+    sampling = agreement.sampling
+    return min(rows, sampling.records) ** 2 / rows if sampling.method == "uniform" and rows else None
 
 
 def _prepared(agreement: Agreement, table: Table) -> tuple[list[Record], dict[str, int]]:

@@ -8,6 +8,7 @@ leaves, so an interrupted turn is taken again without anything lost or doubled.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from blindlabel.engines.interface import Engine, EngineError, Progress
@@ -30,6 +31,10 @@ from blindlabel.records.tables import Table
 
 Report = Callable[[str, float], None]
 """Called with a phase (`encrypt for berta`) and the share of it that is done."""
+_CALLS, _CALLS_KEPT = "assist-calls", 32
+"""Where the messages of assist calls are remembered, and how many: as many can wait for a reply at once as there are
+worker processes.
+"""
 
 
 class Owner:
@@ -250,21 +255,39 @@ class Owner:
             self.rounds.refusing(todo, "answers", self.rounds.open)
 
     def _assist(self, request: bytes) -> bytes:
-        """One assist call: numbered and saved, carried, and the reply checked."""
+        """One assist call: numbered and saved, carried, and the reply checked. The same request again (this process was
+        stopped before the reply came) is the same message, so a reply that is on its way is not asked for twice.
+        """
         blob = blob_of(request)
-        for skip in rules.ASSIST_SKIPS:
-            step = self._change_unsent(lambda state, skip=skip: rules.asks_assist(state, blob, skip))  # type: ignore[misc]
+        for skip in (0, *rules.ASSIST_SKIPS):
+            wire = self._assist_call(blob, skip)
+            if wire is None:
+                continue
             try:
-                wire, reply = self.line.assist(signed_by(self.identity, step.messages[0]).wire, request)
+                answer, reply = self.line.assist(wire, request)
                 break
             except Replayed:  # an earlier life of this workspace used the number
                 continue
         else:
             raise Replayed("The coordinator says that every number of an assist call has been used.")
-        named = rules.check_assisted(step.state, messages.parse(wire), step.state.assist_number)
+        named = rules.check_assisted(self.store.state(), messages.parse(answer), messages.parse(wire).message.sequence)
         if blob_of(reply) != named:
             raise Replayed("The body of the coordinator's reply is not the one that its message names.")
         return reply
+
+    def _assist_call(self, blob: Blob, skip: int) -> bytes | None:
+        """The signed message of an assist call, remembered before it is sent; without a skip the one that was made for
+        the same request before, if it was.
+        """
+        known = json.loads(self.store.remembered(_CALLS) or "{}")
+        if not skip:
+            found = known.get(blob.hash)
+            return found.encode() if found else None
+        step = self._change_unsent(lambda state: rules.asks_assist(state, blob, skip))
+        wire = signed_by(self.identity, step.messages[0]).wire
+        last = [*known.items(), (blob.hash, wire.decode())][-_CALLS_KEPT:]
+        self.store.remember(_CALLS, json.dumps(dict(last)))
+        return wire
 
     def _change(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
         return self.store.change(event, self._sign)

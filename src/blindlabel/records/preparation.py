@@ -6,8 +6,8 @@ depends on the Unicode tables of the Python in use, `unicodedata.unidata_version
 only on characters that the older one does not know.)
 
 Lengths are counted in characters (code points) after preparation. A text beyond the agreement's limit is refused with
-its position, or cut where the agreement says so: every attribute to its limit, then they are joined, then the whole to
-the record's limit.
+its position, or cut where the agreement says so: every attribute to its limit, then the last ones until all of them,
+joined, are within the record's limit. So the whole is always what its attributes make, an empty last one included.
 """
 
 from __future__ import annotations
@@ -189,12 +189,12 @@ def fit(record: Record, lengths: Lengths, position: int) -> Record:
     if lengths.too_long == "refuse":
         raise _too_long(found)
     limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
-    attributes, room = {}, lengths.record_length if lengths.encode_whole else sys.maxsize
-    whole = SEPARATOR.join(text[:limit] for text in record.attributes.values())[:room]
+    attributes, most = {}, lengths.record_length if lengths.encode_whole else sys.maxsize
+    room = max(0, most - len(SEPARATOR) * (len(record.attributes) - 1))
     for name, text in record.attributes.items():  # what is cut from the whole is cut from its attributes
-        attributes[name] = text[: max(0, min(limit, room))]
-        room -= len(attributes[name]) + len(SEPARATOR)
-    return Record(attributes, whole)
+        attributes[name] = text[: min(limit, room)]
+        room -= len(attributes[name])
+    return Record(attributes, SEPARATOR.join(attributes.values())[:most])
 
 
 _MOST_NAMED = 10

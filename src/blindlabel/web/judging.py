@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.errors import InputError
+from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record
 from blindlabel.language.columns import Bits
 from blindlabel.language.formula import Atom, Formula
@@ -19,8 +19,9 @@ from blindlabel.language.points import PointsQuestion
 from blindlabel.language.suggestions import Suggester, Suggestion
 from blindlabel.parties.asking import check_question
 from blindlabel.parties.joining import own_table
-from blindlabel.parties.suggesting import prepared_rows, suggester_for
+from blindlabel.parties.suggesting import suggester_for
 from blindlabel.protocol.interfaces import OwnRecord, Task
+from blindlabel.records.preparation import prepare_rows
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.costs import cost_sentence
 from blindlabel.web.verdicts import Judged, judged
@@ -36,6 +37,8 @@ class Judging:
         self._known: dict[tuple[int, str], Judged] = {}
         self.edition = 0
         """Grows whenever a verdict has become known."""
+        self.problem = ""
+        """Why verdicts are not about the owner's whole table, where they are not."""
 
     @cached_property
     def _suggester(self) -> Suggester:
@@ -43,12 +46,17 @@ class Judging:
 
     @cached_property
     def rows(self) -> tuple[Sequence[Record], Sequence[str]]:
-        """The rows of the table and their ids; where it cannot be read any more, the sampled records have to do."""
+        """The rows of the table and their ids; where it cannot be read any more, the sampled records have to do, and
+        `problem` says so.
+        """
+        agreement = self._workspace.agreement
         try:
-            return prepared_rows(self._workspace), own_table(self._workspace).ids
-        except InputError:
+            table = own_table(self._workspace)
+        except (InputError, OutsideError) as error:
             own = self._workspace.records()
+            self.problem = f"{error} Until then verdicts and suggestions know your {len(own):,} sampled records alone."
             return [one.prepared for one in own], [one.id for one in own]
+        return prepare_rows(table, agreement.attributes, agreement.preparation.steps), table.ids
 
     @property
     def ready(self) -> bool:

@@ -73,6 +73,7 @@ class OwnerPage:
         workspace = self._app.workspace
         if workspace.agreement.encoding.engine == "plain":
             text("div", UNENCRYPTED, "banner").props("role=note")
+        self._problem = text("div", "", "banner").props("role=alert")
         with ui.element("header").classes("head"):
             with ui.element("div").classes("title"):
                 text("h1", workspace.agreement.name)
@@ -135,11 +136,13 @@ class OwnerPage:
         self._standing.refresh()
 
     def _shown_edition(self) -> object:
-        return self._desk.edition, self._app.judging.edition, self._annotation.record
+        return self._desk.edition, self._app.judging.edition, self._app.judging.problem, self._annotation.record
 
     def _show_all(self) -> None:
         """Show what has changed."""
         self._edition = self._shown_edition()
+        self._problem.text = self._app.judging.problem
+        self._problem.set_visibility(bool(self._problem.text))
         self._show_progress()
         writing = self._annotation.record is not None
         self._round_actions.set_visibility(self._desk.writable)

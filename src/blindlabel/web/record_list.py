@@ -106,7 +106,8 @@ class RecordList:
         rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
         self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
         asked = len(self._desk.tasks)
-        self._count.text = f"{len(found):,} of {asked:,} records" if len(found) != asked else f"{asked:,} records"
+        noun = "record" if asked == 1 else "records"
+        self._count.text = f"{asked:,} {noun}" if len(found) == asked else f"{len(found):,} of {asked:,} {noun}"
         left = len(self.seat.unwritten())
         self._next.set_visibility(self._desk.writable and left > 0)
 
@@ -124,7 +125,7 @@ class RecordList:
         records = self._desk.records
         names = list(records[0].row)[:MOST_ATTRIBUTES] if records else []
         means = [sum(len(own.row[name]) for own in records[:200]) / len(records[:200]) for name in names]
-        weights = [min(max(mean, len(name) * 0.8, 4.0), 40.0) for name, mean in zip(names, means, strict=True)]
+        weights = [min(max(mean, len(name) * 1.1, 4.0), 40.0) for name, mean in zip(names, means, strict=True)]
         columns += [
             {
                 "name": name,
@@ -139,5 +140,5 @@ class RecordList:
             columns.append({"name": "disagreed", "label": "Disagreed", "kind": "again", "width": "6.2rem"})
         if self._desk.team.names:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
-        columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "5.6rem", "sortable": False})
+        columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]

@@ -40,7 +40,7 @@ class Row:
             "state": self.task.state,
             "verdict": self.verdict.brief if self.verdict else "",
             "level": self.verdict.level if self.verdict else "",
-            "disagreed": self.task.disagreed,
+            "disagreed": "too loose" if self.task.loose else "yes" if self.task.disagreed else "",
             "unsure": self.mark.unsure,
             "note": self.mark.note,
             "asked": self.asked,
@@ -179,7 +179,7 @@ def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
     if sort == "verdict":
         return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.others)
     if sort == "disagreed":
-        return (row.task.disagreed,)
+        return (row.task.disagreed or row.task.loose,)
     if sort == "asked":
         return (row.asked,)
     if sort == "id":

@@ -30,6 +30,7 @@ from blindlabel.engines.packed.records import encrypt_batch, share_parcels
 from blindlabel.engines.packed.running import here, processes
 from blindlabel.engines.packed.running.answers import open_answers, pad_values
 from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.kept_calls import KeptCalls
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.interface import Public, Secret
 from blindlabel.language.formula import Formula
@@ -106,12 +107,12 @@ class PackedEngine:
         """
         opened = keys.open_public(terms, public)
         kept = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
-        tell = progress or _quiet
+        tell, calls = progress or _quiet, KeptCalls(assist, kept)
         if workers > 1:
             return processes.evaluate(
-                opened, public, parcels, questions, assist, workers=workers, progress=tell, journal=kept
+                opened, public, parcels, questions, calls, workers=workers, progress=tell, journal=kept
             )
-        return here.evaluate(opened, parcels, questions, assist, tell, kept)
+        return here.evaluate(opened, parcels, questions, calls, tell, kept)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         """The coordinator's side of one assist call."""

@@ -21,7 +21,7 @@ export default {
               <span v-else-if="column.kind === 'verdict'" :class="row.level ? 'chip chip-' + row.level : ''">{{ row.verdict }}</span>
               <button v-else-if="column.kind === 'id'" type="button" class="row-open" @click.stop="$emit('open', row.record)"
                 >{{ row.id }}</button
-              ><span v-else-if="column.kind === 'again'">{{ row.disagreed ? 'yes' : '' }}</span>
+              ><span v-else-if="column.kind === 'again'">{{ row.disagreed }}</span>
               <span v-else-if="column.kind === 'asked'">{{ row.asked }}</span>
               <span v-else-if="column.kind === 'mark'" :title="row.note">{{ (row.unsure ? 'not sure' : '') + (row.note ? ' ✎' : '') }}</span>
               <span v-else :title="row.values[column.place]">{{ row.values[column.place] }}</span>

@@ -2,10 +2,10 @@
 
 One file an answers parcel with its pads, named by batch, group and the digest of all that came for the batch; written
 beside its place first and moved there when it is whole. So an answer that was kept comes back with the very bytes it
-had, pads and all, and one that was not is made anew with fresh randomness: nothing is ever put together from two
-attempts. The folder belongs to one evaluation, named by a digest of terms, keys and questions: another evaluation that
-is given the same folder empties it first. Parcels are ready to leave anyway; pads are as secret as the questions. It
-stays until the next evaluation, because only the caller knows when the answers are safe elsewhere.
+had, pads and all, and one that was not is made anew; the assist calls that were made for it are kept beside it until
+then (`kept_calls`). The folder belongs to one evaluation, named by a digest of terms, keys and questions: another
+evaluation that is given the same folder empties it first. Parcels are ready to leave anyway; pads are as secret as the
+questions. It stays until the next evaluation, because only the caller knows when the answers are safe elsewhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FinishedAnswers:
         name = _name(terms, study, questions)
         title = folder / "evaluation"
         if not title.exists() or title.read_text() != name:
-            for path in folder.glob("*.answers"):
+            for path in (*folder.glob("*.answers"), *folder.glob("*.call-*")):
                 path.unlink()
             _write(title, name.encode())
 
@@ -73,6 +73,21 @@ class FinishedAnswers:
         batch, group = place_of(made, self._study)
         content = len(made.parcel).to_bytes(_SIZE, "little") + made.parcel + made.pads
         _write(self._folder / f"{batch}-{group}-{self._digests[batch]}.answers", content)
+        for path in self._folder.glob(f"{batch}-{group}-*.call-*"):
+            path.unlink()
+
+    def kept_of_call(self, place: Sequence[int], what: str) -> bytes | None:
+        """Something that was kept of an assist call; None where there is nothing."""
+        path = self._of_call(place, what)
+        return path.read_bytes() if path.exists() else None
+
+    def keep_of_call(self, place: Sequence[int], what: str, content: bytes) -> None:
+        """Keep something of an assist call until the answers of its group are finished."""
+        _write(self._of_call(place, what), content)
+
+    def _of_call(self, place: Sequence[int], what: str) -> Path:
+        batch, group, part, number = place
+        return self._folder / f"{batch}-{group}-{self._digests[batch]}-{part}-{number}.call-{what}"
 
 
 def read_answer(path: Path) -> Evaluated:

@@ -3,8 +3,8 @@ some groups of questions, so a tile's result is one answers parcel a group.
 
 Whoever drives an evaluation (this process, several, a cluster) takes its tiles from here, and everything that leaves
 goes through here: `answer` sanitises or pads what a way has computed. A tile that is begun again starts from its
-beginning with fresh pads and masks; nothing of a broken attempt is used. Numbers of an answers parcel: batch, group,
-questions in all, records in all.
+beginning with fresh masks; of a broken attempt only assist calls are used, each with its own pad (`kept_calls`).
+Numbers of an answers parcel: batch, group, questions in all, records in all.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.opening import joint, padding
 from blindlabel.engines.packed.records import Batch, read_batches
 from blindlabel.engines.packed.running.finished import FinishedAnswers, Place, read_answer
+from blindlabel.engines.packed.running.kept_calls import placed
 from blindlabel.engines.packed.seal.holders import SeededEncryptor
 from blindlabel.engines.packed.seal.ring import Cipher
 from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step
@@ -82,7 +83,7 @@ class Opened:
 
     def answers(self, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[Evaluated]:
         """The answers of a tile, one parcel a group."""
-        made = self.evaluation.answers(tile.groups, assist, step)
+        made = self.evaluation.answers(tile.groups, placed(assist, self.batch.index), step)
         for group in tile.groups:
             with _one_sentence():
                 answer = self.answer(group, next(made))
@@ -91,13 +92,14 @@ class Opened:
     def unit(self, group: int, unit: int, assist: Assist) -> bytes:
         """One unit of a group, for whoever joins them."""
         with _one_sentence():
-            return self.public.way.answer_ring.sent(self.evaluation.unit(group, unit, assist))
+            made = self.evaluation.unit(group, unit, placed(assist, self.batch.index))
+            return self.public.way.answer_ring.sent(made)
 
     def joined(self, group: int, units: Sequence[bytes], assist: Assist) -> Evaluated:
         """The answers of a group whose units were made elsewhere."""
         with _one_sentence():
             made = [self.public.way.answer_ring.load_cipher(unit) for unit in units]
-            return self.answer(group, self.evaluation.joined(group, made, assist))
+            return self.answer(group, self.evaluation.joined(group, made, placed(assist, self.batch.index)))
 
     def answer(self, group: int, values: Sequence[Cipher]) -> Evaluated:
         """Values of a group's pairs, ready to leave: sanitised for the coordinator, or mixed with the key holder's

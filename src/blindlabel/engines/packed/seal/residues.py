@@ -6,7 +6,10 @@ encryption.
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import secrets
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +45,7 @@ def powers(base: int, count: int, modulus: int) -> Residues:
     return result[:count]
 
 
-def uniform(count: int, modulus: int) -> Residues:
+def uniform(count: int, modulus: int, source: Callable[[int], bytes] = secrets.token_bytes) -> Residues:
     """Secret values, uniform from 0 to modulus - 1, by rejection."""
     bits = (modulus - 1).bit_length()
     mask = np.uint64((1 << bits) - 1)
@@ -50,9 +53,17 @@ def uniform(count: int, modulus: int) -> Residues:
     while found.size < count:
         wanted = int((count - found.size) * (1 << bits) / modulus * 1.02) + 16
         width = 4 if bits <= 32 else 8
-        drawn = np.frombuffer(secrets.token_bytes(width * wanted), dtype=f"<u{width}").astype(np.uint64) & mask
+        drawn = np.frombuffer(source(width * wanted), dtype=f"<u{width}").astype(np.uint64) & mask
         found = np.concatenate([found, drawn[drawn < modulus]])
     return found[:count]
+
+
+def from_seed(count: int, modulus: int, seed: bytes) -> Residues:
+    """Such values again and again the same from a secret seed of 32 bytes (SHAKE-256 as a generator)."""
+    blocks = itertools.count()
+    return uniform(
+        count, modulus, lambda size: hashlib.shake_256(seed + next(blocks).to_bytes(8, "little")).digest(size)
+    )
 
 
 def uniform_nonzero(count: int, modulus: int) -> Residues:

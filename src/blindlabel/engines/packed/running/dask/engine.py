@@ -23,6 +23,7 @@ from blindlabel.engines.packed.running.dask.connecting import check_address, con
 from blindlabel.engines.packed.running.dask.driving import Driver
 from blindlabel.engines.packed.running.dask.tasks import Study
 from blindlabel.engines.packed.running.finished import FinishedAnswers
+from blindlabel.engines.packed.running.kept_calls import KeptCalls
 from blindlabel.engines.packed.running.tiles import Tile, over_batches, tiles_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
@@ -140,7 +141,7 @@ class ClusterEngine:
             return
         with (
             connected(self.address) as client,
-            Driver(client, Study(secrets.token_hex(8), terms, public, questions), assist) as driver,
+            Driver(client, Study(secrets.token_hex(8), terms, public, questions), KeptCalls(assist, journal)) as driver,
         ):
             clock = _Clock(progress)
             in_all = len(tiles_of(opened.way, 0, len(questions)))

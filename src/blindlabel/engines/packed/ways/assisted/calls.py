@@ -12,6 +12,7 @@ are; never from what the questions say.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,12 +20,15 @@ import numpy as np
 from blindlabel.engines.interface import Assist, ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
+from blindlabel.engines.packed.seal import residues
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import polynomials
 from blindlabel.engines.packed.ways.assisted.plans import Room
 from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
 from blindlabel.engines.packed.ways.interface import Public, Secret
+
+_PLACE = struct.Struct("<3I")
 
 
 def difference_bits(ring: Ring) -> int:
@@ -67,13 +71,36 @@ def _powers(secret: Secret, room: Room, parcel: Parcel) -> Residues:
 # -- the owner's end
 
 
-def ask(public: Public, assist: Assist, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
+class Calls:
+    """The calls of one part of a group (a unit, or what joins them), one after the other. Whoever carries them is told
+    their places, so that a part that is begun again has the same pads, and the replies that came before
+    (`running/kept_calls`).
+    """
+
+    def __init__(self, assist: Assist, group: int, part: int) -> None:
+        self._assist, self._part, self._number = assist, (group, part), 0
+
+    def pad(self, count: int, modulus: int) -> Residues:
+        """The pad of the next call."""
+        return residues.from_seed(count, modulus, self._assist(self._place()))
+
+    def __call__(self, request: bytes) -> bytes:
+        """Make the next call, whose pad was asked for before."""
+        place = self._place()
+        self._number += 1
+        return self._assist(place + request)
+
+    def _place(self) -> bytes:
+        return _PLACE.pack(*self._part, self._number)
+
+
+def ask(public: Public, calls: Calls, kind: Kind, cipher: Cipher, *, number: int, expected: int) -> Iterator[Cipher]:
     """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
     ring = public.way.answer_ring
     sender = public.way.ring if kind is Kind.DIGITS_REQUEST else ring
     request = parcels.write(Parcel(kind, public.study, (number,), (sender.sent(cipher),)))
     limit = ring.form(seeded=True).length
-    reply = parcels.read(assist(request), (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
+    reply = parcels.read(calls(request), (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
     if reply.numbers[0] != number or len(reply.items) != expected:
         raise ParcelError("The assist answered something else than was asked.")
     return (ring.to_ntt(ring.load_seeded(item)) for item in reply.items)

@@ -20,7 +20,7 @@ from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import inner_products, polynomials
-from blindlabel.engines.packed.ways.assisted.calls import ask, difference_bits
+from blindlabel.engines.packed.ways.assisted.calls import Calls, ask, difference_bits
 from blindlabel.engines.packed.ways.assisted.plans import Gate, Plan, Room
 from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
@@ -48,11 +48,11 @@ class AssistedEvaluation(Evaluation):
 
     def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
         """One unit of probes as bits."""
-        return _unit_bits(self._group(group), self.chunks, unit, assist)
+        return _unit_bits(self._group(group), self.chunks, unit, Calls(assist, group, unit))
 
     def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:
         """All gates."""
-        return (_gates(self._group(group), units, assist),)
+        return (_gates(self._group(group), units, Calls(assist, group, self.units())),)
 
     def _group(self, group: int) -> _Group:
         asked = groups(len(self.plans), self.layout.questions)[group]
@@ -89,7 +89,7 @@ def fold_element(ring: Ring, step: int) -> int:
 # -- step 1: bits
 
 
-def _unit_bits(group: _Group, chunks: Sequence[Cipher], unit: int, assist: Assist) -> Cipher:
+def _unit_bits(group: _Group, chunks: Sequence[Cipher], unit: int, calls: Calls) -> Cipher:
     """The answers to one unit of probes as bits: slot (copy, record, question) is 1 where probe unit·copies + copy
     holds.
     """
@@ -109,29 +109,29 @@ def _unit_bits(group: _Group, chunks: Sequence[Cipher], unit: int, assist: Assis
         return cipher
 
     packed = inner_products.pack(ring, way.layout, layout.stride, column, keys.galois)
-    pad = residues.uniform(layout.degree, ring.modulus)
+    pad = calls.pad(layout.degree, ring.modulus)
     t = np.uint64(ring.modulus)
     added = (pad + t - np.tile(fingerprints, layout.block)) % t
     request = keys.encryptor.sanitised(ring.add_plain(packed, ring.polynomial(added)))
-    return _is_zero(group, request, pad, assist)
+    return _is_zero(group, request, pad, calls)
 
 
-def _is_zero(group: _Group, request: Cipher, pad: Residues, assist: Assist) -> Cipher:
+def _is_zero(group: _Group, request: Cipher, pad: Residues, calls: Calls) -> Cipher:
     """Bits that say where the padded values were zero."""
     count = difference_bits(group.public.way.ring)
     slots = np.empty_like(pad)
     slots[group.layout.slot_of_coefficient()] = pad
     pad_bits = polynomials.bits(slots, count)
-    reply = ask(group.public, assist, Kind.DIGITS_REQUEST, request, number=group.layout.copies, expected=count)
+    reply = ask(group.public, calls, Kind.DIGITS_REQUEST, request, number=group.layout.copies, expected=count)
     differences = _weighted(group, zip(reply, polynomials.signs(pad_bits)), pad_bits.sum(axis=0))
     equal = polynomials.coefficients([(True,)], count)
-    return _function(group, differences, lambda pads: polynomials.shifted(equal, pads[None, :])[:, 0, :], count, assist)
+    return _function(group, differences, lambda pads: polynomials.shifted(equal, pads[None, :])[:, 0, :], count, calls)
 
 
 # -- step 2 and 3: gates
 
 
-def _gates(group: _Group, bits: Sequence[Cipher], assist: Assist) -> Cipher:
+def _gates(group: _Group, bits: Sequence[Cipher], calls: Calls) -> Cipher:
     """All gates of all questions: zero where the answer is yes and uniform everywhere else."""
     ring = group.ring
     units = [ring.to_ntt(cipher) for cipher in bits]
@@ -142,10 +142,10 @@ def _gates(group: _Group, bits: Sequence[Cipher], assist: Assist) -> Cipher:
             members = [
                 plan.levels[level][place] if place < len(plan.levels[level]) else _NOTHING for plan in group.plans
             ]
-            made.append(ring.to_ntt(_gate(group, units, inner, members, assist, final=False)))
+            made.append(ring.to_ntt(_gate(group, units, inner, members, calls, final=False)))
         inner += made
     last = [plan.final for plan in group.plans]
-    return _gate(group, units, inner, last, assist, final=True)
+    return _gate(group, units, inner, last, calls, final=True)
 
 
 def _gate(
@@ -153,7 +153,7 @@ def _gate(
     units: Sequence[Cipher],
     inner: Sequence[Cipher],
     members: Sequence[Gate],
-    assist: Assist,
+    calls: Calls,
     *,
     final: bool,
 ) -> Cipher:
@@ -189,7 +189,7 @@ def _gate(
         flat = back.reshape(degree + 1, layout.degree)
         return _as_answers(group, flat) if final else flat
 
-    return _function(group, total, in_powers, degree, assist)
+    return _function(group, total, in_powers, degree, calls)
 
 
 def _as_answers(group: _Group, powers: Residues) -> Residues:
@@ -209,13 +209,13 @@ def _as_answers(group: _Group, powers: Residues) -> Residues:
 
 
 def _function(
-    group: _Group, value: Cipher, in_powers: Callable[[Residues], Residues], degree: int, assist: Assist
+    group: _Group, value: Cipher, in_powers: Callable[[Residues], Residues], degree: int, calls: Calls
 ) -> Cipher:
     """A function of an encrypted value, slot by slot: pad it, have the powers of the padded value, combine them."""
     ring = group.ring
-    pad = residues.uniform(group.layout.degree, BIT_MODULUS)
+    pad = calls.pad(group.layout.degree, BIT_MODULUS)
     request = group.encryptor.sanitised(ring.add_plain(value, ring.slots(pad)))
-    reply = ask(group.public, assist, Kind.POWERS_REQUEST, request, number=degree, expected=degree)
+    reply = ask(group.public, calls, Kind.POWERS_REQUEST, request, number=degree, expected=degree)
     combined = in_powers(pad)
     return _weighted(group, zip(reply, combined[1:]), combined[0])
 
