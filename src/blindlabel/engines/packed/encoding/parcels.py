@@ -16,7 +16,7 @@ from enum import IntEnum
 from blindlabel.engines.interface import ParcelError
 
 _MAGIC = b"BLPK"
-_VERSION = 2
+_VERSION = 3
 _FIXED = struct.Struct("<4sHBx24s32s16s8IQ")
 _DIGEST = 32
 
