@@ -141,6 +141,22 @@ def test_every_screen_in_every_look(study: Rehearsal, app: App, browser: Browser
     every_look(browser, app, over)
 
 
+def words(page: Page, where: str) -> None:
+    expect(page.get_by_text("Read to berta:")).to_be_visible()
+    page.get_by_role("textbox", name="Words that berta reads to you").fill("wrong words")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("these are 2")
+    seen(page, f"words, {where}")
+
+
+def test_words_to_compare_in_every_look(tmp_path: Path, browser: Browser) -> None:
+    made = Rehearsal(tmp_path / "study", Wanted(records=4))
+    made.workspace("anna").remember(GUIDE_SEEN, "yes")
+    made.go_on()
+    with running(tmp_path / "study" / "anna") as started:
+        every_look(browser, started, words)
+
+
 def test_usable_at_two_hundred_percent(app: App, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 683, "height": 384}, device_scale_factor=2)
     page = open_app(context, app)
