@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 CODE := src lab/src tests
 
-.PHONY: setup demo check test test-postgres test-tools lint format bench gates simulate crash-points mutants faults soak fuzz audit screenshots clean
+.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates simulate crash-points mutants faults soak fuzz audit screenshots clean
 
 setup: $(STAMP)
 
@@ -24,6 +24,10 @@ check: $(STAMP)
 
 test: $(STAMP)
 	@VENV="$(VENV)" scripts/test
+
+# The same, and the branch coverage of the house must not fall below its floor; continuous integration measures it always.
+coverage: $(STAMP)
+	@MEASURE=yes VENV="$(VENV)" scripts/test
 
 # The tests of storage, transport and whole studies with every coordinator in the tests' own process on PostgreSQL instead of SQLite.
 test-postgres: $(STAMP)

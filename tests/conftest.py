@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 
 from blindlabel.storage import coordinator_store
 from blindlabel.storage.database import Database
-from blindlabel.storage.upgrading import History
 from support.postgres import Server, running
 
 WHOLE = {"bench", "browser", "cli", "cluster", "experiments", "fuzzing", "simulation", "study"}
@@ -68,14 +68,14 @@ def _on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     with contextlib.ExitStack() as stack:
         addresses: dict[Path, str] = {}
 
-        def opened(address: str | Path, history: History) -> Database:
+        def opened(address: str | Path, tables: sa.MetaData) -> Database:
             if isinstance(address, Path):
                 address.parent.mkdir(parents=True, exist_ok=True)
                 address.touch()  # what the commands look for in a coordinator's folder
                 if address not in addresses:
                     addresses[address] = stack.enter_context(server.fresh_database())
                 address = addresses[address]
-            made = Database(address, history)
+            made = Database(address, tables)
             stack.callback(made.close)
             return made
 

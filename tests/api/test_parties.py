@@ -58,7 +58,7 @@ def test_nothing_goes_on_before_the_words_that_were_heard_are_right(
     settle(coordinator, owners, messages)
     assert not owners["dealer"].tasks() and not owners["shop"].tasks()
     assert owners["shop"].waits_for()
-    assert "compare the verification words" in " ".join(coordinator.status("goods")["waiting"])
+    assert "compare the verification words" in " ".join(step.sentence for step in coordinator.status("goods").waiting)
 
 
 def test_a_study_from_words_to_truth_with_questions_by_hand_and_suggested(

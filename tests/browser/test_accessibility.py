@@ -39,85 +39,86 @@ def app(study: Rehearsal, tmp_path: Path) -> Iterator[App]:
         yield started
 
 
-def every_look(browser: Browser, app: App, look: Callable[[Page, str], None]) -> None:
+@pytest.fixture
+def page(browser: Browser, app: App) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(1000 * PATIENCE)
+    yield open_app(context, app)
+    context.close()
+
+
+def seen(page: Page, where: str, check: Callable[[Page, str], None] = fits) -> None:
+    """In every look, on the spot: what is on the screen stays as it is while its width and colours change."""
     for scheme, width in LOOKS:
-        context = browser.new_context(
-            viewport={"width": width, "height": 800},
-            color_scheme="dark" if scheme == "dark" else "light",
-            reduced_motion="reduce",
-        )
-        context.set_default_timeout(1000 * PATIENCE)
-        look(open_app(context, app), f"{scheme} {width}")
-        context.close()
-
-
-def seen(page: Page, where: str) -> None:
-    fits(page, where)
-    no_violations(page, where)
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(page.locator("body.body--dark")).to_have_count(1 if scheme == "dark" else 0)
+        check(page, f"{where}, {scheme} {width}")
+        no_violations(page, f"{where}, {scheme} {width}")
 
 
 def dialog(page: Page, where: str, close: str = "Close") -> None:
     expect(page.locator(".q-dialog .sheet")).to_be_visible()
-    no_violations(page, where)
+    seen(page, where, lambda page, where: None)
     page.get_by_role("button", name=close).click()
     expect(page.locator(".q-dialog")).to_have_count(0)
 
 
-def first_round(page: Page, where: str) -> None:
+def first_round(page: Page) -> None:
     expect(page.locator(".chip-bad")).to_have_count(1)
-    seen(page, f"list, {where}")
+    seen(page, "list")
     for name, close in (("Criteria", "Close"), ("Language", "Close"), ("Keys", "Close"), ("Guide", "Skip the guide")):
         page.get_by_role("button", name=name, exact=True).click()
-        dialog(page, f"{name}, {where}", close)
+        dialog(page, name, close)
     for item in ("Suggest for all open records…", "Apply a pattern…", "Import questions…"):
         page.get_by_role("button", name="Many at once").click()
         page.get_by_text(item).click()
         if "Suggest" in item:
             expect(page.locator(".card").first).to_be_visible()
-        dialog(page, f"{item}, {where}")
+        dialog(page, item)
     page.get_by_role("button", name="Hand in the round").click()
     expect(page.get_by_role("button", name="Go to the first")).to_be_visible()
-    dialog(page, f"hand in, {where}", "Not yet")
+    dialog(page, "hand in", "Not yet")
     page.locator(".row-open").nth(12).click()
     page.get_by_role("button", name="Points", exact=True).click()
     page.keyboard.press("Alt+g")
     expect(page.locator(".verdict-good")).to_be_visible()
     expect(page.locator(".rare-3").first).to_be_visible()
-    seen(page, f"points, {where}")
+    seen(page, "points")
     write(page, 'ret is_in("a", $r)')
     expect(page.locator(".evidence li").first).to_be_visible()
     page.keyboard.press("Control+s")
     expect(page.get_by_role("alert")).to_be_visible()
-    seen(page, f"too loose, {where}")
+    seen(page, "too loose")
     write(page, 'ret is_in("x", $r) & $other')
     expect(page.locator(".finding-error")).to_be_visible()
     page.keyboard.press("Control+s")
     expect(page.locator(".told")).to_be_visible()
-    seen(page, f"error, {where}")
+    seen(page, "error")
 
 
-def complete_round(page: Page, where: str) -> None:
+def complete_round(page: Page) -> None:
     page.get_by_role("button", name="Hand in the round").click()
     expect(page.get_by_text("Look at these once more")).to_be_visible()
-    dialog(page, f"complete, {where}", "Not yet")
+    dialog(page, "complete", "Not yet")
 
 
-def waiting(page: Page, where: str) -> None:
+def waiting(page: Page) -> None:
     expect(page.get_by_role("heading", name="Round 1 is handed in")).to_be_visible()
-    seen(page, f"waiting, {where}")
+    seen(page, "waiting")
 
 
-def second_round(page: Page, where: str) -> None:
+def second_round(page: Page) -> None:
     expect(page.locator(".plot")).to_be_visible()
-    seen(page, f"second round, {where}")
+    seen(page, "second round")
     page.locator(".row-open").first.click()
     expect(page.locator(".choice").nth(1)).to_be_visible()
-    seen(page, f"choices, {where}")
+    seen(page, "choices")
 
 
-def over(page: Page, where: str) -> None:
+def over(page: Page) -> None:
     expect(page.get_by_role("heading", name="The study is over")).to_be_visible()
-    seen(page, f"end, {where}")
+    seen(page, "end")
 
 
 def hand_in(study: Rehearsal) -> None:
@@ -126,19 +127,23 @@ def hand_in(study: Rehearsal) -> None:
         workspace.hand_in()
 
 
-def test_every_screen_in_every_look(study: Rehearsal, app: App, browser: Browser) -> None:
+def test_every_screen_in_every_look(study: Rehearsal, app: App, page: Page) -> None:
     anna: Workspace = study.workspace("anna")
-    every_look(browser, app, first_round)
+    first_round(page)
     study.write_all("anna")
-    every_look(browser, app, complete_round)
+    page.goto(app.address)
+    complete_round(page)
     hand_in(study)
-    every_look(browser, app, waiting)
+    page.goto(app.address)
+    waiting(page)
     study.go_on()
     assert anna.state().round == 2
-    every_look(browser, app, second_round)
+    page.goto(app.address)
+    second_round(page)
     hand_in(study)
     study.go_on()
-    every_look(browser, app, over)
+    page.goto(app.address)
+    over(page)
 
 
 def words(page: Page, where: str) -> None:

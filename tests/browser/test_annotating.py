@@ -161,6 +161,7 @@ def test_error_is_shown_at_its_place_and_kept_as_draft(desk: Desk, context: Brow
     page.keyboard.press("Alt+v")
     expect(page.locator(".points-problem")).to_contain_text("so it stays text")
     page.get_by_role("button", name="Discard").click()
+    expect(page.get_by_text("Discarded.")).to_be_visible()  # it comes after the editor has been emptied
     expect(page.locator(".points-empty")).to_be_visible()
     page.keyboard.press("Control+s")
     expect(page.get_by_text("There is nothing to save yet")).to_be_visible()

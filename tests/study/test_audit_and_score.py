@@ -140,7 +140,7 @@ def test_page_shows_what_was_learnt_beside_what_the_agreement_allows(folder: Pat
             return (await browser.get(f"/studies/{study}")).text
 
     page = asyncio.run(visit())
-    stand = standing(coordinator, study)
+    stand = standing(coordinator, study).to_json()
     (used,) = stand["used"].values()
     assert f"{used['owner']:,} of {stand['account']['parties'][1]['honest']:,}" in page
     assert f"{used['key']:,} of {stand['account']['key']['spent']:,}" in page

@@ -48,7 +48,7 @@ def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
         )
         play(workspaces, over_http(address))
     assert np.array_equal(workspaces[0].labels()["berta"], told(clear_labels(*workspaces)))
-    assert {row["kind"] for row in standing(coordinator, agreement.hash)["traffic"]} >= {
+    assert {row.kind for row in standing(coordinator, agreement.hash).traffic} >= {
         "offered",
         "blinded",
         "picked",

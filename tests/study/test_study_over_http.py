@@ -65,8 +65,6 @@ def test_labels_over_http_are_those_of_clear_evaluation(
         assert len({sent.key for sent in records}) == owners - 1
         assert uploads[f"/v1/studies/{agreement.hash}/bodies/{blob.hash}"] == 1
         moved = [
-            row
-            for row in standing(coordinator, agreement.hash)["traffic"]
-            if (row["owner"], row["kind"]) == (name, "records")
+            row for row in standing(coordinator, agreement.hash).traffic if (row.owner, row.kind) == (name, "records")
         ]
-        assert blob.length < sum(row["bytes"] for row in moved) < blob.length + 3000 * owners
+        assert blob.length < sum(row.bytes for row in moved) < blob.length + 3000 * owners

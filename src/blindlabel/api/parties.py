@@ -21,7 +21,7 @@ from blindlabel.parties import owner as owners
 from blindlabel.parties.asking import save_question
 from blindlabel.parties.computing import Computing
 from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks
-from blindlabel.parties.study import standing
+from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.interfaces import OwnRecord
@@ -103,8 +103,10 @@ class Coordinator:
         """The names of all studies."""
         return [self._party.agreement(row.study).name for row in self._party.store.studies()]
 
-    def status(self, study: str) -> Mapping[str, Any]:
-        """How a study (its name, or the beginning of its hash) stands, as `coordinator status --json` prints it."""
+    def status(self, study: str) -> StudyStanding:
+        """How a study (its name, or the beginning of its hash) stands; its `to_json()` is what `coordinator status
+        --json` prints.
+        """
         return standing(self._party, self._party.find(study))
 
     def serve(self, messages: Path | str) -> bool:

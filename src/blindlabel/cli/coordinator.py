@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.parties.study import StudyStanding
     from blindlabel.protocol.agreement import Agreement
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ Insecure = Annotated[
     bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
 ]
 StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
+Unasked = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 app.command("audit")(coordinator_audit)
 app.command("score")(score)
 
@@ -279,52 +281,47 @@ def status(
     wanted = [coordinator.find(study)] if study else [row.study for row in coordinator.store.studies()]
     found = [standing(coordinator, one) for one in wanted]
     if json:
-        result_json(found)
+        result_json([one.to_json() for one in found])
         return
     for one in found:
         _print_standing(one)
 
 
-def _print_standing(one: dict[str, Any]) -> None:
-    ended = f"over ({one['ended']})" if one["ended"] else f"in round {one['round']} of {one['rounds']}"
-    result(f"{one['name']} ({one['study'][:12]}, {one['engine']}): {ended}")
-    if one["deadline"] and not one["ended"]:
+def _print_standing(one: StudyStanding) -> None:
+    agreement = one.agreement
+    ended = f"over ({one.ended})" if one.ended else f"in round {one.round} of {agreement.rounds}"
+    result(f"{one.name} ({one.study[:12]}, {agreement.encoding.engine}): {ended}")
+    if agreement.deadline and not one.ended:
         result(
-            f"  to be done by {one['deadline']}"
-            + (", which has passed: `coordinator close` ends it as it is" if one["overdue"] else "")
+            f"  to be done by {agreement.deadline}"
+            + (", which has passed: `coordinator close` ends it as it is" if one.overdue else "")
         )
-    for round_ in one["history"]:
-        figures = round_["figures"]
-        if round_["settled"]:
-            shown = {key: "-" if figures[key] is None else f"{figures[key]:.3f}" for key in ("kappa", "ac1")}
-            text = (
-                f"{figures['agreed']} of {figures['pairs']} pairs agreed ({figures['percent']:.1f} %),"
-                f" {figures['matches']} matches"
-            )
-            result(f"  round {round_['round']}: {text}, kappa {shown['kappa']}, AC1 {shown['ac1']}")
-    for pairing, parts in one["parts"].items():
-        for name, words in (("uniform", "both drawn uniformly"), ("by_keys", "one or both by blocking keys")):
-            part = parts[name]
-            result(
-                f"  {pairing}, {words}: {part['pairs']} pairs, {part['matches']} matches,"
-                f" {part['discarded']} without a label"
-            )
-    for owner, known in one["owners"].items():
-        used = f"{known['records_asked']} of {one['budget']['records_asked']} questions"
-        result(f"  {owner}: {used}, {known['assist_calls']} of {one['budget']['assist_calls']} assist calls used")
+    for round_ in one.history:
+        if round_.settled:
+            total = round_.total
+            kappa, ac1 = ("-" if figure is None else f"{figure:.3f}" for figure in (total.kappa, total.ac1))
+            agreed = f"{total.agreed} of {total.pairs} pairs agreed ({total.percent:.1f} %), {total.both} matches"
+            result(f"  round {round_.round}: {agreed}, kappa {kappa}, AC1 {ac1}")
+    for pairing, sample in one.parts.items():
+        for part, words in ((sample.uniform, "both drawn uniformly"), (sample.by_keys, "one or both by blocking keys")):
+            counts = f"{part.pairs} pairs, {part.matches} matches, {part.discarded} without a label"
+            result(f"  {pairing}, {words}: {counts}")
+    for owner, known in one.owners.items():
+        used = f"{known.records_asked} of {agreement.records_asked} questions"
+        result(f"  {owner}: {used}, {known.assist_calls} of {agreement.budget.assist_calls} assist calls used")
     _print_use(one)
-    for sentence in one["waiting"]:
-        result(f"  waiting: {sentence}")
+    for step in one.waiting:
+        result(f"  waiting: {step.sentence}")
 
 
-def _print_use(one: dict[str, Any]) -> None:
+def _print_use(one: StudyStanding) -> None:
     """What has been given away so far, beside what the agreement allows at most."""
-    coordinator, owner = one["account"]["parties"][:2]
-    for pairing, used in one["used"].items():
+    coordinator, owner = one.account.entries[:2]
+    for pairing, used in one.used.items():
         result(
-            f"  bits about {pairing.replace(' ', ' and ')}: coordinator {used['coordinator']:,} of"
-            f" {coordinator['cheating']:,}, an owner {used['owner']:,} of {owner['honest']:,},"
-            f" about one key {used['key']:,} of {one['account']['key']['spent']:,}"
+            f"  bits about {pairing.replace(' ', ' and ')}: coordinator {used.coordinator:,} of"
+            f" {coordinator.cheating:,}, an owner {used.owner:,} of {owner.honest:,},"
+            f" about one key {used.key:,} of {one.account.key.spent:,}"
         )
 
 
@@ -348,13 +345,7 @@ def export(
 
 
 @app.command("close")
-def close(
-    study: StudyName,
-    *,
-    at: Home,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    database: DatabaseAddress = None,
-) -> None:
+def close(study: StudyName, *, at: Home, yes: Unasked = False, database: DatabaseAddress = None) -> None:
     """End a study as it stands: what agreed so far is the truth, the rest is discarded."""
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
@@ -365,13 +356,7 @@ def close(
 
 
 @app.command("delete")
-def delete(
-    study: StudyName,
-    *,
-    at: Home,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    database: DatabaseAddress = None,
-) -> None:
+def delete(study: StudyName, *, at: Home, yes: Unasked = False, database: DatabaseAddress = None) -> None:
     """Delete a study for good: its keys, bodies, messages and labels."""
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)

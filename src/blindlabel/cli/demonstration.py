@@ -24,7 +24,7 @@ from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
-from blindlabel.parties.study import standing
+from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
@@ -246,12 +246,12 @@ def _watch(
         state = coordinator.load(agreement.hash).state
         while told < state.round and state.rounds[told].tallies:
             told += 1
-            tell(_told(standing(coordinator, agreement.hash)["history"][told - 1]))
+            tell(_told(standing(coordinator, agreement.hash).history[told - 1]))
         show(_doing(workspaces), share_done(agreement, state))
         running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
         _check_time(until)
         time.sleep(0.2)
-    for done in standing(coordinator, agreement.hash)["history"][told:]:
+    for done in standing(coordinator, agreement.hash).history[told:]:
         tell(_told(done))
 
 
@@ -280,13 +280,13 @@ def share_done(agreement: Agreement, state: State) -> float:
     return min(0.99, 0.1 + 0.9 * (anew - 1 + within) / agreement.rounds)
 
 
-def _told(round: dict[str, Any]) -> str:
-    figures = round["figures"]
-    again = ", ".join(f"{owner} {count}" for owner, count in round["ask_again"].items()) or "none"
-    kappa = "undefined" if figures["kappa"] is None else f"{figures['kappa']:.3f}"
+def _told(round: RoundStanding) -> str:
+    total = round.total
+    again = ", ".join(f"{owner} {count}" for owner, count in round.ask_again.items()) or "none"
+    kappa = "undefined" if total.kappa is None else f"{total.kappa:.3f}"
     return (
-        f"Round {round['round']}: {figures['pairs']} pairs asked, {figures['agreed']} agreed ({figures['percent']:.1f}"
-        f" %, kappa {kappa}, AC1 {figures['ac1']:.3f}), {figures['matches']} matches, {figures['disagreed']} disagreed;"
+        f"Round {round.round}: {total.pairs} pairs asked, {total.agreed} agreed ({total.percent:.1f}"
+        f" %, kappa {kappa}, AC1 {total.ac1:.3f}), {total.both} matches, {total.disagreed} disagreed;"
         f" records to ask again: {again}."
     )
 
@@ -313,22 +313,22 @@ def _report(
     scored = asdict(GroundTruth.of(truth).score(known))
     stands = standing(coordinator, agreement.hash)
     traffic: dict[str, int] = {}
-    for row in stands["traffic"]:
-        traffic[row["kind"]] = traffic.get(row["kind"], 0) + row["bytes"]
+    for row in stands.traffic:
+        traffic[row.kind] = traffic.get(row.kind, 0) + row.bytes
     return {
         **scored,
         "records": agreement.sampling.records,
         "rounds": [
-            {"round": one["round"], **one["figures"], "asked": one["asked"], "ask_again": one["ask_again"]}
-            for one in stands["history"]
+            {"round": one.round, **one.total.as_figures(), "asked": one.asked, "ask_again": one.ask_again}
+            for one in stands.history
         ],
         "discarded": len(truth.discarded),
-        "ended": stands["ended"],
+        "ended": stands.ended,
         "engine": agreement.encoding.engine,
         "seconds": round(time.time() - began, 3),
         "phases": _phases(coordinator, agreement.hash, began),
         "bytes": traffic,
-        "assist_calls": {owner: known_["assist_calls"] for owner, known_ in stands["owners"].items()},
+        "assist_calls": {owner: known_.assist_calls for owner, known_ in stands.owners.items()},
         "labels_path": str(labels_path),
     }
 

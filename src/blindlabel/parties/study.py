@@ -3,100 +3,201 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from blindlabel.parties.accounting import use_of
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol.account import account
+from blindlabel.protocol.account import Account, Use, account
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.deadline import is_overdue
 from blindlabel.protocol.facts import State, key_of
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.next_steps import of_coordinator
+from blindlabel.protocol.next_steps import NextStep, of_coordinator
 
 
-def standing(coordinator: Coordinator, study: str) -> dict[str, Any]:
-    """How a study stands: owners, rounds with figures, budget used, what has been moved, what is waited for."""
-    agreement, state = coordinator.agreement(study), coordinator.load(study).state
-    return {
-        "name": agreement.name,
-        "study": study,
-        "engine": agreement.encoding.engine,
-        "round": state.round,
-        "rounds": agreement.rounds,
-        "deadline": agreement.deadline or None,
-        "overdue": is_overdue(agreement, datetime.date.today()) and not state.ended,
-        "ended": state.ended,
-        "waiting": [step.sentence for step in of_coordinator(agreement, state)],
-        "owners": {owner: _owner_standing(state, owner) for owner in state.owners},
-        "history": [_round_standing(state, number) for number in range(1, state.round + 1)],
-        "parts": _parts(coordinator, study) if state.uniform and state.samples else {},
-        "budget": {
-            "records_asked": agreement.records_asked,
-            "assist_calls": agreement.budget.assist_calls,
-            "rounds": agreement.rounds,
-        },
-        "account": account(agreement.exposure).to_json(),
-        "used": {key: asdict(use) for key, use in use_of(agreement, state).items()},
-        "traffic": [dict(zip(("owner", "kind", "times", "bytes"), row)) for row in coordinator.store.traffic(study)],
-    }
+@dataclass(frozen=True)
+class OwnerStanding:
+    """What the coordinator has of one owner."""
+
+    joined: bool
+    rows: int | None
+    confirmed: tuple[str, ...]
+    records_sent_to: tuple[str, ...]
+    records_asked: int
+    assist_calls: int
 
 
-def _owner_standing(state: State, owner: str) -> dict[str, Any]:
-    facts = state.owners[owner]
-    return {
-        "joined": facts.join is not None,
-        "rows": facts.join.records if facts.join else None,
-        "confirmed": list(facts.confirmed),
-        "records_sent_to": sorted(
-            direction.partition(">")[0]
-            for direction in (state.rounds[-1].records if state.rounds else ())
-            if direction.endswith(f">{owner}")
-        ),
-        "records_asked": facts.asked,
-        "assist_calls": facts.assist_calls,
-    }
+@dataclass(frozen=True)
+class RoundStanding:
+    """One round: who asks how many questions, who has answered, and what came of it."""
+
+    round: int
+    asked: Mapping[str, int]
+    answered: tuple[str, ...]
+    settled: bool
+    total: Tally
+    pairings: Mapping[str, Tally]
+    ask_again: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """As commands print it."""
+        return {
+            "round": self.round,
+            "asked": self.asked,
+            "answered": self.answered,
+            "settled": self.settled,
+            "figures": self.total.as_figures(),
+            "ask_again": self.ask_again,
+            "pairings": {key: tally.as_figures() for key, tally in self.pairings.items()},
+        }
 
 
-def _round_standing(state: State, number: int) -> dict[str, Any]:
-    facts = state.rounds[number - 1]
-    total = sum(facts.tallies.values(), Tally())
-    asked = {owner: len(records) for owner, records in facts.asked.items()}
-    following = state.rounds[number].asked if number < state.round else {}
-    return {
-        "round": number,
-        "asked": asked,
-        "answered": sorted(facts.answers),
-        "settled": bool(facts.tallies),
-        "figures": total.as_figures(),
-        "ask_again": {owner: len(records) for owner, records in following.items()},
-        "pairings": {key: tally.as_figures() for key, tally in facts.tallies.items()},
-    }
+@dataclass(frozen=True)
+class PartStanding:
+    """Some of the pairs of a pairing."""
+
+    pairs: int
+    matches: int
+    discarded: int
 
 
-def _parts(coordinator: Coordinator, study: str) -> dict[str, Any]:
-    """Of an enriched sample, by pairing: pairs of rows that were both drawn uniformly, and the others. Only the first
+@dataclass(frozen=True)
+class SampleStanding:
+    """The two parts of an enriched sample: pairs of rows that were both drawn uniformly, and the others. Only the first
     are like the tables; the others over-represent rows with rare keys.
     """
+
+    keys_in_common: int
+    uniform: PartStanding
+    by_keys: PartStanding
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What has been moved for one owner, of one kind."""
+
+    owner: str
+    kind: str
+    times: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class StudyStanding:
+    """How a study stands: owners, rounds with figures, budget used, what has been moved, what is waited for."""
+
+    agreement: Agreement
+    study: str
+    round: int
+    overdue: bool
+    ended: str | None
+    waiting: tuple[NextStep, ...]
+    owners: Mapping[str, OwnerStanding]
+    history: tuple[RoundStanding, ...]
+    parts: Mapping[str, SampleStanding]
+    account: Account
+    used: Mapping[str, Use]
+    traffic: tuple[Moved, ...]
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.agreement.name
+
+    def to_json(self) -> dict[str, Any]:
+        """As commands print it."""
+        agreement = self.agreement
+        return {
+            "name": self.name,
+            "study": self.study,
+            "engine": agreement.encoding.engine,
+            "round": self.round,
+            "rounds": agreement.rounds,
+            "deadline": agreement.deadline or None,
+            "overdue": self.overdue,
+            "ended": self.ended,
+            "waiting": [step.sentence for step in self.waiting],
+            "owners": {owner: asdict(one) for owner, one in self.owners.items()},
+            "history": [one.to_json() for one in self.history],
+            "parts": {key: asdict(one) for key, one in self.parts.items()},
+            "budget": {
+                "records_asked": agreement.records_asked,
+                "assist_calls": agreement.budget.assist_calls,
+                "rounds": agreement.rounds,
+            },
+            "account": self.account.to_json(),
+            "used": {key: asdict(use) for key, use in self.used.items()},
+            "traffic": [asdict(one) for one in self.traffic],
+        }
+
+
+def standing(coordinator: Coordinator, study: str) -> StudyStanding:
+    """How a study stands now."""
+    agreement, state = coordinator.agreement(study), coordinator.load(study).state
+    return StudyStanding(
+        agreement=agreement,
+        study=study,
+        round=state.round,
+        overdue=is_overdue(agreement, datetime.date.today()) and not state.ended,
+        ended=state.ended,
+        waiting=tuple(of_coordinator(agreement, state)),
+        owners={owner: _owner_standing(state, owner) for owner in state.owners},
+        history=tuple(_round_standing(state, number) for number in range(1, state.round + 1)),
+        parts=_parts(coordinator, study) if state.uniform and state.samples else {},
+        account=account(agreement.exposure),
+        used=use_of(agreement, state),
+        traffic=tuple(Moved(*row) for row in coordinator.store.traffic(study)),
+    )
+
+
+def _owner_standing(state: State, owner: str) -> OwnerStanding:
+    facts = state.owners[owner]
+    directions = state.rounds[-1].records if state.rounds else ()
+    return OwnerStanding(
+        joined=facts.join is not None,
+        rows=facts.join.records if facts.join else None,
+        confirmed=tuple(facts.confirmed),
+        records_sent_to=tuple(sorted(one.partition(">")[0] for one in directions if one.endswith(f">{owner}"))),
+        records_asked=facts.asked,
+        assist_calls=facts.assist_calls,
+    )
+
+
+def _round_standing(state: State, number: int) -> RoundStanding:
+    facts = state.rounds[number - 1]
+    following = state.rounds[number].asked if number < state.round else {}
+    return RoundStanding(
+        round=number,
+        asked={owner: len(records) for owner, records in facts.asked.items()},
+        answered=tuple(sorted(facts.answers)),
+        settled=bool(facts.tallies),
+        total=sum(facts.tallies.values(), Tally()),
+        pairings=dict(facts.tallies),
+        ask_again={owner: len(records) for owner, records in following.items()},
+    )
+
+
+def _parts(coordinator: Coordinator, study: str) -> dict[str, SampleStanding]:
     state, found = coordinator.load(study).state, {}
     for (first, second), labels in coordinator.labels(study).items():
         uniform = np.logical_and.outer(
             *(np.isin(state.samples[owner], state.uniform[owner]) for owner in (first, second))
         )
-        found[key_of(first, second)] = {
-            "keys_in_common": state.partners[key_of(first, second)],
-            **{
-                name: {
-                    "pairs": int(part.sum()),
-                    "matches": int(((labels & 1) == 1)[part].sum()),
-                    "discarded": int((labels == 0)[part].sum()),
-                }
-                for name, part in (("uniform", uniform), ("by_keys", ~uniform))
-            },
-        }
+        common = state.partners[key_of(first, second)]
+        found[key_of(first, second)] = SampleStanding(common, _part(labels, uniform), _part(labels, ~uniform))
     return found
+
+
+def _part(labels: np.ndarray, part: np.ndarray) -> PartStanding:
+    return PartStanding(
+        pairs=int(part.sum()),
+        matches=int(((labels & 1) == 1)[part].sum()),
+        discarded=int((labels == 0)[part].sum()),
+    )
 
 
 def pairing_key(first: str, second: str) -> str:

@@ -50,7 +50,7 @@ class CoordinatorStore(KnowsUploads):
     def __init__(self, home: Path, address: str | None = None, passphrase: str | None = None) -> None:
         self.home = home
         self.secrets = SecretsInMemory(passphrase, most=256)
-        self.database = Database(address or home / "coordinator.sqlite", "coordinator")
+        self.database = Database(address or home / "coordinator.sqlite", tables.metadata)
         self._check_folder()
         url = self.setting(_BODIES)
         self._outside = None if url is None else Outside(url)

@@ -1,6 +1,4 @@
-"""The tables of a coordinator; see `coordinator_store` for what they are for. A change needs a revision in
-`migrations/coordinator`.
-"""
+"""The tables of a coordinator; see `coordinator_store` for what they are for."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 SQLite is set up so that a commit outlasts a power cut, deleted content is overwritten, and several processes of one
 machine can share the file: writing transactions take the write lock when they begin, so none fails in the middle
 because another came first. In PostgreSQL writing transactions are READ COMMITTED and lock the row that guards what they
-change first; reading ones see one state (REPEATABLE READ). Both bring the tables up to date when they are opened.
+change first; reading ones see one state (REPEATABLE READ). Both make the tables when they are first opened.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.storage import journal_points
 from blindlabel.storage.files import private_folder
 from blindlabel.storage.journal_points import Point
-from blindlabel.storage.upgrading import History, upgrade
+from blindlabel.storage.schema import make_tables
 
 _CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
 """For PostgreSQL, of one process: at most 15, so that six processes fit into the 100 that a server allows unless told
@@ -38,7 +38,7 @@ _BUSY = 30.0
 class Database:
     """One database, for as many threads and processes as like."""
 
-    def __init__(self, address: str | Path, history: History) -> None:
+    def __init__(self, address: str | Path, tables: sa.MetaData) -> None:
         if isinstance(address, Path):
             private_folder(address.parent)
             address.touch(mode=0o600, exist_ok=True)
@@ -55,7 +55,7 @@ class Database:
             self._reading = self.engine.execution_options(reading=True)
         else:
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        upgrade(self, history)
+        make_tables(self, tables)
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:

@@ -70,7 +70,7 @@ class Workspace(RoundQuestions):
     @cached_property
     def database(self) -> Database:
         """The workspace's database."""
-        return Database(self.folder / "workspace.sqlite", "workspace")
+        return Database(self.folder / "workspace.sqlite", tables.metadata)
 
     @cached_property
     def bodies(self) -> Bodies:

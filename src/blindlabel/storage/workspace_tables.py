@@ -1,6 +1,4 @@
-"""The tables of an owner's workspace; see `workspace` for what they are for. A change here needs a revision in
-`migrations/workspace`.
-"""
+"""The tables of an owner's workspace; see `workspace` for what they are for."""
 
 from __future__ import annotations
 

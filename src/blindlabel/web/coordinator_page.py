@@ -12,6 +12,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -26,7 +27,7 @@ from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
 from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.study import standing
+from blindlabel.parties.study import Moved, RoundStanding, standing
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import SecretMissing
 from blindlabel.transport.rate import RateLimit, TooManyRequests
@@ -263,32 +264,34 @@ def _study_values(coordinator: Coordinator, study: str, contacts: Contacts) -> d
         "owners": [
             {
                 "name": name,
-                **facts,
-                "doing": [one for one in stand["waiting"] if one.startswith(f"{name} ")],
+                "facts": facts,
+                "doing": [step.sentence for step in stand.waiting if step.who == name],
                 "contact": contacts.said(study, name),
             }
-            for name, facts in stand["owners"].items()
+            for name, facts in stand.owners.items()
         ],
         "plot_words": plot_in_words(rounds),
-        "settled": [one for one in stand["history"] if one["settled"]],
-        "progress": _progress(stand["history"][-1]) if stand["history"] else "",
+        "settled": [one for one in stand.history if one.settled],
+        "progress": _progress(stand.history[-1]) if stand.history else "",
         "pairings": agreement.pairings if rounds else [],
         "formats": {name: one.description for name, one in FORMATS.items()},
-        "moved": _moved(stand["traffic"]),
+        "moved": _moved(stand.traffic),
     }
 
 
-def _progress(current: dict[str, Any]) -> str:
+def _progress(current: RoundStanding) -> str:
     """How far the current round is."""
-    asked, answered = current["asked"], current["answered"]
-    return f"{len(answered)} of {len(asked)} owners have answered: {sum(asked.values()):,} questions in this round."
+    questions = sum(current.asked.values())
+    return (
+        f"{len(current.answered)} of {len(current.asked)} owners have answered: {questions:,} questions in this round."
+    )
 
 
-def _moved(traffic: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def _moved(traffic: Iterable[Moved]) -> list[tuple[str, str]]:
     """Bytes moved for each owner, readable."""
     totals: dict[str, int] = {}
     for row in traffic:
-        totals[row["owner"]] = totals.get(row["owner"], 0) + int(row["bytes"])
+        totals[row.owner] = totals.get(row.owner, 0) + row.bytes
     return [
         (owner, f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB") for owner, size in totals.items()
     ]

@@ -40,40 +40,40 @@ class Judged:
     @property
     def brief(self) -> str:
         """In a few words, for a column."""
-        return {
-            "only": "only this",
-            "others": f"also {self.others:,} other{'' if self.others == 1 else 's'}",
-            "loose": f"{self.others:,} others",
-            "not-itself": "not itself",
-            "never": "always no",
-            "always": "always yes",
-        }[self.kind]
+        return self._filled(_WORDS[self.kind][0])
 
     @property
     def headline(self) -> str:
         """What the page says first."""
-        return {
-            "only": "Only this record",
-            "others": f"Also {self.others:,} other{'' if self.others == 1 else 's'} of yours",
-            "loose": f"{self.others:,} of {self.rows:,} others: far too loose",
-            "not-itself": "Not even this one",
-            "never": "Always no",
-            "always": "Always yes",
-        }[self.kind]
+        return self._filled(_WORDS[self.kind][1])
 
     @property
     def detail(self) -> str:
         """And what it says then."""
-        rows = f"the {self.rows:,} other rows of your table"
-        others = f"It fits {self.others:,} of {rows}" if self.others else f"It fits none of {rows}"
-        return {
-            "only": f"{others}.",
-            "others": f"{others}; probably other things.",
-            "loose": f"{others}. Ask for something rarer, or for more points.",
-            "not-itself": f"It says no to the record that it was written for. {others}.",
-            "never": "It says no to every record, whatever that record says.",
-            "always": "It says yes to every record, whatever that record says.",
-        }[self.kind]
+        return self._filled(_WORDS[self.kind][2])
+
+    def _filled(self, words: str) -> str:
+        fits = f"It fits {f'{self.others:,}' if self.others else 'none'} of the {self.rows:,} other rows of your table"
+        return words.format(n=self.others, plural="" if self.others == 1 else "s", rows=self.rows, fits=fits)
+
+
+_WORDS: dict[Kind, tuple[str, str, str]] = {
+    "only": ("only this", "Only this record", "{fits}."),
+    "others": ("also {n:,} other{plural}", "Also {n:,} other{plural} of yours", "{fits}; probably other things."),
+    "loose": (
+        "{n:,} others",
+        "{n:,} of {rows:,} others: far too loose",
+        "{fits}. Ask for something rarer, or for more points.",
+    ),
+    "not-itself": (
+        "not itself",
+        "Not even this one",
+        "It says no to the record that it was written for. {fits}.",
+    ),
+    "never": ("always no", "Always no", "It says no to every record, whatever that record says."),
+    "always": ("always yes", "Always yes", "It says yes to every record, whatever that record says."),
+}
+"""For each kind of verdict: in a few words, what the page says first, and what it says then."""
 
 
 def judged(verdict: Verdict, formula: Formula) -> Judged:

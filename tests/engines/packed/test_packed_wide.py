@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Evaluated, Terms
@@ -19,7 +18,6 @@ from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public, open_secret
 from blindlabel.engines.packed.planning import noise
 from blindlabel.engines.packed.records import encrypt_batch, read_batches
-from blindlabel.engines.packed.seal import matrices
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive import many_records
@@ -58,20 +56,6 @@ ASKED = formulas(
     "ret 1 == 2",
     'ret (is_in("a", $r) | is_in("x", $r)) & (is_in("B", $r) | is_in("h", $r))',
 )
-
-
-@pytest.mark.parametrize("inner", [1, 512, 1100])
-def test_products_of_matrices_are_exact_up_to_the_largest_values(inner: int) -> None:
-    prime = way_of(TERMS).ring.primes[1]
-    random = np.random.default_rng(inner)
-    left, right = (
-        random.integers(0, prime, (70, inner), dtype=np.uint64),
-        random.integers(0, prime, (inner, 9), dtype=np.uint64),
-    )
-    left[0], left[1], left[2], right[:, 0] = prime - 1, prime // 2, prime // 2 + 1, prime - 1
-    left[3], right[:, 1] = (1 << 26) - 1 + ((1 << 26) - 1 << 27), prime - 1
-    made = matrices.product(matrices.left_digits(left, prime), matrices.right_digits(right, prime), prime)
-    assert (made.astype(object) == (left.astype(object) @ right.astype(object)) % prime).all()
 
 
 @pytest.mark.slow

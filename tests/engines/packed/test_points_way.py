@@ -150,20 +150,25 @@ def test_residues_read_from_memory_are_those_that_are_written() -> None:
     assert memory.words_of(sealapi.Ciphertext()) is None
 
 
-def test_every_step_of_the_linear_forms_lands_on_its_column() -> None:
-    """All columns of all features of a batch, against clear matrix products."""
-    way = way_of(TERMS)
+@pytest.mark.parametrize("records", [24, 2])
+def test_every_step_of_the_linear_forms_lands_on_its_column(records: int) -> None:
+    """All columns of all features of a batch, against clear matrix products; with few questions, stretches are added
+    up.
+    """
+    terms = replace(TERMS, records=records)
+    way = way_of(terms)
     assert isinstance(way, PointsWay)
-    public, secret = open_public(TERMS, keys_of(TERMS).public), open_secret(TERMS, keys_of(TERMS).secret)
+    assert bool(way.steps.folds(way.layout)) == (records == 2)
+    public, secret = open_public(terms, keys_of(terms).public), open_secret(terms, keys_of(terms).secret)
     chance = np.random.default_rng(3)
     features = chance.integers(0, way.ring.modulus, (9, way.tables.features), dtype=np.uint64)
-    weights = chance.integers(0, way.ring.modulus, (1, way.layout.stride, way.tables.features), dtype=np.uint64)
+    weights = chance.integers(0, way.ring.modulus, (1, way.steps.width, way.tables.features), dtype=np.uint64)
     items = [way.ring.sent(public.records.encryptor.encrypt(plain)) for plain in way.plaintexts(features)]
     ciphers = map(way.load_record, items)
     batch = forms.rotated(way.ring, way.layout, way.steps, ciphers, public.records.galois)
     (made,) = forms.products(public.records.encryptor, way.layout, way.steps, batch, weights, public.records.galois)
     found = way.ring.read_slots(secret.records.decrypt(made))
-    by_record = periodic.from_slots(way.layout, found)[:9]
+    by_record = periodic.from_slots(way.layout, found)[:9, : way.steps.width]
     expected = features.astype(object) @ weights[0].T.astype(object) % way.ring.modulus
     assert (by_record == expected.astype(np.uint64)).all()
 

@@ -86,15 +86,15 @@ def opened_right(answers: Noise, modulus: int, *, mixed: int, padded: int) -> fl
     switched down to `mixed` primes, multiplied by randomness, switched down to `padded` primes, given a fresh zero and
     padded.
 
-    The pad is uniform, so that t·(pad + noise)/q and t·pad/q are rounded to different numbers with probability
-    2·t·noise/q a coefficient. One wrong coefficient changes all slots.
+    The pad is uniform and independent of the noise, so that t·(pad + noise)/q and t·pad/q are rounded to different
+    numbers with probability 2·t·E|noise|/q a coefficient at most, and a mean is never larger than the standard
+    deviation: no tail is added. One wrong coefficient changes all slots.
     """
     ring = answers.ring
-    rounded = rounding(ring) + TAIL
     bits = ring.prime_bits
-    there = _together(answers.bits - sum(bits[mixed : answers.level or -1]), rounded)
-    there = _together(there, fresh_symmetric() + TAIL) + product(ring, modulus) + sum_of(2)
-    there = _together(there - sum(bits[padded:mixed]), rounded, fresh(ring) + TAIL)
+    there = _together(answers.bits - TAIL - sum(bits[mixed : answers.level or -1]), rounding(ring))
+    there = _together(there, fresh_symmetric()) + product(ring, modulus) + sum_of(2)
+    there = _together(there - sum(bits[padded:mixed]), rounding(ring), fresh(ring))
     return sum(bits[:padded]) - 0.1 - math.log2(modulus) - 1 - there - math.log2(ring.degree)
 
 

@@ -26,17 +26,23 @@ class Columns:
     layout: RecordLayout
     places: int
     copies: int
+    width: int
+    """Columns that can be used: the first of a record's slots."""
 
     @classmethod
-    def of(cls, layout: RecordLayout, questions: int, places: int) -> Columns:
-        """As many copies as few questions leave room for, and no more than the fewest ciphertexts need."""
-        room = max(1, min(layout.stride // max(1, questions), places))
-        return cls(layout, places, -(-places // -(-places // room)))
+    def of(cls, layout: RecordLayout, questions: int, places: int, width: int = 0) -> Columns:
+        """As many copies as few questions leave room for, and no more than the fewest ciphertexts need. Where no width
+        is given, it is the smallest power of two that they need.
+        """
+        room = max(1, min((width or layout.stride) // max(1, questions), places))
+        copies = -(-places // -(-places // room))
+        needed = 1 << (questions * copies - 1).bit_length()
+        return cls(layout, places, copies, width or min(layout.stride, needed))
 
     @property
     def questions(self) -> int:
         """Questions of a group, at most."""
-        return self.layout.stride // self.copies
+        return self.width // self.copies
 
     @property
     def outputs(self) -> int:

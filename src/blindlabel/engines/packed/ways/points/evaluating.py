@@ -47,7 +47,7 @@ class Room:
 
     def columns(self, questions: int) -> Columns:
         """Where so many questions stand."""
-        return Columns.of(self.layout, questions, self.shape.places + self.exclusions)
+        return Columns.of(self.layout, questions, self.shape.places + self.exclusions, self.steps.width)
 
 
 class PointsEvaluation(Evaluation):
@@ -129,7 +129,7 @@ class PointsEvaluation(Evaluation):
     def _weights(self, group: int, output: int) -> tuple[Residues, Residues]:
         """The clear weights [column, feature] and constants [column] of one ciphertext of places."""
         room, columns = self.room, self.columns
-        weights = np.zeros((room.layout.stride, room.tables.features), dtype=np.uint64)
+        weights = np.zeros((columns.width, room.tables.features), dtype=np.uint64)
         constants = np.ones(room.layout.stride, dtype=np.uint64)
         for copy in range(columns.copies):
             place = output * columns.copies + copy

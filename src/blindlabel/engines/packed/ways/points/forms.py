@@ -7,8 +7,11 @@ sums, by Horner's rule:
 
     out = Σ_giant rotate^(giant·babies)(Σ_baby,chunk weights · rotate^baby(chunk))
 
-So there are two Galois keys whatever the sizes: one place, and `babies` places. Records are encrypted moved by
-stride − 1 places, so that no step goes backwards.
+Few questions use few columns, `width` of them. Then a record's slots are cut into stretches of that width, every
+stretch takes the inner products with its own features in its own columns, which needs only 2·width − 1 steps, and the
+stretches are added up at the end, again by Horner's rule. `babies` divides the width there, so that the rotation by
+`babies` places serves for this as well: two Galois keys whatever the sizes. Records are encrypted moved by width − 1
+places, so that no step goes backwards.
 """
 
 from __future__ import annotations
@@ -28,19 +31,34 @@ from blindlabel.engines.packed.ways.points import periodic
 
 @dataclass(frozen=True)
 class Steps:
-    """How the 2·stride − 1 steps are divided."""
+    """How the 2·width − 1 steps are divided."""
 
     babies: int
     giants: int
+    width: int
+    """Columns that are used, a power of two: the stride, or less where there are few questions."""
 
     @classmethod
-    def of(cls, layout: RecordLayout, outputs: int, most_babies: int) -> Steps:
+    def of(cls, layout: RecordLayout, width: int, outputs: int, most_babies: int) -> Steps:
         """The division with the fewest rotations for so many outputs of a batch; a giant step also costs the making of
         its sum, which is about as much.
         """
-        wanted = 2 * layout.stride - 1
-        choices = [cls(babies, -(-wanted // babies)) for babies in range(1, min(wanted, most_babies) + 1)]
-        return min(choices, key=lambda one: layout.chunks * (one.babies - 1) + outputs * (2 * one.giants - 1))
+        wanted, most = 2 * width - 1, max(1, most_babies)
+        choices = [
+            cls(babies, -(-wanted // babies), width)
+            for babies in range(1, min(wanted, most) + 1)
+            if width == layout.stride or width % babies == 0
+        ]
+
+        def rotations(one: Steps) -> int:
+            sums = 2 * one.giants - 1 + one.folds(layout) * (width // one.babies)
+            return layout.chunks * (one.babies - 1) + outputs * sums
+
+        return min(choices, key=rotations)
+
+    def folds(self, layout: RecordLayout) -> int:
+        """How often a stretch is added to the one before it."""
+        return layout.stride // self.width - 1
 
 
 def rotations(ring: Ring, steps: Steps) -> list[int]:
@@ -48,14 +66,14 @@ def rotations(ring: Ring, steps: Steps) -> list[int]:
     return [ring.rotation(move) for move in sorted({1, steps.babies})]
 
 
-def record_slots(layout: RecordLayout, features: Residues) -> list[Residues]:
+def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list[Residues]:
     """The slots of a batch's plaintexts."""
     padded = np.zeros((layout.block, layout.chunks * layout.stride), dtype=np.uint64)
     padded[: features.shape[0], : features.shape[1]] = features
     found = []
     for chunk in range(layout.chunks):
         slots = periodic.in_slots(layout, padded[:, chunk * layout.stride : (chunk + 1) * layout.stride])
-        found.append(np.roll(slots.reshape(2, -1), layout.stride - 1, axis=1).reshape(-1))
+        found.append(np.roll(slots.reshape(2, -1), steps.width - 1, axis=1).reshape(-1))
     return found
 
 
@@ -82,33 +100,34 @@ def products(
     encryptor: Encryptor, layout: RecordLayout, steps: Steps, batch: Rotated, weights: Residues, keys: Any
 ) -> list[Cipher]:
     """weights[output, column, feature] times the features of all records, one ciphertext an output: column c of record
-    j in slot (j, c) of `periodic.in_slots`.
+    j in slot (j, c) of `periodic.in_slots`. Columns from `width` on hold anything.
     """
     ring, outputs = encryptor.ring, weights.shape[0]
-    padded = np.zeros((outputs, layout.stride, layout.chunks * layout.stride), dtype=np.uint64)
+    padded = np.zeros((outputs, steps.width, layout.chunks * layout.stride), dtype=np.uint64)
     padded[:, :, : weights.shape[2]] = weights
     rows = outputs * steps.giants
     patterns = _diagonals(layout, steps, padded).reshape(rows, steps.babies * layout.chunks, layout.stride)
     words = periodic.sums(ring, layout, patterns, batch.words)
     zero = encryptor.zero()
     by_output = words.reshape(outputs, steps.giants, *words.shape[1:])
-    return [_horner(ring, steps, batch, one, (zero, keys)) for one in by_output]
+    totals = (_horner(ring, steps, batch, one, (zero, keys)) for one in by_output)
+    return [_folded(ring, layout, steps, total, keys) for total in totals]
 
 
 def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residues:
     """From [output, column, feature] to [output, giant, baby, chunk, column]: which weight every slot gets at every
     step.
     """
-    stride, outputs = layout.stride, weights.shape[0]
-    by_chunk = weights.reshape(outputs, stride, layout.chunks, stride)
+    stride, width, outputs = layout.stride, steps.width, weights.shape[0]
+    by_chunk = weights.reshape(outputs, width, layout.chunks, stride)
     result = np.zeros((outputs, steps.giants, steps.babies, layout.chunks, stride), dtype=np.uint64)
     slot = np.arange(stride)
     for giant in range(steps.giants):
-        column = (slot - giant * steps.babies) % stride
+        place = (slot - giant * steps.babies) % stride  # where this slot of the sum will have been rotated to
         for baby in range(steps.babies):
-            feature = column + baby + giant * steps.babies - (stride - 1)
-            valid = np.flatnonzero((feature >= 0) & (feature < stride))
-            result[:, giant, baby, :, valid] = by_chunk[:, column[valid], :, feature[valid]]
+            feature = place + baby + giant * steps.babies - (width - 1)
+            valid = np.flatnonzero(feature // width == place // width)
+            result[:, giant, baby, :, valid] = by_chunk[:, place[valid] % width, :, feature[valid]]
     return result
 
 
@@ -124,3 +143,13 @@ def _horner(ring: Ring, steps: Steps, batch: Rotated, rows: Residues, given: tup
         added = ring.add(total, ring.from_ntt(ring.of_residues(batch.words[0] if idle else words, transformed=True)))
         total = total if idle else added
     return total
+
+
+def _folded(ring: Ring, layout: RecordLayout, steps: Steps, total: Cipher, keys: Any) -> Cipher:
+    """All stretches of a record added up, in the columns of the first."""
+    folded = total
+    for _ in range(steps.folds(layout)):
+        for _ in range(steps.width // steps.babies):
+            folded = ring.automorphism(folded, ring.rotation(steps.babies), keys)
+        folded = ring.add(folded, total)
+    return folded

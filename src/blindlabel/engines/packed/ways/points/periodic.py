@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.seal import matrices
@@ -22,6 +23,8 @@ from blindlabel.engines.packed.seal.ring import Ring
 
 _MOST_PATTERNS = 1 << 23
 """Values of patterns that are transformed at a time; each takes some 60 bytes meanwhile."""
+_MOST_RIGHT = 1 << 18
+"""Words of ciphertexts that are cut into digits at a time."""
 _PIECE = 256
 """Patterns that are transformed and cut into digits at a time."""
 
@@ -51,13 +54,15 @@ def _sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues)
     signed = _coefficients(ring, layout, patterns.reshape(rows * inner, stride))
     stretches = words.reshape(inner, 2, len(primes), 2 * stride, -1)
     result = np.empty((rows, *stretches.shape[1:]), dtype=np.uint64)
+    together = max(1, _MOST_RIGHT // (inner * 2 * words.shape[3] // stride))
     for index, prime in enumerate(primes):
         left = _left(signed, _transform(ring, layout)[index], prime).reshape(-1, stride, rows, inner)
-        for part in range(stride):
-            both = [part, 2 * stride - 1 - part]
-            right = matrices.right_digits(stretches[:, :, index, both].reshape(inner, -1), prime)
-            made = matrices.product([digit[part] for digit in left], right, prime)
-            result[:, :, index, both] = made.reshape(rows, 2, 2, -1)
+        for start in range(0, stride, together):
+            parts = np.arange(start, min(start + together, stride))
+            both = np.stack([parts, 2 * stride - 1 - parts], axis=1)
+            right = np.moveaxis(stretches[:, :, index, both], 2, 0).reshape(len(parts), inner, -1)
+            made = matrices.product(list(left[:, start : start + together]), matrices.right_digits(right, prime), prime)
+            result[:, :, index, both] = np.moveaxis(made.reshape(len(parts), rows, 2, 2, -1), 0, 2)
     return result.reshape(rows, *words.shape[1:])
 
 
@@ -82,17 +87,25 @@ def _coefficients(ring: Ring, layout: RecordLayout, patterns: Residues) -> matri
     return made
 
 
+def _both_powers(root: int, order: int, exponents: npt.NDArray[np.int64], modulus: int) -> Residues:
+    """root^e + root^-e for every exponent, root being of this order."""
+    powers = [1]
+    for _ in range(order - 1):
+        powers.append(powers[-1] * root % modulus)
+    table = np.array(powers, dtype=np.uint64)
+    return (table[exponents % order] + table[-exponents % order]) % np.uint64(modulus)
+
+
 @lru_cache(maxsize=8)
 def _encoding(ring: Ring, layout: RecordLayout) -> Residues:
-    """The matrix from periodic slots [column] to those coefficients: asked of SEAL, one column at a time."""
-    step = ring.degree // (2 * layout.stride)
-    rows = []
-    for column in range(layout.stride):
-        pattern = np.zeros((layout.block, layout.stride), dtype=np.uint64)
-        pattern[:, column] = 1
-        coefficients = ring.read_polynomial(ring.slots(in_slots(layout, pattern)))
-        rows.append(coefficients[: ring.degree // 2 : step])
-    return np.stack(rows)
+    """The matrix from periodic slots [column] to those coefficients. Slot c is the value at Y = root^(3^c), and the
+    inverse of that is a sum over all odd powers of the root: (root^(i·3^c) + root^(-i·3^c)) / 2·stride.
+    """
+    stride, t = layout.stride, ring.modulus
+    root = pow(ring.root(t), ring.degree // (2 * stride), t)
+    turned = np.array([pow(3, column, 4 * stride) for column in range(stride)])
+    both = _both_powers(root, 4 * stride, turned[:, None] * np.arange(stride)[None, :], t)
+    return both * np.uint64(pow(2 * stride, -1, t)) % np.uint64(t)
 
 
 @lru_cache(maxsize=8)
@@ -106,10 +119,6 @@ def _transform(ring: Ring, layout: RecordLayout) -> Residues:
     result = np.empty((len(ring.primes), stride, stride), dtype=np.uint64)
     for index, prime in enumerate(ring.primes):
         root = pow(ring.root(prime), ring.degree // (2 * stride), prime)
-        powers = [1]
-        for _ in range(4 * stride - 1):
-            powers.append(powers[-1] * root % prime)
-        both = np.array(powers, dtype=np.uint64)
-        result[index] = (both[exponents] + both[-exponents % (4 * stride)]) % np.uint64(prime)
+        result[index] = _both_powers(root, 4 * stride, exponents, prime)
         result[index, 0] = 1
     return result

@@ -36,7 +36,7 @@ _MOST_SUMS = 1 << 28
 
 PARAMETER_SETS = (
     ParameterSet("points-16384-320", (RingParameters(16384, (48, 48, 56, 56, 56, 56), plain_bits=24),)),
-    ParameterSet("points-16384-356", (RingParameters(16384, (56, 60, 60, 60, 60, 60), plain_bits=24),)),
+    ParameterSet("points-16384-360", (RingParameters(16384, (60, 60, 60, 60, 60, 60), plain_bits=24),)),
     ParameterSet("points-16384-390", (RingParameters(16384, (54, 56, 56, 56, 56, 56, 56), plain_bits=24),)),
     ParameterSet("points-16384-414", (RingParameters(16384, (36, 54, 54, 54, 54, 54, 54, 54), plain_bits=24),)),
     ParameterSet("points-32768-360", (RingParameters(32768, (60, 60, 60, 60, 60, 60), plain_bits=24),)),
@@ -67,9 +67,9 @@ class PointsWay(Way[PointsPlan]):
                 " label in a million be wrong. Agree on fewer."
             )
         sums = self.layout.batches(terms.records) * self.layout.chunks * 8 * 2 * ring.data_primes * ring.degree
-        self.steps = forms.Steps.of(
-            self.layout, self.columns(terms.records).outputs * self._group_count(), max(1, _MOST_ROTATED // sums)
-        )
+        columns = Columns.of(self.layout, terms.records, self.places)
+        outputs = columns.outputs * len(groups(terms.records, columns.questions))
+        self.steps = forms.Steps.of(self.layout, columns.width, outputs, _MOST_ROTATED // sums)
 
     @property
     def places(self) -> int:
@@ -83,7 +83,7 @@ class PointsWay(Way[PointsPlan]):
 
     def columns(self, questions: int) -> Columns:
         """Where so many questions stand."""
-        return Columns.of(self.layout, questions, self.places)
+        return Columns.of(self.layout, questions, self.places, self.steps.width)
 
     def _group_count(self) -> int:
         """Groups of a round of as many questions as records."""
@@ -103,6 +103,7 @@ class PointsWay(Way[PointsPlan]):
         linear = noise.rotated(ring, fresh, self.steps.babies)
         linear += noise.plain_product(ring, t, 2 * self.layout.stride)
         linear += noise.sum_of(self.layout.chunks * self.steps.babies * self.steps.giants)
+        linear += noise.sum_of(1 + self.steps.folds(self.layout))
         return Levels(ring, t, linear)
 
     def noise(self) -> dict[str, Noise]:
@@ -123,7 +124,7 @@ class PointsWay(Way[PointsPlan]):
 
     def plaintexts(self, features: Residues) -> Iterator[Plain]:
         """Features as slots, record by record."""
-        return (self.ring.slots(values) for values in forms.record_slots(self.layout, features))
+        return (self.ring.slots(values) for values in forms.record_slots(self.layout, self.steps, features))
 
     def group_size(self, questions: int) -> int:
         """As many as have columns."""

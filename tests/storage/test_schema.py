@@ -1,0 +1,102 @@
+"""Tables are made once, even where several processes start at once; those of another version are refused."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from blindlabel.errors import InputError
+from blindlabel.storage import coordinator_tables, workspace_tables
+from blindlabel.storage.database import Database
+from blindlabel.storage.schema import fingerprint
+
+TABLES = coordinator_tables.metadata
+
+
+@pytest.fixture
+def place(database: str | None, tmp_path: Path) -> str | Path:
+    """Where a database is to be."""
+    return database or tmp_path / "some.sqlite"
+
+
+def _changed() -> sa.MetaData:
+    """The tables of some other version: a column more."""
+    changed = sa.MetaData()
+    for table in TABLES.sorted_tables:
+        table.to_metadata(changed)
+    changed.tables["study"].append_column(sa.Column("colour", sa.Text))
+    return changed
+
+
+def test_processes_that_start_at_once_make_the_tables_once(place: str | Path) -> None:
+    failures: list[BaseException] = []
+    start = threading.Barrier(6)
+
+    def open_it() -> None:
+        try:
+            start.wait()
+            Database(place, TABLES).close()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(6)]  # each has connections of its own, as processes have
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    database = Database(place, TABLES)
+    with database.read() as connection:
+        assert set(sa.inspect(connection).get_table_names()) == {*TABLES.tables, "tables"}
+    database.close()
+
+
+def test_failure_in_the_middle_leaves_the_database_as_it_was(place: str | Path) -> None:
+    broken = sa.MetaData()
+    for table in TABLES.sorted_tables:
+        table.to_metadata(broken)
+    sa.event.listen(broken.tables["study"], "after_create", _fail)
+    with pytest.raises(RuntimeError, match="no more"):
+        Database(place, broken)
+    database = Database(place, TABLES)
+    database.close()
+
+
+def _fail(*_arguments: object, **_named: object) -> None:
+    raise RuntimeError("no more")
+
+
+@pytest.mark.parametrize("other", [_changed(), workspace_tables.metadata], ids=["a column more", "a workspace"])
+def test_tables_of_another_version_are_refused_and_stay(place: str | Path, other: sa.MetaData) -> None:
+    Database(place, other).close()
+    with pytest.raises(InputError, match="another version"):
+        Database(place, TABLES)
+    Database(place, other).close()
+    assert fingerprint(other) != fingerprint(TABLES)
+
+
+def test_database_from_before_fingerprints_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "old.sqlite"
+    old = Database(place, TABLES)
+    with old.write() as connection:
+        connection.execute(sa.text("DROP TABLE tables"))
+    old.close()
+    with pytest.raises(InputError, match="another version"):
+        Database(place, TABLES)
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("mysql://somebody@somewhere/it", "SQLite or PostgreSQL"),
+        ("postgresql://user:secret@host:port/name", "cannot be read"),
+        ("nonsense", "cannot be read"),
+    ],
+)
+def test_address_that_is_none_is_told_without_its_password(address: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        Database(address, TABLES)
+    assert "secret" not in str(caught.value)
