@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from blindlabel.engines.gates.circuit import ClearGates
 from blindlabel.engines.gates.published import bits_of, is_in
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language.formula import atoms_of, evaluate
-from blindlabel_lab.bench import compare, gates
+from blindlabel_lab.bench import compare, gates, gates_parallel
 from blindlabel_lab.bench.compare import Round
 from blindlabel_lab.bench.workload import PUBLISHED_SECONDS, SHAPES, workload
 
@@ -66,6 +68,26 @@ def test_one_needle_stands_beside_one_and_five_beside_five() -> None:
     assert rows["one needle"]["published_seconds"] == PUBLISHED_SECONDS[46]
     assert rows["five, one NOT"]["published_seconds"] is None
     assert rows["five, one NOT"]["gates_serial_seconds"] == rows["five, one OR"]["gates_serial_seconds"]
+
+
+def test_joining_bounds_how_much_faster_the_parallel_circuit_can_be() -> None:
+    assert gates_parallel.most_by_gates(1, 8, 1) == pytest.approx(8 * 18 / (8 * 16 + 7))
+    assert gates_parallel.most_by_gates(1, 8, 8) == pytest.approx(8 * 18 / (16 + 7))
+    assert gates_parallel.most_by_gates(6, 148, 10**6) < 18, "the joining is serial"
+
+
+def test_rows_that_were_kept_are_not_measured_again() -> None:
+    asked: list[list[Any]] = []
+
+    def kept(key: list[Any], _work: Callable[[], Any]) -> Any:
+        asked.append(key)
+        row = compare.row(46, workload(46, 2, "one needle"), [ONE], [SECONDS, 2 * SECONDS])
+        return [] if key == ["parallel"] else row
+
+    document = compare.comparison((46,), 2, full=(), once=kept)
+    assert [row["shape"] for row in document["rows"]] == list(SHAPES)
+    assert [key[:4] for key in asked[:3]] == [[46, 2, shape, "is_in alone"] for shape in SHAPES]
+    assert document["gate_seconds"] == {"median": pytest.approx(1.5 * SECONDS), "least": SECONDS, "most": 2 * SECONDS}
 
 
 def test_every_shape_fits_the_default_agreement_and_is_said_of_its_own_record() -> None:

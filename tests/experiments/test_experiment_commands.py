@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import pytest
 
 from blindlabel.protocol.scores import Scores
 from blindlabel.records.generator import Size, generate, write
+from blindlabel_lab.experiments import results
+from blindlabel_lab.experiments.published import IN_THE_PUBLICATION
+from blindlabel_lab.experiments.results import Results
 from support.patience import PATIENCE
 
 
@@ -64,7 +68,9 @@ def test_quality_prints_one_document_of_the_agreed_shape(folder: Path, tmp_path:
 
 
 def test_all_writes_the_report_with_tables_commands_and_figures(folder: Path, tmp_path: Path) -> None:
-    blindlabel("experiment", "all", "--data", folder, "--samples", 1, "--no-costs", "--results", tmp_path)
+    run_all = ("experiment", "all", "--data", folder, "--samples", 1, "--no-costs", "--results", tmp_path)
+    said = blindlabel(*run_all)[1]
+    assert "1 of 6: records is done" in said and "6 of 6: oracles is done" in said
     report = (tmp_path / "report.md").read_text()
     page = (tmp_path / "report.html").read_text()
     for name in ("records", "quality", "quality-published", "oracles", "tokens", "missing"):
@@ -76,6 +82,8 @@ def test_all_writes_the_report_with_tables_commands_and_figures(folder: Path, tm
         assert (tmp_path / f"{figure}.png").stat().st_size > 1000
         assert (tmp_path / f"{figure}.svg").read_text().startswith("<?xml")
         assert f'src="{figure}.svg"' in page
+    assert "<figcaption>Scores after each round" in page and "What this run took" in report
+    assert all(what in page for what, _ in IN_THE_PUBLICATION)
     assert "simulated" in report and "--prepare published" in report
     tokens = (tmp_path / "tokens-products.csv").read_text().splitlines()
     assert tokens[0] == "token,occurrences,asked" and any(not line.endswith(",0") for line in tokens[1:])
@@ -110,3 +118,30 @@ def test_partners_are_more_frequent_in_an_enriched_sample(folder: Path) -> None:
     assert row["dataset"] == "products"
     assert row["part_by_keys"] > row["uniform"]
     assert row["keys_in_common"] == 5  # of twenty records ten are chosen by keys, and half of them are decoys
+
+
+def test_what_an_interrupted_run_had_finished_is_used_again(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        for sample in (1, 2):
+            Results(tmp_path).once("samples", ["set", sample], partial(_interrupted_at_2, sample))
+    assert Results(tmp_path).once("samples", ["set", 1], lambda: "again") == "sample 1"
+    assert Results(tmp_path).once("samples", ["set", 2], lambda: "again") == "again"
+
+
+def _interrupted_at_2(number: int) -> str:
+    if number == 2:
+        raise KeyboardInterrupt
+    return f"sample {number}"
+
+
+def test_costs_are_measured_anew_when_the_engines_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engines = tmp_path / "engines"
+    engines.mkdir()
+    (engines / "one.py").write_text("SPEED = 1\n")
+    monkeypatch.setattr(results, "_ENGINES", (engines,))
+    before = Results(tmp_path / "kept")
+    before.keep(results.COSTS, ["row"], 1)
+    before.keep("samples", ["row"], 1)
+    (engines / "one.py").write_text("SPEED = 2\n")
+    after = Results(tmp_path / "kept")
+    assert after.kept(results.COSTS, ["row"]) is None and after.kept("samples", ["row"]) == 1

@@ -25,10 +25,17 @@ from blindlabel_lab.experiments.datasets import (
     names_in,
     read_dataset,
 )
-from blindlabel_lab.experiments.describing import needles_of
 from blindlabel_lab.experiments.quality import Plan, oracles_of, quality, run_sample
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.simulation import ThroughEngine, Wording, draw, question_of, simulate, terms_for
+from blindlabel_lab.experiments.simulation import (
+    ThroughEngine,
+    Wording,
+    draw,
+    needles_of,
+    question_of,
+    simulate,
+    terms_for,
+)
 from blindlabel_lab.experiments.strategies import STRATEGIES
 
 

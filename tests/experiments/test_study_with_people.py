@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import blindlabel as bl
 from blindlabel.cli.main import run
 from blindlabel.parties.verifying import words_to_read_out
 from blindlabel.storage.workspace import Workspace
@@ -195,6 +196,20 @@ def test_missing_question_is_named(by_hand: Path, tmp_path: Path, capsys: pytest
         (few / owner).mkdir(parents=True)
     assert run(["experiment", "replay", str(by_hand), "--questions", str(few), "--results", str(tmp_path)]) == 1
     assert "no question about record A1 of owner-a in round 1" in capsys.readouterr().err
+
+
+def test_two_conditions_are_compared_study_by_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = (bl.read_table(LENSES / name) for name in ("a.csv", "b.csv"))
+    exported = {
+        (study, rounds): bl.rehearse(a, b, rounds=rounds).export("csv", tmp_path / f"{study}-{rounds}")[0]
+        for study in "xy"
+        for rounds in (1, 3)
+    }
+    first, second = ([exported[study, rounds] for study in "xy"] for rounds in (3, 1))
+    against = [f"--against={path}" for path in second]
+    found = document(capsys, tmp_path, "score", *first, *against, "--truth", LENSES / "matches.csv")
+    assert found["together"]["f_strict"]["mean"] > found["against"]["together"]["f_strict"]["mean"]
+    assert (found["paired"]["f_strict"]["better"], found["paired"]["f_strict"]["p"]) == (2, 0.5)
 
 
 def test_paired_test_is_exact() -> None:

@@ -4,7 +4,7 @@ moved. No rules here.
 State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the
 same studies, and the one that comes second reads the new state and tries again. Every transaction that changes a study
 locks the study's row before anything else, so no two wait for each other. Bodies are files beside the database, in a
-folder for each study, or outside (`outside`).
+folder for each study, or in an object store (`object_store`).
 
 A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree,
 so a process that was started with another folder is refused before it takes in anything.
@@ -31,7 +31,7 @@ from blindlabel.protocol.studies import Loaded, Moved, StudyRow
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, remove_abandoned, write_once
-from blindlabel.storage.outside import BodiesOutside, Outside
+from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 from blindlabel.storage.uploads import KnowsUploads
 
@@ -53,7 +53,7 @@ class CoordinatorStore(KnowsUploads):
         self.database = Database(address or home / "coordinator.sqlite", tables.metadata)
         self._check_folder()
         url = self.setting(_BODIES)
-        self._outside = None if url is None else Outside(url)
+        self._object_store = None if url is None else ObjectStore(url)
 
     def _check_folder(self) -> None:
         """Refuse a folder that is not the one with this database's keys and bodies."""
@@ -122,19 +122,19 @@ class CoordinatorStore(KnowsUploads):
     @property
     def bodies_url(self) -> str | None:
         """Where bodies that arrive are kept; None for the coordinator's folder."""
-        return None if self._outside is None else self._outside.url
+        return None if self._object_store is None else self._object_store.url
 
     def keep_bodies_at(self, url: str) -> None:
         """Keep bodies that arrive from now on at a URL of fsspec. Processes that run already have to be started
         again.
         """
-        self._outside = Outside(url)
+        self._object_store = ObjectStore(url)
         self._set(_BODIES, url)
 
     def bodies(self, study: str) -> Bodies:
         """The bodies of a study."""
         folder = self.home / "bodies" / study
-        return Bodies(folder) if self._outside is None else BodiesOutside(folder, self._outside, study)
+        return Bodies(folder) if self._object_store is None else BodiesInObjectStore(folder, self._object_store, study)
 
     def free(self) -> int:
         """Bytes that there is room for on the disk."""

@@ -10,16 +10,18 @@ here is null, and is named in "not_run".
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from statistics import median
 from typing import Any
 
 from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.published import is_in_gates
+from blindlabel.engines.gates.remote import find_python
 from blindlabel.engines.interface import EngineError, Progress
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
@@ -50,48 +52,92 @@ class Round:
     bytes: dict[str, int]
 
 
+Once = Callable[[list[Any], Callable[[], Any]], Any]
+"""Given a key and some work: what was kept of it, else what it gives now."""
+
+
 def comparison(
-    lengths: Sequence[int] = LENGTHS, size: int = 50, progress: Progress | None = None, full: Sequence[int] = FULL
+    lengths: Sequence[int] = LENGTHS,
+    size: int = 50,
+    progress: Progress | None = None,
+    full: Sequence[int] = FULL,
+    once: Once = lambda _key, work: work(),
 ) -> dict[str, Any]:
-    """One row a record length, shape of questions and agreement: size questions over size records."""
+    """One row a record length, shape of questions and agreement: size questions over size records. Rows that `once`
+    knows are not measured again.
+    """
     report = progress or (lambda _phase, _share: None)
     wanted = [(length, shape, False) for length in lengths for shape in SHAPES]
     wanted += [(length, shape, True) for length in lengths if length in full for shape in SHAPES]
     not_run: list[dict[str, Any]] = []
-    rows = []
-    with ExitStack() as stack:
-        clock: GateClock | None = None
-        try:
-            clock = stack.enter_context(GateClock())
-            clock.tick()
-        except EngineError as error:
-            clock = None
-            not_run.append({"engine": "gates", "reason": str(error)})
+    rows, parallel = [], None
+    with _Clock() as clock:
+        if clock.reason is not None:
+            not_run.append({"engine": "gates", "reason": clock.reason})
         for number, (length, shape, default) in enumerate(wanted):
             agreement = "default agreement" if default else "is_in alone"
-            report(f"{length} characters, {shape}, {agreement}", number / len(wanted))
+            report(f"{length} characters, {shape}, {agreement}", number / (len(wanted) + 1))
             work = workload(length, size, shape, full=default)
-            rounds: list[Round] = []
-            ticks = [clock.tick()] if clock else []
+            key = [length, size, shape, agreement, clock.reason is None]
+            known = {"length": length, "shape": shape, "agreement": agreement}
             try:
-                for _ in range(1 if default else REPEATS):
-                    rounds.append(packed_round(work))
-                    ticks += [clock.tick()] if clock else []
+                measuring = partial(_measured, length, work, clock, 1 if default else REPEATS)
+                rows.append(known | once(key, measuring))
             except (ImportError, AttributeError, EngineError) as error:
                 not_run.append({"engine": "packed", "length": length, "shape": shape, "reason": str(error)})
-            rows.append({"length": length, "shape": shape, "agreement": agreement} | row(length, work, rounds, ticks))
-        parallel = clock.parallel() if clock else None
+                rows.append(known | row(length, work, [], []))
+        if clock.reason is None:
+            report("the published circuit, serial and parallel", len(wanted) / (len(wanted) + 1))
+            parallel = once(["parallel"], lambda: clock.started().parallel())
+    ticks = [tick for one in rows for tick in one["gate_seconds"]]
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
         "workload": f"{size} questions over {size} records, needles of {NEEDLE_LENGTH} characters",
         "clock": "processor seconds of one core; gates and rounds of questions measured in alternation",
-        "gate_seconds": None if clock is None else clock.spread(),
+        "gate_seconds": {"median": median(ticks), "least": min(ticks), "most": max(ticks)} if ticks else None,
         "parallel": parallel,
         "published_parallel": PUBLISHED_PARALLEL,
         "rows": rows,
         "not_run": not_run,
     }
+
+
+class _Clock:
+    """The clock of gates, started when it is first looked at; `reason` says why there is none."""
+
+    def __enter__(self) -> _Clock:
+        self._stack = ExitStack()
+        self._clock: GateClock | None = None
+        self.reason: str | None = None
+        try:
+            find_python()
+        except EngineError as error:
+            self.reason = str(error)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def started(self) -> GateClock:
+        """The clock, running; the first tick is for warming up."""
+        if self._clock is None:
+            self._clock = self._stack.enter_context(GateClock())
+            self._clock.tick()
+        return self._clock
+
+    def ticks(self) -> list[float]:
+        """The time of a gate just now, or nothing where there is no clock."""
+        return [self.started().tick()] if self.reason is None else []
+
+
+def _measured(length: int, work: Workload, clock: _Clock, repeats: int) -> dict[str, Any]:
+    """A row: gates, a round, gates, a round, gates."""
+    ticks, rounds = clock.ticks(), []
+    for _ in range(repeats):
+        rounds.append(packed_round(work))
+        ticks += clock.ticks()
+    return row(length, work, rounds, ticks)
 
 
 def row(length: int, work: Workload, rounds: Sequence[Round], ticks: Sequence[float]) -> dict[str, Any]:
@@ -114,6 +160,7 @@ def row(length: int, work: Workload, rounds: Sequence[Round], ticks: Sequence[fl
         "ratio": round(median(ratios)) if ratios else None,
         "ratio_spread": [round(min(ratios)), round(max(ratios))] if ratios else None,
         "published_seconds": published,
+        "gate_seconds": [round(tick, 5) for tick in ticks],
     }
 
 
@@ -137,7 +184,7 @@ def clear_needle_gates(work: Workload) -> int:
     return len(work.records) * (compiled(work.terms, work.questions).gates + len(work.questions))
 
 
-def _processor_seconds() -> float:
+def processor_seconds() -> float:
     """Of this process and of those it started and waited for."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
@@ -146,11 +193,11 @@ def _processor_seconds() -> float:
 def packed_round(work: Workload) -> Round:
     """A round on the packed engine in one direction: keys, records, evaluation with its assist, opening."""
     seconds: dict[str, float] = {}
-    last = _processor_seconds()
+    last = processor_seconds()
 
     def passed(phase: str) -> None:
         nonlocal last
-        now = _processor_seconds()
+        now = processor_seconds()
         seconds[phase] = seconds.get(phase, 0.0) + now - last
         last = now
 

@@ -9,7 +9,6 @@ one. Every figure but those under "extrapolated" is measured; those are gate cou
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -17,23 +16,24 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from functools import lru_cache, partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from blindlabel.engines.gates import published
 from blindlabel.engines.gates.circuit import run
 from blindlabel.engines.gates.compiling import compiled
-from blindlabel.engines.gates.forking import is_in_parallel
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import EncryptedGates
 from blindlabel.engines.gates.remote import command, environment, find_python
 from blindlabel.engines.interface import EngineError, EngineUnavailable, Terms
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.record import Record, View
+from blindlabel_lab.bench import gates_parallel
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_PAIRS, PUBLISHED_SECONDS, words
 
 GATE_REPEATS = 12
+TICK_REPEATS = 4
+"""Gates of each kind in a tick of the clock: there are many ticks in a run."""
 SHARING = 50
 """Needles that share one record in a study of 50 by 50."""
 
@@ -94,9 +94,9 @@ def measured(needle: str = "on", text: str = "canon g7") -> dict[str, Any]:
     }
 
 
-def _gate_time(gate: Callable[[], Any]) -> float:
-    _, _, seconds = _timed(lambda: [gate() for _ in range(GATE_REPEATS)])
-    return round(seconds / GATE_REPEATS, 5)
+def _gate_time(gate: Callable[[], Any], repeats: int = GATE_REPEATS) -> float:
+    _, _, seconds = _timed(lambda: [gate() for _ in range(repeats)])
+    return round(seconds / repeats, 5)
 
 
 def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
@@ -104,27 +104,19 @@ def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
 
 
 def _is_in(library: EncryptedGates, key: Any, a: list[Any], b: list[Any], expected: bool) -> dict[str, Any]:
-    """The published circuit, serial and with characters compared in parallel, as many processes as there are cores."""
-    processes = os.cpu_count() or 1
+    """The published circuit, serial."""
     found, wall, processor = _timed(lambda: published.is_in(library, a, b))
-    parallel, parallel_wall, _ = _timed(lambda: is_in_parallel(library, a, b, workers=processes))
-    if {library.decrypt(key, found), library.decrypt(key, parallel)} != {expected}:
+    if library.decrypt(key, found) != expected:
         raise EngineError("The published is_in gave a wrong answer.")
     return {
         "gates": published.is_in_gates(len(a), len(b)),
         "seconds": round(wall, 3),
         "processor_seconds": round(processor, 3),
-        "processes": processes,
-        "seconds_parallel": round(parallel_wall, 3),
-        "parallel_factor": round(wall / parallel_wall, 2),
     }
 
 
 class GateClock:
     """Times gates now and then, in the gates environment, while something else is measured here."""
-
-    def __init__(self) -> None:
-        self._ticks: list[float] = []
 
     def __enter__(self) -> GateClock:
         run_there = command(
@@ -150,17 +142,11 @@ class GateClock:
 
     def tick(self) -> float:
         """Processor seconds of a gate just now, the mean of some of each kind."""
-        self._ticks.append(float(self._asked("tick")))
-        return self._ticks[-1]
+        return float(self._asked("tick"))
 
-    def spread(self) -> dict[str, float]:
-        """Median, smallest and largest of all ticks."""
-        values = (median(self._ticks), min(self._ticks), max(self._ticks))
-        return {name: round(value, 5) for name, value in zip(("median", "least", "most"), values)}
-
-    def parallel(self) -> dict[str, Any]:
+    def parallel(self) -> list[dict[str, Any]]:
         """The published circuit, serial beside parallel."""
-        found: dict[str, Any] = self._asked("parallel")
+        found: list[dict[str, Any]] = self._asked("parallel")
         return found
 
 
@@ -173,10 +159,9 @@ def _serve_clock() -> None:
     kinds = [partial(getattr(library, name), *bits) for name in ("and_", "or_", "xor", "xnor")]
     for line in sys.stdin:
         if line.strip() == "tick":
-            answer: Any = sum(map(_gate_time, kinds)) / len(kinds)
+            answer: Any = sum(_gate_time(kind, TICK_REPEATS) for kind in kinds) / len(kinds)
         else:
-            a, b = ([_encrypted(library, c) for c in text] for text in ("on", "canon g7"))
-            answer = _is_in(library, key, a, b, True)
+            answer = gates_parallel.factors(library, key, partial(_encrypted, library))
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

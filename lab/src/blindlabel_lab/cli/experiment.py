@@ -159,7 +159,7 @@ def candidates(
         results,
         plots,
         json,
-        lambda _folder, advance: work(folder, names, chosen, rounds, advance, steps),
+        lambda kept, advance: work(folder, names, chosen, rounds, advance, kept, steps),
     )
 
 
@@ -169,10 +169,11 @@ def partners(
     dataset: SetOption = None,
     samples: SamplesOption = 20,
     records: Annotated[int, typer.Option("--records", min=2, help="Sampled records of each table.")] = 50,
+    prepare: PrepareOption = "ours",
     json: JsonFlag = False,
 ) -> None:
     """Measure how many sampled records have a partner in the other sample, drawn uniformly and enriched."""
-    from blindlabel_lab.experiments.datasets import data_folder, names_in
+    from blindlabel_lab.experiments.datasets import data_folder, names_in, steps_of
     from blindlabel_lab.experiments.partners import partners as work
 
     folder = data_folder(data)
@@ -184,6 +185,7 @@ def partners(
             records,
             samples,
             lambda what, share: bar.update(task, description=what, completed=share),
+            steps_of(prepare),
         )
     if json:
         result_json(document)
@@ -360,6 +362,9 @@ def all_(
             plan,
             Results(results),
             lambda what, share: bar.update(task, description=what, completed=share),
+            lambda name, place, parts, wall, used: bar.console.print(
+                f"{place} of {parts}: {name} is done, {wall:.0f} s ({used:.0f} processor seconds)", highlight=False
+            ),
             plots=plots,
             costs=costs,
         )

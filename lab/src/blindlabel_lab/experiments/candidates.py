@@ -8,8 +8,10 @@ sees its own table and nothing else. Beside quality, how readable the questions 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from types import MappingProxyType
@@ -22,6 +24,7 @@ from blindlabel.records.preparation import gives_lower_case, prepare
 from blindlabel.records.tables import read_table
 from blindlabel_lab.experiments.datasets import PREPARATION, file_of
 from blindlabel_lab.experiments.quality import Advance
+from blindlabel_lab.experiments.results import Results
 
 SUBFOLDER = "candidates"
 """Where these sets lie in a folder of sets."""
@@ -198,20 +201,33 @@ def candidates(
     attributes: Sequence[str] | None,
     rounds: int,
     advance: Advance,
+    results: Results,
     preparation: Sequence[str] = PREPARATION,
 ) -> dict[str, Any]:
     """Every set's figures by round, readability, and the published figures beside them."""
     document: dict[str, Any] = {"datasets": {}, "published": {"sources": dict(SOURCES), "given": GIVEN}}
+    document["preparation"] = list(preparation)
     for place, name in enumerate(names):
         advance(name, place / len(names))
-        study = Study(read_candidates(folder, name, attributes, preparation))
-        after = study.rounds(rounds)
-        document["datasets"][name] = {
-            "pairs": len(study.given.pairs),
-            "matches": sum(study.given.truth),
-            "attributes": list(study.given.attributes),
-            "rounds": [asdict(figures(labels, study.given.truth)) for labels in after],
-            "published": dict(PUBLISHED.get(name, {})),
-            "readability": {"a": study.readability(0), "b": study.readability(1)},
-        }
+        given = read_candidates(folder, name, attributes, preparation)
+        key = [fingerprint(given), list(preparation), rounds]
+        document["datasets"][name] = results.once("candidates", key, partial(_labelled, given, rounds))
+        document["datasets"][name]["published"] = dict(PUBLISHED.get(name, {}))
     return document
+
+
+def _labelled(given: Candidates, rounds: int) -> dict[str, Any]:
+    study = Study(given)
+    after = study.rounds(rounds)
+    return {
+        "pairs": len(given.pairs),
+        "matches": sum(given.truth),
+        "attributes": list(given.attributes),
+        "rounds": [asdict(figures(labels, given.truth)) for labels in after],
+        "readability": {"a": study.readability(0), "b": study.readability(1)},
+    }
+
+
+def fingerprint(given: Candidates) -> str:
+    """Changes with the records, the pairs or their labels."""
+    return hashlib.sha256(repr((given.attributes, given.records, given.pairs, given.truth)).encode()).hexdigest()

@@ -8,17 +8,19 @@ figures are null, never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from blindlabel.engines.ask import EncryptedRecords
+from blindlabel.engines.gates.remote import find_python
 from blindlabel.engines.interface import EngineError
 from blindlabel.engines.registry import engine_named
 from blindlabel_lab.bench import compare, gates
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import PUBLISHED_PAIRS, PUBLISHED_PARALLEL, PUBLISHED_SECONDS, workload
 from blindlabel_lab.experiments.quality import Advance
-from blindlabel_lab.experiments.results import Results
+from blindlabel_lab.experiments.results import COSTS, Results
 
 PUBLISHED_BYTES = 32 * 1024
 """Bytes a character in the publication."""
@@ -33,42 +35,34 @@ def communication(
     50.
     """
     not_run: list[dict[str, Any]] = []
-    key = ["communication", list(lengths), size, machine()]
-    kept = results.kept("costs", key)
-    if kept is not None:
-        return dict(kept)
-    gates_bytes: int | None = None
     advance("one character with the gates engine", 0.0)
+    gates_bytes: int | None = None
     try:
-        gates_bytes = gates.figures()["bytes_per_character"]["openfhe"]
+        find_python()
+        gates_bytes = results.once(COSTS, ["gates", machine()], _gates_bytes)
     except _BROKEN as error:
         not_run.append({"engine": "gates", "reason": str(error)})
-    rows = []
-    keys: dict[str, Any] = {}
+    rows, keys = [], {}
     for number, length in enumerate(lengths):
         advance(f"records of {length} characters with the packed engine", (1 + number) / (1 + len(lengths)))
-        packed: int | None = None
-        default: int | None = None
+        sizes: Mapping[str, int] = {}
         try:
-            work = workload(length, size)
-            encrypted = EncryptedRecords(engine_named("packed"), work.terms, work.records)
-            packed = sum(map(len, encrypted.parcels))
-            default, default_keys = _default_agreement(length, size)
-            keys = {"public_bytes": len(encrypted.keys.public), "default_agreement_bytes": default_keys}
+            sizes = results.once(COSTS, ["record", length, size, machine()], partial(_sizes, length, size))
+            keys = {"public_bytes": sizes["keys"], "default_agreement_bytes": sizes["default_keys"]}
         except _BROKEN as error:
             not_run.append({"engine": "packed", "length": length, "reason": str(error)})
         rows.append(
             {
                 "length": length,
                 "plain_bytes": length,
-                "packed_bytes": None if packed is None else packed / size,
-                "packed_bytes_per_character": None if packed is None else packed / size / length,
-                "default_bytes": None if default is None else default / size,
+                "packed_bytes": sizes["records"] / size if sizes else None,
+                "packed_bytes_per_character": sizes["records"] / size / length if sizes else None,
+                "default_bytes": sizes["default_records"] / size if sizes else None,
                 "gates_bytes": None if gates_bytes is None else gates_bytes * length,
                 "published_bytes": PUBLISHED_BYTES * length,
             }
         )
-    document = {
+    return {
         "machine": machine(),
         "records": size,
         "encoded": "substrings of up to 16 characters of the whole record, exact and lower case",
@@ -78,33 +72,36 @@ def communication(
         "rows": rows,
         "not_run": not_run,
     }
-    if not not_run:
-        results.keep("costs", key, document)
-    return document
 
 
-def _default_agreement(length: int, size: int) -> tuple[int, int]:
-    """Bytes of all records of one round, and of the keys that go with them, under the agreement that a study gets."""
-    work, engine = workload(length, size, full=True), engine_named("packed")
-    keys = engine.make_keys(work.terms)
-    parcels = engine.encrypt(work.terms, keys.secret, work.records, questions=size)
-    return sum(map(len, parcels)), len(keys.public)
+def _gates_bytes() -> int:
+    found: int = gates.figures()["bytes_per_character"]["openfhe"]
+    return found
+
+
+def _sizes(length: int, size: int) -> dict[str, int]:
+    """Bytes of all records and of the keys that go with them: `is_in` alone, and the agreement that a study gets."""
+    least, full, engine = workload(length, size), workload(length, size, full=True), engine_named("packed")
+    encrypted = EncryptedRecords(engine, least.terms, least.records)
+    keys = engine.make_keys(full.terms)
+    parcels = engine.encrypt(full.terms, keys.secret, full.records, questions=size)
+    return {
+        "records": sum(map(len, encrypted.parcels)),
+        "keys": len(encrypted.keys.public),
+        "default_records": sum(map(len, parcels)),
+        "default_keys": len(keys.public),
+    }
 
 
 def computation(
     results: Results, advance: Advance, lengths: Sequence[int] = compare.LENGTHS, size: int = 50
 ) -> dict[str, Any]:
     """Seconds and bytes of one round on 50 by 50 records, packed and gates, beside the published seconds."""
-    key = ["computation", list(lengths), size, machine()]
-    kept = results.kept("costs", key)
-    if kept is not None:
-        return dict(kept)
-    document = compare.comparison(tuple(lengths), size, advance)
+    once: compare.Once = lambda key, work: results.once(COSTS, ["computation", *key, machine()], work)  # noqa: E731
+    document = compare.comparison(tuple(lengths), size, advance, once=once)
     document["published"] = {
         "what": f"one needle of 6 characters, {PUBLISHED_PAIRS} pairs, serial mode",
         "seconds": {str(length): seconds for length, seconds in PUBLISHED_SECONDS.items()},
         "parallel": PUBLISHED_PARALLEL,
     }
-    if not document["not_run"]:
-        results.keep("costs", key, document)
-    return dict(document)
+    return document

@@ -8,18 +8,16 @@ missing values.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from blindlabel.language.formula import atoms_of
 from blindlabel.language.record import SEPARATOR
 from blindlabel.records.csv_files import write_csv
 from blindlabel_lab.experiments.datasets import Dataset, read_dataset
-from blindlabel_lab.experiments.quality import Advance, Bench, Plan, run_sample
+from blindlabel_lab.experiments.quality import Advance, Bench, Plan, drawn
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.simulation import draw, question_of
+from blindlabel_lab.experiments.simulation import draw
 
 BANDS = ((1, 1), (2, 5), (6, 20), (21, 100), (101, None))
 """Rows that have a word, in bands from rare to common."""
@@ -28,17 +26,12 @@ BANDS = ((1, 1), (2, 5), (6, 20), (21, 100), (101, None))
 def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """For each set: how long needles are, and how often words are asked by how many rows have them."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {"datasets": {}}
+    document: dict[str, Any] = drawn(plan) | {"datasets": {}}
     for place, name in enumerate(plan.names):
         asked: Counter[str] = Counter()
         for number in range(plan.samples):
             advance(f"{name}, sample {number + 1} of {plan.samples}", (place + number / plan.samples) / len(plan.names))
-            key = [bench.dataset(name).fingerprint, plan.seed + number, plan.size, plan.rounds, plan.needle_length]
-            kept = results.kept("tokens", key)
-            if kept is None:
-                kept = _needles(bench, name, plan.seed + number)
-                results.keep("tokens", key, kept)
-            asked.update(kept)
+            asked.update(bench.sample(name, "suggested", plan.seed + number)["needles"])
         document["datasets"][name] = described(bench.dataset(name), asked)
         write_tokens(results.folder / f"tokens-{name}.csv", bench.dataset(name), asked)
     return document
@@ -82,23 +75,6 @@ def _importance(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
         "occurrences": [[rank, ordered[rank - 1][1]] for rank in shown],
         "asked": sorted([ranks[token], count] for token, count in asked.items() if token in ranks),
     }
-
-
-def _needles(bench: Bench, name: str, seed: int) -> list[str]:
-    """Every needle of every question of one simulated study."""
-    dataset, plan = bench.dataset(name), bench.plan
-    run = run_sample(dataset, draw(dataset, seed, plan.size), bench.oracles(name, "suggested"), "plain", plan.rounds)
-    return needles_of(run.questions, dataset)
-
-
-def needles_of(questions: Iterable[str], dataset: Dataset) -> list[str]:
-    """Every needle of questions, as often as it is asked."""
-    needles = (
-        atom.arguments[0]
-        for source in questions
-        for atom in atoms_of(question_of(source, dataset.attributes, lowered=dataset.lowered).usable())
-    )
-    return [needle for needle in needles if isinstance(needle, str)]
 
 
 def described(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:

@@ -13,22 +13,35 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.protocol import blocking, sampling
-from blindlabel_lab.experiments.datasets import Dataset, read_dataset
+from blindlabel_lab.experiments.datasets import PREPARATION, Dataset, read_dataset
 
 Advance = Callable[[str, float], None]
 _SHARE = 0.5
 
 
-def partners(folder: Path, names: Sequence[str], records: int, samples: int, advance: Advance) -> dict[str, Any]:
+def partners(
+    folder: Path,
+    names: Sequence[str],
+    records: int,
+    samples: int,
+    advance: Advance,
+    preparation: Sequence[str] = PREPARATION,
+) -> dict[str, Any]:
     """The document: a row for each set, shares as means over samples."""
     rows = []
     for number, name in enumerate(names):
-        dataset = read_dataset(folder, name)
+        dataset = read_dataset(folder, name, preparation=preparation)
         drawn = [_shares(dataset, records, random.Random(f"{name} {seed}")) for seed in range(samples)]  # noqa: S311 (no secret)
         means = {key: round(statistics.mean(one[key] for one in drawn), 3) for key in drawn[0]}
         rows.append({"dataset": name, **means})
         advance(name, (number + 1) / len(names))
-    return {"records": records, "samples": samples, "share": _SHARE, "rows": rows}
+    return {
+        "records": records,
+        "samples": samples,
+        "share": _SHARE,
+        "preparation": list(preparation),
+        "rows": rows,
+    }
 
 
 def _shares(dataset: Dataset, records: int, chance: random.Random) -> dict[str, float]:

@@ -21,10 +21,10 @@ from blindlabel.parties.question_folders import files_of_round, is_exported, que
 from blindlabel.parties.rehearsal import Answering, in_clear
 from blindlabel.storage.asked import questions_asked
 from blindlabel.storage.workspace import Workspace
-from blindlabel_lab.experiments.describing import described, needles_of
+from blindlabel_lab.experiments.describing import described
 from blindlabel_lab.experiments.prepared import OWNERS, Prepared, read_prepared
 from blindlabel_lab.experiments.quality import Advance, oracles_of, run_sample
-from blindlabel_lab.experiments.simulation import Run, ThroughEngine, simulate
+from blindlabel_lab.experiments.simulation import Run, ThroughEngine, needles_of, simulate
 
 Texts = Mapping[tuple[int, int], str]
 """By round and row of the owner's table."""

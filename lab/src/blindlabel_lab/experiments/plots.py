@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from blindlabel.errors import InputError
+from blindlabel_lab.experiments.published import PUBLISHED_MISSING, PUBLISHED_SETS, PUBLISHED_TOKEN_LENGTH
 
 Document = Mapping[str, Any]
 
@@ -44,13 +46,18 @@ def plot(name: str, document: Document, folder: Path, prefix: str = "") -> list[
 
 
 def _grid(plt: Any, count: int, height: float = 3.0) -> tuple[Any, list[Any]]:
-    columns = min(5, max(1, count))
+    columns = min(3, max(1, count))
     rows = -(-count // columns) or 1
-    figure, axes = plt.subplots(rows, columns, figsize=(3.2 * columns, height * rows), squeeze=False)
+    figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, height * rows), squeeze=False)
     flat = [axis for row in axes for axis in row]
     for axis in flat[count:]:
         axis.set_visible(False)
     return figure, flat
+
+
+def _title(name: str) -> str:
+    """A set's name, or a study's, which may be a long path."""
+    return "\n".join(textwrap.wrap(name, 34))
 
 
 _STYLES = {
@@ -69,26 +76,25 @@ def _quality(plt: Any, document: Document) -> list[tuple[str, Any]]:
 def _rounds(plt: Any, runs: Mapping[str, Any], names: tuple[str, str]) -> list[tuple[str, Any]]:
     """The publication's figures by round: precision, recall and F; agreed pairs, and records to annotate."""
     performance, axes = _grid(plt, len(runs))
+    known = [one["f_strict"] for run in runs.values() for one in run["rounds"] if one["f_strict"] is not None]
     for axis, (name, figures) in zip(axes, runs.items()):
         rounds = range(1, len(figures["rounds"]) + 1)
         for measure, (style, label) in _STYLES.items():
             values = [math.nan if one[measure] is None else one[measure] for one in figures["rounds"]]
             axis.plot(rounds, values, style, label=label)
-        known = [one["f_strict"] for one in figures["rounds"] if one["f_strict"] is not None]
-        axis.set(title=name, xlabel="round", ylabel="score", xticks=list(rounds), ylim=(min(0.8, *known) - 0.02, 1.01))
-    _legend(performance, axes[0])
-    agreement, axes = _grid(plt, len(runs))
+        axis.axhline(0.9, color="black", linestyle=":", linewidth=1, label="published: F above 0.9")
+        lowest = min(0.85, *known) - 0.03
+        axis.set(title=_title(name), xlabel="round", ylabel="score", xticks=list(rounds), ylim=(lowest, 1.01))
+    agreement, others = _grid(plt, len(runs))
     handles: list[Any] = []
-    for axis, (name, figures) in zip(axes, runs.items()):
+    for axis, (name, figures) in zip(others, runs.items()):
         if figures["rounds"][0]["agreed"] is not None:
             handles = _agreed(axis, figures["rounds"])
-        axis.set_title(name)
-    if handles:
-        agreement.legend(
-            handles, [one.get_label() for one in handles], loc="lower center", ncol=3, bbox_to_anchor=(0.5, -0.14)
-        )
+        axis.set_title(_title(name))
     performance.tight_layout()
     agreement.tight_layout()
+    _legend(performance, axes[0])
+    _legend(agreement, None, handles)
     return [(names[0], performance), (names[1], agreement)]
 
 
@@ -99,6 +105,7 @@ def _agreed(axis: Any, rounds: Sequence[Mapping[str, float]]) -> list[Any]:
     right = axis.twinx()
     bars = right.bar(numbers, annotated, color="plum", width=0.5, label="records to annotate (right)")
     right.set(ylabel="records of both owners", ylim=(0, 3 * max(1.0, *annotated)))
+    right.set_yticks([tick for tick in right.get_yticks() if tick <= max(annotated) + 1])
     axis.set_zorder(right.get_zorder() + 1)
     axis.patch.set_visible(False)
     total = axis.axhline(rounds[0]["pairs"], color="grey", linestyle="--", label="all pairs")
@@ -109,10 +116,12 @@ def _agreed(axis: Any, rounds: Sequence[Mapping[str, float]]) -> list[Any]:
     return [total, line, bars]
 
 
-def _legend(figure: Any, axis: Any) -> None:
-    """One legend for all panels, below them."""
-    handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncol=len(labels), bbox_to_anchor=(0.5, -0.1), fontsize="small")
+def _legend(figure: Any, axis: Any, handles: Sequence[Any] | None = None) -> None:
+    """One legend for all panels, below them: of one panel's lines, or of those given."""
+    shown = axis.get_legend_handles_labels()[0] if handles is None else handles
+    if shown:
+        labels = [one.get_label() for one in shown]
+        figure.legend(shown, labels, loc="upper center", ncol=min(5, len(labels)), bbox_to_anchor=(0.5, 0.0))
 
 
 def _studies(plt: Any, document: Document) -> list[tuple[str, Any]]:
@@ -153,10 +162,10 @@ def _candidates(plt: Any, document: Document) -> list[tuple[str, Any]]:
             axis.plot(rounds, [100 * after[measure] for after in one["rounds"]], style, label=measure)
         for (system, f1), colour in zip(one["published"].items(), ("grey", "tan", "black")):
             axis.axhline(f1, linestyle=":", color=colour, label=f"{system} F1 (trained)")
-        axis.set(title=name, xlabel="round", xticks=list(rounds))
-    if sets:
-        axes[0].legend(fontsize="x-small")
+        axis.set(title=name, xlabel="round", ylabel="%", xticks=list(rounds))
     figure.tight_layout()
+    if sets:
+        _legend(figure, axes[0])
     return [("candidates", figure)]
 
 
@@ -175,33 +184,39 @@ def _oracles(plt: Any, document: Document) -> list[tuple[str, Any]]:
     axis.set(
         xticks=[i + 0.4 - width / 2 for i in range(len(names))], xticklabels=names, ylabel="strict F", ylim=(0, 1.02)
     )
-    axis.legend(fontsize="small", loc="lower left")
+    figure.tight_layout()
+    _legend(figure, axis)
     return [("oracles", figure)]
 
 
 def _tokens(plt: Any, document: Document) -> list[tuple[str, Any]]:
     sets = document["datasets"]
-    figure, axis = plt.subplots(figsize=(6, 3.4))
+    figure, axis = plt.subplots(figsize=(9, 4))
+    longest = max([16, *(int(length) for figures in sets.values() for length in figures["lengths"])])
     for name, figures in sets.items():
-        lengths = {int(length): count for length, count in figures["lengths"].items()}
-        axis.plot(list(lengths), [count / max(1, figures["asked"]) for count in lengths.values()], "-o", label=name)
-    axis.set(xlabel="characters of a needle", ylabel="share of needles", xticks=range(1, 17), xlim=(0.5, 16.5))
-    axis.legend(fontsize="small")
+        lengths = range(1, longest + 1)
+        shares = [100 * figures["lengths"].get(str(length), 0) / max(1, figures["asked"]) for length in lengths]
+        published = PUBLISHED_TOKEN_LENGTH.get(name)
+        label = f"{name}: {figures['mean_length']:.2f}" + (f" (published {published:.2f})" if published else "")
+        (line,) = axis.plot(lengths, shares, "-o", markersize=4, label=label)
+        axis.axvline(figures["mean_length"], color=line.get_color(), linestyle="--", linewidth=0.8)
+    axis.set(xlabel="characters of what is looked for", ylabel="% of all", xticks=range(1, longest + 1))
+    axis.legend(fontsize="small", title="on average")
     rarity, axes = _grid(plt, len(sets))
     for axis, (name, figures) in zip(axes, sets.items()):
         places = range(len(figures["bands"]))
-        for measure, shift in (("occurrences", -0.2), ("asked", 0.2)):
+        for measure, shift, label in (("occurrences", -0.2, "words in the tables"), ("asked", 0.2, "words asked for")):
             total = sum(band[measure] for band in figures["bands"]) or 1
             axis.bar(
                 [place + shift for place in places],
-                [band[measure] / total for band in figures["bands"]],
+                [100 * band[measure] / total for band in figures["bands"]],
                 0.4,
-                label=measure,
+                label=label,
             )
-        axis.set(title=name, xlabel="rows with the word", ylabel="share", xticks=list(places))
-        axis.set_xticklabels([band["rows"] for band in figures["bands"]], rotation=40, ha="right", fontsize="small")
-    axes[0].legend(fontsize="small")
+        axis.set(title=name, xlabel="rows that have the word", ylabel="%", xticks=list(places))
+        axis.set_xticklabels([band["rows"].replace(" and more", "+") for band in figures["bands"]], fontsize="small")
     rarity.tight_layout()
+    _legend(rarity, axes[0])
     return [("tokens", figure), ("rarity", rarity), ("importance", _importance(plt, sets))]
 
 
@@ -214,53 +229,71 @@ def _importance(plt: Any, sets: Mapping[str, Any]) -> Any:
         if importance["asked"]:
             axis.plot(*zip(*importance["asked"]), ".", color="tab:red", markersize=3, label="times asked")
         axis.set(title=name, xlabel="token, by rank", ylabel="count", xscale="log", yscale="log")
-    _legend(figure, axes[0])
     figure.tight_layout()
+    _legend(figure, axes[0])
     return figure
 
 
 def _records(plt: Any, document: Document) -> list[tuple[str, Any]]:
     """Records by length in steps, as published, with the average of both tables."""
-    figure, axis = plt.subplots(figsize=(8, 3.6))
+    figure, axis = plt.subplots(figsize=(9, 4))
     for name, one in document["datasets"].items():
+        published = PUBLISHED_SETS[name][3] if name in PUBLISHED_SETS else None
+        mean = f"{name}: {one['average_length_of_both']:.0f}" + (f" (published {published:g})" if published else "")
         total = sum(one["lengths"].values()) or 1
         starts = list(map(int, one["lengths"]))
         (line,) = axis.step(
             starts,
             [100 * count / total for count in one["lengths"].values()],
             where="post",
-            label=f"{name}, {one['average_length_of_both']:.0f} on average",
+            label=mean,
         )
         axis.axvline(one["average_length_of_both"], color=line.get_color(), linestyle=":")
-    axis.set(xlabel=f"characters of a record, in steps of {document['step']}", ylabel="% of records")
-    axis.legend(fontsize="small")
+    ticks = range(0, max(map(int, next(iter(document["datasets"].values()))["lengths"])) + 1, 2 * document["step"])
+    axis.set(xlabel=f"characters of a record, in steps of {document['step']}; the last step is all that is longer")
+    axis.set(ylabel="% of records", xticks=ticks)
+    axis.legend(fontsize="small", title="characters on average")
     return [("records", figure)]
 
 
 def _missing(plt: Any, document: Document) -> list[tuple[str, Any]]:
-    sets = document["datasets"]
+    sets = {name: one for name, one in document["datasets"].items() if any(f["both"] >= 0.05 for f in one.values())}
+    if not sets:
+        return []
     figure, axes = _grid(plt, len(sets))
+    handles: dict[str, Any] = {}
     for axis, (name, attributes) in zip(axes, sets.items()):
-        axis.barh(list(attributes), [figures["both"] for figures in attributes.values()])
-        axis.set(title=name, xlabel="% missing", xlim=(0, 100))
+        bars = {"here": {attribute: figures["both"] for attribute, figures in attributes.items()}}
+        if name == "febrl":
+            bars["published"] = {key: value for key, value in PUBLISHED_MISSING.items() if key in attributes}
+        height = 0.8 / len(bars)
+        for number, (label, values) in enumerate(bars.items()):
+            places = [list(attributes).index(attribute) + number * height for attribute in values]
+            colour = ("tab:blue", "tab:olive")[number]
+            handles[label] = axis.barh(places, list(values.values()), height, label=label, color=colour)
+        middles = [place + (len(bars) - 1) * height / 2 for place in range(len(attributes))]
+        axis.set(title=name, xlabel="% missing", xlim=(0, 100), yticks=middles, yticklabels=list(attributes))
+        axis.invert_yaxis()
     figure.tight_layout()
+    _legend(figure, None, list(handles.values()))
     return [("missing", figure)]
 
 
 def _against_length(plt: Any, document: Document, lines: Mapping[str, str], ylabel: str) -> Any:
-    figure, axis = plt.subplots(figsize=(6, 3.6))
+    figure, axis = plt.subplots(figsize=(8, 4.2))
     for measure, label in lines.items():
         points = [(row["length"], row[measure]) for row in document["rows"] if row.get(measure) is not None]
         if points:
             axis.plot(*zip(*points), "-o", label=label)
     axis.set(xlabel="characters of a record", ylabel=ylabel, yscale="log")
-    axis.legend(fontsize="small")
+    figure.tight_layout()
+    _legend(figure, axis)
     return figure
 
 
 def _communication(plt: Any, document: Document) -> list[tuple[str, Any]]:
     lines = {
-        "published_bytes": "as published (32 KB a character)",
+        "published_bytes": "published (32 KB a character)",
         "gates_bytes": "gates engine",
         "default_bytes": "packed engine, default agreement",
         "packed_bytes": "packed engine, is_in alone",
@@ -270,7 +303,7 @@ def _communication(plt: Any, document: Document) -> list[tuple[str, Any]]:
 
 
 def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
     for axis, shape in zip(axes, ("one needle", "five, one NOT")):
         least = [row for row in document["rows"] if row["shape"] == shape and row["agreement"] == "is_in alone"]
         full = [row for row in document["rows"] if row["shape"] == shape and row["agreement"] != "is_in alone"]
@@ -284,9 +317,12 @@ def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
             points = [(row["length"], row[measure]) for row in rows if row.get(measure) is not None]
             if points:
                 axis.plot(*zip(*points), style, label=label)
+        below = [(row["length"], row["published_seconds"] / 3) for row in least if row["published_seconds"]]
+        if below:
+            axis.plot(*zip(*below), ":o", color="tab:blue", label="published, parallel mode: below this")
         axis.set(title=f"{shape}, 2,500 pairs", xlabel="characters of a record", ylabel="seconds", yscale="log")
-    _legend(figure, axes[0])
     figure.tight_layout()
+    _legend(figure, axes[0])
     return [("computation", figure)]
 
 

@@ -23,6 +23,7 @@ from blindlabel_lab.experiments.simulation import (
     ThroughEngine,
     Wording,
     draw,
+    needles_of,
     simulate,
     terms_for,
 )
@@ -124,30 +125,37 @@ class Bench:
             self._oracles[name, strategy] = oracles_of(dataset, strategy, self.plan.needle_length)
         return self._oracles[name, strategy]
 
-    def rounds_of(self, name: str, strategy: str, seed: int) -> list[Scores]:
-        """The scores of one sample after each round, from the results folder where it was run before."""
+    def sample(self, name: str, strategy: str, seed: int) -> dict[str, Any]:
+        """The scores of one sample after each round, and every needle that was asked; from the results folder where it
+        was run before.
+        """
         plan = self.plan
-        key = [self.dataset(name).fingerprint, strategy, seed, plan.size, plan.rounds, plan.engine]
-        key.append(plan.needle_length)
-        kept = self.results.kept("samples", key)
-        if kept is None:
-            run = run_sample(
-                self.dataset(name),
-                draw(self.dataset(name), seed, plan.size),
-                self.oracles(name, strategy),
-                plan.engine,
-                plan.rounds,
-                plan.needle_length,
-            )
-            kept = [metrics.to_json(one) for one in run.rounds]
-            self.results.keep("samples", key, kept)
-        return [Scores(**one) for one in kept]
+        key = [self.dataset(name).fingerprint, strategy, seed, plan.size, plan.rounds, plan.engine, plan.needle_length]
+        found: dict[str, Any] = self.results.once("samples", key, lambda: self._run(name, strategy, seed))
+        return found
+
+    def _run(self, name: str, strategy: str, seed: int) -> dict[str, Any]:
+        dataset, plan = self.dataset(name), self.plan
+        sample, oracles = draw(dataset, seed, plan.size), self.oracles(name, strategy)
+        run = run_sample(dataset, sample, oracles, plan.engine, plan.rounds, plan.needle_length)
+        rounds = [metrics.to_json(one) for one in run.rounds]
+        return {"rounds": rounds, "needles": needles_of(run.questions, dataset)}
+
+
+def drawn(plan: Plan) -> dict[str, Any]:
+    """What a document says about its samples."""
+    return {
+        "samples": plan.samples,
+        "seed": plan.seed,
+        "matches": plan.size,
+        "preparation": list(plan.preparation),
+    }
 
 
 def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """Every set's figures by round and at the end, mean and deviation over samples."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {"preparation": list(plan.preparation), "datasets": {}}
+    document: dict[str, Any] = drawn(plan) | {"datasets": {}}
     for place, name in enumerate(plan.names):
         document["datasets"][name] = _figures(
             bench, name, "suggested", advance, place / len(plan.names), 1 / len(plan.names)
@@ -158,10 +166,7 @@ def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
 def oracles(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """The same for every strategy: final figures only."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = {
-        "preparation": list(plan.preparation),
-        "strategies": {strategy: {} for strategy in STRATEGIES},
-    }
+    document: dict[str, Any] = drawn(plan) | {"strategies": {strategy: {} for strategy in STRATEGIES}}
     steps = len(plan.names) * len(STRATEGIES)
     for place, name in enumerate(plan.names):
         for other, strategy in enumerate(STRATEGIES):
@@ -178,7 +183,8 @@ def _figures(bench: Bench, name: str, strategy: str, advance: Advance, done: flo
             f"{name}, sample {number + 1} of {plan.samples}" + ("" if strategy == "suggested" else f", {strategy}"),
             done,
         )
-        samples.append(bench.rounds_of(name, strategy, plan.seed + number))
+        kept = bench.sample(name, strategy, plan.seed + number)
+        samples.append([Scores(**one) for one in kept["rounds"]])
         done += share / plan.samples
     by_round = [[sample[r] for sample in samples] for r in range(plan.rounds)]
     return {

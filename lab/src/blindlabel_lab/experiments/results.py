@@ -2,7 +2,8 @@
 it stopped.
 
 A kept result is found by a key made of everything it depends on: data, attributes, seed, sizes, engine, and the code
-that made it. A file is written whole or not at all.
+that made it: labels depend on language, suggestions and rules, measured costs on the engines as well. How things are
+shown changes nothing. A file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,19 @@ from blindlabel.errors import InputError
 _HERE = Path(__file__).resolve().parent
 _HOUSE = Path(blindlabel.__file__).resolve().parent
 _CODE = (_HERE, _HOUSE / "language", _HOUSE / "records", _HOUSE / "protocol", _HOUSE / "parties")
+_ENGINES = (_HOUSE / "engines", _HERE.parent / "bench")
+_SHOWN = ("plots.py", "report.py", "page.py", "tables.py", "published.py")
+COSTS = "costs"
+"""The kind of results that depends on the engines' code, too."""
 _VERSION = 1
 
 
 def code_fingerprint(folders: Sequence[Path] = _CODE) -> str:
-    """Changes whenever the language, the suggestions, the rules or the experiments do: results of older code are not
-    used.
-    """
+    """Changes whenever the code in these folders does: results of older code are not used."""
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
-            if path.name not in ("plots.py", "report.py"):
+            if path.name not in _SHOWN:
                 digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
@@ -43,9 +46,11 @@ class Results:
             raise InputError(f"{folder} is a file; name a folder for the results.")
         self.folder = folder
         self._code = code_fingerprint()
+        self._code_of_engines = code_fingerprint(_ENGINES)
 
     def _path(self, kind: str, key: object) -> Path:
-        name = hashlib.sha256(json.dumps([_VERSION, self._code, kind, key], sort_keys=True).encode()).hexdigest()[:32]
+        code = [self._code, self._code_of_engines] if kind == COSTS else [self._code]
+        name = hashlib.sha256(json.dumps([_VERSION, code, kind, key], sort_keys=True).encode()).hexdigest()[:32]
         return self.folder / "finished" / kind / f"{name}.json"
 
     def kept(self, kind: str, key: object) -> Any | None:
@@ -59,18 +64,19 @@ class Results:
         """Keep a result for another time."""
         self.write(self._path(kind, key), json.dumps({"key": key, "result": result}))
 
+    def once(self, kind: str, key: object, work: Callable[[], Any]) -> Any:
+        """What was kept earlier, else the result of doing it now, kept for another time."""
+        found = self.kept(kind, key)
+        if found is None:
+            found = work()
+            self.keep(kind, key, found)
+        return found
+
     def document(self, name: str, content: Any) -> Path:
         """Write a whole experiment's document."""
         path = self.folder / f"{name}.json"
         self.write(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         return path
-
-    def read_document(self, name: str) -> Any | None:
-        """A document written earlier."""
-        try:
-            return json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
 
     @staticmethod
     def write(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ the publication: matches at random, and the records on either side of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
@@ -17,7 +17,7 @@ import numpy as np
 from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import Answers, Engine, Progress, Terms
 from blindlabel.language import Question
-from blindlabel.language.formula import Formula
+from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.parties.rehearsal import Answering, rehearse
@@ -109,6 +109,16 @@ def question_of(source: str, attributes: Sequence[str], *, lowered: bool = True)
     if not question.ok:
         raise ValueError(f"a simulated oracle wrote a question that cannot be read: {source!r}")
     return question
+
+
+def needles_of(questions: Iterable[str], dataset: Dataset) -> list[str]:
+    """Every needle of questions, as often as it is asked."""
+    needles = (
+        atom.arguments[0]
+        for source in questions
+        for atom in atoms_of(question_of(source, dataset.attributes, lowered=dataset.lowered).usable())
+    )
+    return [needle for needle in needles if isinstance(needle, str)]
 
 
 # -- answers through an engine

@@ -7,7 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from blindlabel_lab.experiments import candidates as hard
-from blindlabel_lab.experiments.published import PUBLISHED_MISSING, PUBLISHED_SETS, PUBLISHED_TOKEN_LENGTH
+from blindlabel_lab.experiments.published import (
+    PUBLISHED_ATTRIBUTES,
+    PUBLISHED_MISSING,
+    PUBLISHED_SETS,
+    PUBLISHED_TOKEN_LENGTH,
+)
 
 Document = Mapping[str, Any]
 Table = list[list[str]]
@@ -35,22 +40,23 @@ def _head(first: str) -> list[str]:
     return [first, "round", *_MEASURES.values(), *_COUNTS.values()]
 
 
-def _scores(one: Mapping[str, float | None]) -> list[str]:
+def _scores(one: Mapping[str, float | None], decimals: int) -> list[str]:
     """Measures and counts; what is not known is a dash."""
     shares = ["–" if one[key] is None else f"{one[key]:.3f}" for key in _MEASURES]
-    return shares + ["–" if one[key] is None else f"{one[key]:,.5g}" for key in _COUNTS]
+    return shares + ["–" if one[key] is None else f"{one[key]:,.{decimals}f}" for key in _COUNTS]
 
 
-def _by_round(name: str, figures: Mapping[str, Any]) -> Table:
+def _by_round(name: str, figures: Mapping[str, Any], decimals: int = 0) -> Table:
+    """One study's figures, whose counts are whole numbers, or the means of several."""
     rounds = figures["rounds"]
-    return [[name if n == 0 else "", str(n + 1), *_scores(one)] for n, one in enumerate(rounds)]
+    return [[name if n == 0 else "", str(n + 1), *_scores(one, decimals)] for n, one in enumerate(rounds)]
 
 
 def _quality(document: Document) -> Table:
     rows = [_head("set")]
     for name, figures in document["datasets"].items():
-        rows += _by_round(name, figures)
-        rows.append(["", "±", *_scores(figures["deviation"])])
+        rows += _by_round(name, figures, 1)
+        rows.append(["", f"{len(figures['rounds'])}, ±", *_scores(figures["deviation"], 1)])
     for folder, runs in document.get("people", {}).items():
         for oracle, figures in runs.items():
             rows += _by_round(f"{folder}: {oracle}", figures)
@@ -241,6 +247,11 @@ def _records(document: Document) -> Table:
                 "" if length is None else f"{length:g}",
             ]
         )
+    empty = [""] * (len(rows[0]) - 3)
+    rows.append([""] * len(rows[0]))
+    rows.append(["set", "attributes used", "published", *empty])
+    for name, one in document["datasets"].items():
+        rows.append([name, ", ".join(one["attributes"]), PUBLISHED_ATTRIBUTES.get(name, ""), *empty])
     return rows
 
 
@@ -255,11 +266,26 @@ def _missing(document: Document) -> Table:
 
 
 def _communication(document: Document) -> Table:
-    rows = [["characters", "packed KB", "packed KB a character", "default agreement KB", "gates KB", "published KB"]]
+    rows = [
+        [
+            "characters of a record",
+            "packed engine, is_in alone, KB",
+            "the same, KB a character",
+            "packed engine, default agreement, KB",
+            "gates engine, KB",
+            "published, KB",
+        ]
+    ]
     keys = ("packed_bytes", "packed_bytes_per_character", "default_bytes", "gates_bytes", "published_bytes")
     for row in document["rows"]:
         sizes = [row[key] for key in keys]
         rows.append([str(row["length"]), *("not run" if size is None else f"{size / 1024:,.1f}" for size in sizes)])
+    known = document["packed_keys"]
+    if known:
+        rows.append([""] * len(rows[0]))
+        rows.append(["keys of one asker and round", "MB", *[""] * (len(rows[0]) - 2)])
+        for name, key in (("is_in alone", "public_bytes"), ("default agreement", "default_agreement_bytes")):
+            rows.append([f"packed engine, {name}", f"{known[key] / 1e6:.1f}", *[""] * (len(rows[0]) - 2)])
     return rows
 
 
@@ -269,12 +295,12 @@ def _computation(document: Document) -> Table:
             "characters",
             "questions",
             "agreement",
-            "packed s (spread)",
-            "published circuit s",
-            "needle in clear s",
-            "ratio (spread)",
-            "published s, serial",
-            "MB a round, both directions",
+            "packed engine, s (spread)",
+            "published circuit here, s",
+            "gates, needle in clear, s",
+            "published circuit / packed (spread)",
+            "published, serial, s",
+            "a round, both directions, MB",
         ]
     ]
     for row in document["rows"]:
@@ -292,12 +318,28 @@ def _computation(document: Document) -> Table:
                 "not run" if moved is None else f"{2 * sum(moved.values()) / 1e6:.1f}",
             ]
         )
-    parallel = document.get("parallel")
-    if parallel:
-        factor = f"{parallel['parallel_factor']} times on {parallel['processes']} processes"
-        ours = f"the published circuit in parallel: {factor}"
-        rows.append(["", ours, document["published_parallel"], *[""] * (len(rows[0]) - 3)])
-    return rows
+    return rows + _parallel(document, len(rows[0]))
+
+
+def _parallel(document: Document, width: int) -> Table:
+    """How many times faster the published circuit is in parallel than serial, beside what is published."""
+    measured = document.get("parallel")
+    if not measured:
+        return []
+    heads = [
+        "the published circuit in parallel",
+        "times faster by the clock (spread)",
+        "with a core for each process (spread)",
+        "at most, by gate count",
+        "at most for 6 in 148 characters",
+    ]
+    rows = [heads]
+    for one in measured:
+        cores = f"{one['processes']} processes on {one['cores']} cores"
+        here, own = (_with_spread(one[key], one[f"{key}_spread"]) for key in ("factor_here", "factor_own_cores"))
+        rows.append([cores, here, own, f"{one['most_by_gates']:g}", f"{one['most_by_gates_6_in_148']:g}"])
+    rows.append(["published", document["published_parallel"], "", "", ""])
+    return [[""] * width, *([*row, *[""] * (width - len(row))] for row in rows)]
 
 
 def _with_spread(middle: float | None, spread: list[float] | None) -> str:
@@ -330,6 +372,7 @@ TITLES = {
     "tokens": "What is asked",
     "records": "The sets, and how long their records are",
     "missing": "Missing values",
+    "learning": "Time and learning",
     "communication": "Bytes of an encrypted record",
     "computation": "Seconds of one round, 50 by 50 records",
 }

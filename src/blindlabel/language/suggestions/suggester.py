@@ -152,10 +152,13 @@ class Suggester:
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def looser(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little looser than this one; None where there is none, or where it is no points question."""
+        """A question a little looser than this one; None where there is none, where one condition would be enough that
+        is no identifier of its own, or where it is no points question.
+        """
         points = question if isinstance(question, PointsQuestion) else points_of(question)
-        changed = None if points is None else looser(points)
         judged = self.judge(record)
+        own = self._known(judged)
+        changed = None if points is None else looser(points, lambda one: all(self._decides(a, own) for a in one.any_of))
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def verdict(self, question: Formula, record: Record | None = None) -> Verdict:
@@ -263,6 +266,17 @@ class Suggester:
             rows = len(self.table.rows_with(atom))
         return max(1, rows - max(0, itself - 1))
 
+    def _known(self, judged: Judged) -> dict[tuple[object, ...], Evidence]:
+        return {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
+
+    def _decides(self, atom: Atom, known: Mapping[tuple[object, ...], Evidence]) -> bool:
+        """Whether a predicate, perhaps a person's, may be enough by itself: an identifier that one own row has."""
+        if self._key(atom) in known:
+            return known[self._key(atom)].unique
+        words = [word for text in atom.arguments if isinstance(text, str) for word in words_in_order(case.lower(text))]
+        named = any(kind_of(word, self._asking.units) == "identifier" for word in words)
+        return named and atom.view.attribute not in self._numeric and len(self.table.rows_with(atom)) <= 1
+
     def _points(self, judged: Judged, enough: int) -> PointsQuestion:
         if not judged.weighed:
             return NEVER
@@ -277,7 +291,7 @@ class Suggester:
             points, text = NEVER, self._text(NEVER)
             read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         assert read.formula is not None
-        known = {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
+        known = self._known(judged)
         reasons = [
             self._reason(condition.any_of[0], condition.points, known, judged.looked_at, points.bar)
             for condition in points.conditions

@@ -1,10 +1,11 @@
 """A question a little stricter or looser, also one that a person wrote. Moves the bar to the next sum of points that
-can be reached; where all points are asked for already, stricter means one more condition.
+can be reached; where all points are asked for already, stricter means one more condition. Looser never goes so far that
+a price, a quantity, a year or a word is enough by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from blindlabel.language.points import Condition, PointsQuestion
@@ -25,9 +26,12 @@ def stricter(points: PointsQuestion, more: Sequence[Condition]) -> PointsQuestio
     return None
 
 
-def looser(points: PointsQuestion) -> PointsQuestion | None:
-    """The next looser question: first without its exclusions being touched, by a lower bar; None at the lowest."""
-    below = [total for total in _sums(points) if 0 < total < _effective(points)]
+def looser(points: PointsQuestion, decides: Callable[[Condition], bool]) -> PointsQuestion | None:
+    """The next looser question, by a lower bar, its exclusions untouched; None where a lower bar would let one
+    condition be enough that may not decide by itself.
+    """
+    alone = max((condition.points for condition in points.conditions if not decides(condition)), default=0)
+    below = [total for total in _sums(points) if alone < total < _effective(points)]
     return replace(points, bar=below[-1]) if below else None
 
 

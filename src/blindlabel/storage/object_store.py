@@ -24,7 +24,7 @@ from blindlabel.protocol.shape import Blob
 from blindlabel.storage.files import PIECE, Bodies
 
 
-class Outside:
+class ObjectStore:
     """All bodies under one URL, in a folder for each study."""
 
     def __init__(self, url: str) -> None:
@@ -85,23 +85,23 @@ class Outside:
             self._files.rm(f"{self._root}/{study}", recursive=True)
 
 
-class BodiesOutside(Bodies):
+class BodiesInObjectStore(Bodies):
     """The bodies of one study, of which those that arrived are outside and those that were made here are in the
     folder.
     """
 
-    def __init__(self, folder: Path, outside: Outside, study: str) -> None:
+    def __init__(self, folder: Path, object_store: ObjectStore, study: str) -> None:
         super().__init__(folder)
-        self._outside = outside
+        self._object_store = object_store
         self._study = study
 
     def has(self, blob: Blob) -> bool:
         """Whether the body is there, complete."""
-        return super().has(blob) or self._outside.has(self._study, blob)
+        return super().has(blob) or self._object_store.has(self._study, blob)
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
         """The body from an offset on, piece by piece."""
-        return super().read(blob, offset) if super().has(blob) else self._outside.read(self._study, blob, offset)
+        return super().read(blob, offset) if super().has(blob) else self._object_store.read(self._study, blob, offset)
 
     def read_all(self, blob: Blob) -> bytes:
         """The whole body, for small ones."""
@@ -110,15 +110,15 @@ class BodiesOutside(Bodies):
     def remove(self, blob: Blob) -> None:
         """Forget a body."""
         super().remove(blob)
-        self._outside.remove(self._study, blob)
+        self._object_store.remove(self._study, blob)
 
     def remove_all(self) -> None:
         """Forget everything."""
         super().remove_all()
-        self._outside.remove_all(self._study)
+        self._object_store.remove_all(self._study)
 
     def _keep(self, part: Path, blob: Blob) -> None:
-        self._outside.put(self._study, blob, part)
+        self._object_store.put(self._study, blob, part)
         part.unlink()
 
 

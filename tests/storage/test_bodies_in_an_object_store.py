@@ -13,7 +13,7 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol.facts import blob_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies, BodyDamaged, WrongOffset
-from blindlabel.storage.outside import BodiesOutside, Outside
+from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 
 CONTENT = bytes(range(256)) * 5000
 BLOB = blob_of(CONTENT)
@@ -26,8 +26,8 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     """Opens the same bodies again and again, as several processes do."""
     if request.param == "folder":
         return lambda: Bodies(tmp_path / "bodies")
-    url = f"file://{tmp_path}/outside" if request.param == "file" else f"memory://{tmp_path.name}"
-    return lambda: BodiesOutside(tmp_path / "bodies", Outside(url), STUDY)
+    url = f"file://{tmp_path}/objects" if request.param == "file" else f"memory://{tmp_path.name}"
+    return lambda: BodiesInObjectStore(tmp_path / "bodies", ObjectStore(url), STUDY)
 
 
 def _pieces(content: bytes = CONTENT, size: int = 100_000) -> list[bytes]:
@@ -110,20 +110,20 @@ def test_empty_body_arrives_too(opened: Open) -> None:
 
 
 def test_what_the_coordinator_makes_stays_in_its_folder(tmp_path: Path) -> None:
-    bodies = BodiesOutside(tmp_path / "bodies", Outside(f"file://{tmp_path}/outside"), STUDY)
+    bodies = BodiesInObjectStore(tmp_path / "bodies", ObjectStore(f"file://{tmp_path}/objects"), STUDY)
     labels = bodies.write([b"labels in clear"])
     bodies.append(BLOB, 0, [CONTENT])
-    assert [path.name for path in (tmp_path / "outside" / STUDY).iterdir()] == [BLOB.hash]
+    assert [path.name for path in (tmp_path / "objects" / STUDY).iterdir()] == [BLOB.hash]
     assert [path.name for path in (tmp_path / "bodies").iterdir()] == [labels.hash]
     bodies.remove_all()
-    assert not (tmp_path / "outside" / STUDY).exists() and not (tmp_path / "bodies").exists()
+    assert not (tmp_path / "objects" / STUDY).exists() and not (tmp_path / "bodies").exists()
     bodies.remove_all()
 
 
 def test_body_that_was_put_in_part_counts_as_not_there(tmp_path: Path) -> None:
-    bodies = BodiesOutside(tmp_path / "bodies", Outside(f"file://{tmp_path}/outside"), STUDY)
-    (tmp_path / "outside" / STUDY).mkdir(parents=True)
-    (tmp_path / "outside" / STUDY / BLOB.hash).write_bytes(CONTENT[:5000])
+    bodies = BodiesInObjectStore(tmp_path / "bodies", ObjectStore(f"file://{tmp_path}/objects"), STUDY)
+    (tmp_path / "objects" / STUDY).mkdir(parents=True)
+    (tmp_path / "objects" / STUDY / BLOB.hash).write_bytes(CONTENT[:5000])
     assert not bodies.has(BLOB)
     bodies.append(BLOB, 0, [CONTENT])
     assert bodies.read_all(BLOB) == CONTENT
@@ -151,16 +151,16 @@ def test_place_for_bodies_is_known_to_every_process_and_old_bodies_stay_readable
 )
 def test_url_that_cannot_be_used_is_told(url: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as caught:
-        Outside(url)
+        ObjectStore(url)
     assert "secret" not in str(caught.value)
 
 
 def test_place_that_fails_is_a_sentence_without_details(tmp_path: Path) -> None:
-    (tmp_path / "outside").write_text("a file stands where the folder should be")
-    bodies = BodiesOutside(tmp_path / "bodies", Outside(f"file://{tmp_path}/outside"), STUDY)
+    (tmp_path / "objects").write_text("a file stands where the folder should be")
+    bodies = BodiesInObjectStore(tmp_path / "bodies", ObjectStore(f"file://{tmp_path}/objects"), STUDY)
     with pytest.raises(OutsideError, match="The place for bodies at"):
         bodies.append(BLOB, 0, [CONTENT])
-    (tmp_path / "outside").unlink()
+    (tmp_path / "objects").unlink()
     assert bodies.received(BLOB) == 0
     bodies.append(BLOB, 0, [CONTENT])
     assert bodies.has(BLOB)

@@ -1,0 +1,218 @@
+"""The report of all experiments as Markdown and as one HTML page, figures beside it: what the publication shows, where
+ours is, then every experiment with its command, what is published, tables, notes and figures."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from blindlabel_lab.experiments.published import IN_THE_PUBLICATION, PUBLISHED
+from blindlabel_lab.experiments.tables import TABLES, TITLES, Document, Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment with what came out."""
+
+    name: str
+    """Of its document; also what is published about it, and its title."""
+    experiment: str
+    command: str
+    document: Document
+    pictures: Sequence[Path] = field(default=())
+
+    def tables(self) -> list[Table]:
+        """Its tables: an empty row stands between two."""
+        found: list[Table] = [[]]
+        for row in TABLES[self.experiment](self.document):
+            if any(row):
+                found[-1].append(row)
+            else:
+                found.append([])
+        return found
+
+
+@dataclass(frozen=True)
+class Report:
+    """All sections, and what the run took: part, seconds by the clock, processor seconds."""
+
+    sections: Sequence[Section]
+    took: Sequence[tuple[str, float, float]]
+
+    def where(self) -> Table:
+        """What the publication shows, and where ours is."""
+        rows = [["in the publication", "here"]]
+        names = {section.name for section in self.sections}
+        for what, part in IN_THE_PUBLICATION:
+            here = TITLES[part] if part in names else _NOT_HERE.get(part, "not run") if part in TITLES else part
+            rows.append([what, here])
+        return rows
+
+    def times(self) -> Table:
+        """What this run took, part by part."""
+        rows = [["part", "seconds by the clock", "processor seconds"]]
+        rows += [[TITLES[name], f"{wall:.0f}", f"{used:.0f}"] for name, wall, used in self.took]
+        walls, used = sum(wall for _, wall, _ in self.took), sum(used for _, _, used in self.took)
+        return [*rows, ["all", f"{walls:.0f}", f"{used:.0f}"]]
+
+
+_NOT_HERE = {"learning": "needs people: `blindlabel experiment prepare`, then `all --people FOLDER`"}
+INTRODUCTION = (
+    "Oracles are simulated unless it says people: they see one table only and ask what `blindlabel suggest` suggests."
+    " Recall and F are over agreed pairs; the strict ones count a true pair without agreement as missed. What the"
+    " publication says stands above each table, what differs from it and why in docs/deviations.md."
+)
+TIMES = (
+    "Processor seconds include the processes that were started. What an earlier run had finished was kept and not done"
+    " again, so it counts as nothing here."
+)
+CAPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "records": (
+            "How long records are: share of the records of both tables in each step of 15 characters. Dotted lines are"
+            " the averages of both tables. The publication shows numbers of records over the same steps."
+        ),
+        "missing": "Share of records without a value, for sets that lack any; febrl with the published shares.",
+        "quality": (
+            "Scores after each round, mean of all samples. The publication shows precision, recall and F; the dotted"
+            " line is the 0.9 that its F is above, but on Amazon-Google."
+        ),
+        "agreement": (
+            "Pairs on which both owners agree after each round, below all pairs (left axis, which does not begin at"
+            " 0), and records of both owners to annotate in that round (bars, right axis), as in the publication."
+        ),
+        "tokens": "How long the strings are that questions look for; dashed lines are the averages.",
+        "rarity": (
+            "Words by how many rows of both tables have them: share of all words in the tables, and share of the words"
+            " asked for. Where the second is higher on the left, rare words are asked for more."
+        ),
+        "importance": (
+            "Every token by its rank, the most frequent first: how often it stands in both tables (line), and how often"
+            " it was asked for (dots). Both axes are logarithmic. The publication shows the same counts by token."
+        ),
+        "communication": "Bytes of one record by its length; the vertical axis is logarithmic.",
+        "computation": (
+            "Seconds of 2,500 comparisons by the length of records; the vertical axis is logarithmic. Published seconds"
+            " are of serial mode, and of one needle; parallel mode is more than three times as fast, so it lies below"
+            " its line."
+        ),
+        "oracles": "Strict F after the last round, by strategy.",
+        "candidates": "Scores after each round in percent, and the F1 of systems that learned from labelled pairs.",
+        "learning": "Minutes a record by its position in round 1, and where the questions came from.",
+    }
+)
+"""By figure; of several with one ending, the longest name that fits."""
+
+
+def caption(name: str) -> str:
+    """What a figure shows."""
+    fitting = [known for known in CAPTIONS if name == known or name.endswith(f"-{known}")]
+    return CAPTIONS[max(fitting, key=len)] if fitting else name
+
+
+def notes(document: Document) -> list[str]:
+    """What has to be known of an experiment's figures."""
+    found = [f"Not run: the {one['engine']} engine: {one['reason']}" for one in document.get("not_run", [])]
+    if "samples" in document:
+        first, count = document["seed"], document["samples"]
+        seeds = f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"
+        with_spread = any("deviation" in one for one in document.get("datasets", {}).values())
+        spread = " Rows with ± are standard deviations between samples." if with_spread else ""
+        found.append(f"Samples of each set: {count} ({seeds}), of {document['matches']} matches.{spread}")
+    if "preparation" in document:
+        found.append(f"Text preparation: {', '.join(document['preparation'])}.")
+    if "machine" in document:
+        found.append(f"Measured on: {document['machine']}; {document.get('clock', 'sizes in bytes')}.")
+    return found
+
+
+# -- Markdown
+
+
+def _markdown_table(rows: Table) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    return "\n".join(lines) + "\n"
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown."""
+    parts = ["# Experiments\n", INTRODUCTION + "\n", _markdown_table(report.where())]
+    for one in report.sections:
+        parts.append(f"## {TITLES[one.name]}\n\n    {one.command}\n\n{PUBLISHED[one.name]}\n")
+        parts += [_markdown_table(_trimmed(rows)) for rows in one.tables()]
+        parts += [note + "\n" for note in notes(one.document)]
+        parts += [f"![{caption(path.stem)}]({path.name})\n\n*{caption(path.stem)}*\n" for path in one.pictures]
+    parts.append(f"## What this run took\n\n{TIMES}\n\n{_markdown_table(report.times())}")
+    return "\n".join(parts)
+
+
+def _trimmed(rows: Table) -> Table:
+    """Without columns at the end that are empty in every row."""
+    width = max(place + 1 for row in rows for place, cell in enumerate(row) if cell)
+    return [row[:width] for row in rows]
+
+
+# -- HTML
+
+_STYLE = (
+    "body{font-family:sans-serif;max-width:78em;margin:2em auto;padding:0 1em;line-height:1.45;color:#1a1a1a;"
+    "background:#fff}"
+    "h2{margin-top:2.2em;border-top:1px solid #bbb;padding-top:.8em}"
+    ".wide{overflow-x:auto;margin:1em 0}"
+    "table{border-collapse:collapse;font-size:.88em;font-variant-numeric:tabular-nums}"
+    "td,th{padding:.2em .6em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap;vertical-align:bottom}"
+    "th{white-space:normal;border-bottom:2px solid #888;min-width:3.2em}"
+    ".n{text-align:right}"
+    "figure{margin:1.2em 0}figcaption{font-size:.9em;color:#333;max-width:60em}"
+    "img{max-width:100%;display:block}"
+    "pre{background:#f4f4f4;padding:.5em;white-space:pre-wrap}"
+    ".said{background:#f7f7ef;padding:.4em .8em;border-left:4px solid #b9b98a}"
+)
+_NUMBER = re.compile(r"[-+±–]?\d[\d.,]*( ?(%|±|/|\+|to|\() ?-?[\d.,]+\)?)*( %|\))*|–|not run")
+
+
+def page(report: Report) -> str:
+    """The report as one HTML page; figures are the SVG files beside it."""
+    contents = "".join(f'<li><a href="#{one.name}">{TITLES[one.name]}</a></li>' for one in report.sections)
+    parts = [
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>blindlabel experiments</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style><h1>Experiments</h1>'
+        f"<p>{_text(INTRODUCTION)}</p><ol>{contents}<li><a href='#took'>What this run took</a></li></ol>",
+        _html_table(report.where()),
+    ]
+    for one in report.sections:
+        parts.append(f'<h2 id="{one.name}">{TITLES[one.name]}</h2><pre>{html.escape(one.command)}</pre>')
+        parts.append(f'<p class="said">{_text(PUBLISHED[one.name])}</p>')
+        parts += [_html_table(_trimmed(rows)) for rows in one.tables()]
+        parts += [f"<p>{_text(note)}</p>" for note in notes(one.document)]
+        parts += [_figure(path) for path in one.pictures]
+    parts.append(f'<h2 id="took">What this run took</h2><p>{TIMES}</p>{_html_table(report.times())}')
+    return "\n".join(parts) + "\n</html>\n"
+
+
+def _text(words: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(words))
+
+
+def _figure(path: Path) -> str:
+    said = html.escape(caption(path.stem))
+    return f'<figure><img src="{html.escape(path.name)}" alt="{said}"><figcaption>{said}</figcaption></figure>'
+
+
+def _html_table(rows: Table) -> str:
+    """Columns of numbers are flush right, with their heads; all others flush left."""
+    numbers = [
+        all(not row[place] or _NUMBER.fullmatch(row[place]) for row in rows[1:]) for place in range(len(rows[0]))
+    ]
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        kinds = (' class="n"' if number else "" for number in numbers)
+        return "".join(f"<{tag}{kind}>{_text(cell)}</{tag}>" for kind, cell in zip(kinds, row))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>\n" for row in rows[1:])
+    return f'<div class="wide"><table><tr>{cells("th", rows[0])}</tr>\n{body}</table></div>'
