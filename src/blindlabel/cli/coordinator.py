@@ -198,7 +198,8 @@ def serve(
     """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
     from blindlabel.cli import serving
 
-    coordinator = coordinator_at(at, database)
+    new = at.is_dir() and not any(at.iterdir())  # a volume, say, in which studies will be made while it serves
+    coordinator = coordinator_at(at, database, make=new)
     if via:
         serving.serve_folder(coordinator, via, once=once)
     else:
@@ -309,6 +310,8 @@ def _print_standing(one: StudyStanding) -> None:
     for owner, known in one.owners.items():
         used = f"{known.records_asked} of {agreement.records_asked} questions"
         result(f"  {owner}: {used}, {known.assist_calls} of {agreement.budget.assist_calls} assist calls used")
+        for peer, scores in known.scores.items():
+            result(f"  {owner}: {scores} of {agreement.budget.scores} scores used with {peer}")
     _print_use(one)
     for step in one.waiting:
         result(f"  waiting: {step.sentence}")

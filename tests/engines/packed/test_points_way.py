@@ -61,7 +61,7 @@ def test_answers_are_the_interpreters_and_nobody_is_called() -> None:
     played = Round(TERMS)
     assert (played.run(records, questions) == in_clear(records, questions)).all()
     assert not played.requests
-    assert ENGINE.assist_calls(TERMS, len(questions), len(records)) == 0
+    assert ENGINE.assist_schedule(TERMS, len(questions), len(records)).calls == 0
 
 
 @pytest.mark.parametrize("profile", [(1,), (2, 1, 1), (3, 3, 2, 2, 2, 1, 1, 1)])

@@ -88,6 +88,11 @@ def write(parcel: Parcel) -> bytes:
     return b"".join([head, digest.digest(), *parcel.items])
 
 
+def length(items: int, each: int) -> int:
+    """Bytes of a parcel with so many items of so many bytes."""
+    return _FIXED.size + 8 * items + _DIGEST + items * each
+
+
 def read(content: bytes, kinds: tuple[Kind, ...], study: Study | None, *, most_items: int, most_bytes: int) -> Parcel:
     """Open a parcel of one of these kinds and of this study (None: any), with at most so many items of at most so many
     bytes each.

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import Assist, EngineError, ParcelError, Terms
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.encoding.parcels import Study
@@ -41,6 +42,8 @@ from blindlabel.language.formula import Formula
 
 Plan = TypeVar("Plan")
 """A compiled question: the way's own affair."""
+
+_UNASSISTED = "This agreement allows neither counting nor negation, so the assist is never called."
 
 Step = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""
@@ -255,18 +258,26 @@ class Way(Protocol[Plan]):
         """Whether the units of one group are worth spreading over processes."""
         return True
 
-    def assist_calls(self, questions: int, records: int) -> int:  # noqa: ARG002
-        """How often a round calls the assist: public, and what a coordinator may hold an owner to."""
-        return 0
+    def assist_schedule(self, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
+        """The calls of one evaluation: public, and what both sides hold each other to."""
+        return NO_CALLS
+
+    def assist_call(self, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:  # noqa: ARG002
+        """Where a call says that it belongs, and what it is."""
+        raise ParcelError(_UNASSISTED)
 
     @abstractmethod
-    def evaluation(self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes]) -> Evaluation:
-        """A batch of so many records, opened from its ciphertexts; without those it can only join units."""
+    def evaluation(
+        self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes], index: int = 0
+    ) -> Evaluation:
+        """A batch of so many records, opened from its ciphertexts; without those it can only join units. `index`: which
+        one it is.
+        """
         ...
 
     def serve(self, secret: Secret, request: bytes) -> bytes:  # noqa: ARG002
         """The key holder's side of one assist call."""
-        raise ParcelError("This agreement allows neither counting nor negation, so the assist is never called.")
+        raise ParcelError(_UNASSISTED)
 
     # -- answers
 

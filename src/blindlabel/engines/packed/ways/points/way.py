@@ -142,7 +142,12 @@ class PointsWay(Way[PointsPlan]):
         return False
 
     def evaluation(
-        self, public: Public, plans: Sequence[PointsPlan], records: int, items: Sequence[bytes]
+        self,
+        public: Public,
+        plans: Sequence[PointsPlan],
+        records: int,
+        items: Sequence[bytes],
+        index: int = 0,  # noqa: ARG002
     ) -> PointsEvaluation:
         """A batch with its ciphertexts rotated."""
         if not items:
