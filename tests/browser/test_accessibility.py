@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from blindlabel.protocol.interfaces import PERSON
 from blindlabel.storage.workspace import Workspace
@@ -144,6 +144,19 @@ def test_every_screen_in_every_look(study: Rehearsal, app: App, page: Page) -> N
     study.go_on()
     page.goto(app.address)
     over(page)
+
+
+def test_words_to_compare_in_every_look(tmp_path: Path, context: BrowserContext) -> None:
+    made = Rehearsal(tmp_path / "study", Wanted(records=4))
+    made.workspace("anna").remember(GUIDE_SEEN, "yes")
+    made.go_on()
+    with running(tmp_path / "study" / "anna") as started:
+        page = open_app(context, started)
+        expect(page.get_by_text("Read to berta:")).to_be_visible()
+        page.get_by_role("textbox", name="Words that berta reads to you").fill("wrong words")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("these are 2")
+        seen(page, "words")
 
 
 def test_usable_at_two_hundred_percent(app: App, browser: Browser) -> None:

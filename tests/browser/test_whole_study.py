@@ -67,7 +67,7 @@ def test_whole_study_from_the_first_question_to_the_export(played: Played, conte
 def tab_before_the_round_shows_it_when_it_begins(played: Played, context: BrowserContext) -> None:
     page = open_app(context, played.app)
     expect(page.get_by_role("heading", name="Nothing to write yet")).to_be_visible()
-    expect(page.get_by_text("`blindlabel owner run` is not running on this machine")).to_be_visible()
+    expect(page.locator("p", has_text="blindlabel owner run is not running on this machine")).to_be_visible()
     played.study.begin()
     expect(page.locator(".row-open")).to_have_count(50)
     page.get_by_role("button", name="Next page").click()
@@ -174,7 +174,7 @@ def handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context
     expect(page.get_by_role("heading", name="Round 1 is handed in")).to_be_visible()
     expect(page.get_by_text("Your machine has to ask your questions of berta")).to_be_visible()
     with anna.alone("owner run"):
-        expect(page.get_by_text("`blindlabel owner run` is at work on this machine.")).to_be_visible()
+        expect(page.locator("p", has_text="blindlabel owner run is at work on this machine.")).to_be_visible()
         anna.say("round 1: ask berta", 0.0, "round 1: ask berta")
         page.wait_for_timeout(2100)
         anna.say("round 1: ask berta", 0.5, "round 1: ask berta")

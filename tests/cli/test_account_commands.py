@@ -46,4 +46,4 @@ def test_a_key_of_the_coordinator_that_cannot_bear_the_study_is_called_so(blindl
     done = blindlabel("explain", written(tmp_path, encoding={"questions": "any"}))
     assert done.code == 0
     assert "the coordinator's key, for the whole study: 1,415 bits" in done.out
-    assert "NOTE" in done.out
+    assert "NO BOUND" in done.out

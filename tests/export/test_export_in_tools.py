@@ -2,7 +2,7 @@
 test_export.py without them.
 
 None of them is a dependency of blindlabel: `make test-tools` installs those that install here into an environment of
-their own, and runs this file there (pyjedai and py_entitymatching on request).
+their own, says which do not, and runs this file there.
 """
 
 from __future__ import annotations

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import comb, log2
 
 import pytest
 
 from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.account import (
+    UNBOUNDED,
     Exposure,
     account,
     content_bits,
     key_bits,
     key_bits_of_round,
     key_must_bear,
+    sampling_bits,
     used,
 )
+from blindlabel.protocol.agreement import Agreement
 
 DEFAULT = Exposure(records=50, owners=2, rounds=3, most_yes=5, release="matches", exclusions=True, keys="owners")
 ROUND = [(50, 50)]
@@ -59,7 +64,50 @@ def test_a_coordinators_key_that_cannot_bear_the_study_bounds_no_cheating_owner(
     assert made.key.spent == 3 * 455 + 50
     assert made.key.holds is False
     assert "owner that asks" in [entry.party for entry in made.entries if entry.cheating is None]
-    assert "NOTE" in made.lines()[-1]
+    assert made.lines()[-1].strip() == UNBOUNDED
+
+
+def test_two_owners_learn_about_the_coordinators_one_key_together() -> None:
+    three = replace(DEFAULT, keys="coordinator", owners=3)
+    spent = account(three).key.spent
+    for bears, bounded in ((2 * spent, False), (4 * spent, True)):
+        made = {entry.party: entry.cheating for entry in account(three, bears).entries}
+        assert made["owner that asks"] is not None
+        assert (made["two owners, of a third"] is not None) == bounded
+
+
+def _under_the_coordinators_key(**encoding: object) -> Agreement:
+    return agreements.new("any", ["anna", "berta"], ["name"], keys="coordinator", encoding=encoding)
+
+
+def test_under_the_coordinators_key_the_ring_bears_the_whole_study_where_one_can() -> None:
+    agreement = _under_the_coordinators_key()
+    made = account_of(agreement)
+    assert made.key.spent == 3 * 455 + 50
+    assert made.key.holds and made.entries[1].cheating == made.entries[1].honest
+    assert not any(UNBOUNDED in line for line in made.lines())
+
+
+def test_where_no_ring_bears_the_study_the_account_says_that_nothing_bounds_a_cheating_owner() -> None:
+    made = account_of(_under_the_coordinators_key(questions="any"))
+    assert made.key.holds is False and made.entries[1].cheating is None
+    assert sum(UNBOUNDED in line for line in made.lines()) == 1
+
+
+def test_what_an_enriched_sample_tells_is_in_the_account() -> None:
+    enriched = agreements.new(
+        "any", ["anna", "berta"], ["name"], sampling={"method": "enriched", "blocking": ["name"]}
+    ).exposure
+    assert (enriched.offers, enriched.chosen) == (1000, 25)
+    told = sampling_bits(enriched)
+    assert log2(comb(1000, 25)) + 50 < told < log2(comb(1000, 25)) + 52
+    assert sampling_bits(DEFAULT) == 0
+    owners = [account(one).entries[1].honest for one in (enriched, DEFAULT)]
+    coordinators = [account(one).entries[0].honest for one in (enriched, DEFAULT)]
+    assert owners[0] - owners[1] == told
+    assert coordinators[0] - coordinators[1] == 10  # how many of 1,000 keys both have
+    assert used(enriched, ROUND, sampled=True).owner - used(DEFAULT, ROUND).owner == told
+    assert account(enriched).key == account(DEFAULT).key
 
 
 @pytest.mark.parametrize(("records", "degree"), [(8, 16384), (600, 32768)])

@@ -69,6 +69,9 @@ def test_a_file_that_is_not_utf_8_is_refused_with_a_way_on(tmp_path: Path) -> No
 def test_western_text_is_suggested_as_cp1252_and_other_text_is_not(tmp_path: Path) -> None:
     for text, code_page, western in (
         ("id,name\n1,Müller\n", "cp1252", True),
+        ("id,given_name,surname\n1,Jörg,Müller\n", "cp1252", True),  # a pair of bytes of gb18030, too
+        ("id,name\n1,王小明\n2,李四\n", "gb18030", False),
+        ("id,name\n1,Παπαδόπουλος\n", "cp1253", False),
         ("id,name\n1,François d’Été\n2,Ångström\n", "cp1252", True),
         ("id,name\n1,Łukasz Żółć\n2,Święty\n", "cp1250", False),
         ("id,name\n1,Иванов\n2,Петров\n", "cp1251", False),

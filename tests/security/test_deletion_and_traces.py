@@ -102,7 +102,7 @@ def test_status_shows_what_of_the_budget_is_used(
     (standing,) = json.loads(capsys.readouterr().out)
     asked = {workspace.name: sum(len(one.ask) for one in workspace.state().rounds) for workspace in kept}
     assert {name: known["records_asked"] for name, known in standing["owners"].items()} == asked
-    assert standing["budget"] == {"records_asked": 3 * 4, "assist_calls": 20_000, "rounds": 3}
+    assert standing["budget"] == {"records_asked": 3 * 4, "assist_calls": 20_000, "scores": 0, "rounds": 3}
     assert all(known["assist_calls"] == 0 for known in standing["owners"].values())
     assert OverBudget.code == "budget"
     (used,) = standing["used"].values()

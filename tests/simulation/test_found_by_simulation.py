@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from blindlabel.engines.interface import Terms
+from blindlabel.engines.interface import Assist, Evaluated, Terms
 from blindlabel.errors import OutsideError
+from blindlabel.language.formula import Formula
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.running import run as take_turns
@@ -343,10 +347,43 @@ def test_assist_call_is_counted_before_it_is_served() -> None:
     before = study.coordinator.known().owners["anna"]
     study.coordinator.party._engines = lambda _name: Dying(study.weather)
     with pytest.raises(OutsideError):
-        anna.owner._assist(b"please")
+        anna.owner._assist("berta", bytes(8))
     assert [facts.assist_calls for facts in called] == [before.assist_calls + 1]
     study.restart_coordinator()
     assert study.coordinator.known().owners["anna"].assist_calls == before.assist_calls + 1
+
+
+def test_answers_without_all_assist_calls_make_the_round_void() -> None:
+    """Whoever answers without the calls that the agreement implies has not done what was agreed."""
+    study = quiet(6, keys="coordinator")
+    anna = study.owners["anna"]
+
+    class Silent(FaultyEngine):
+        made = 0
+
+        def evaluate(
+            self,
+            terms: Terms,
+            public: bytes,
+            parcels: Iterable[bytes],
+            questions: Sequence[Formula],
+            assist: Assist,
+            **more: Any,
+        ) -> Iterator[Evaluated]:
+            def served(request: bytes) -> bytes:
+                self.made += 1
+                return request[::-1] if self.made % 3 == 0 else assist(request)  # the last call is never made
+
+            return super().evaluate(terms, public, parcels, questions, served, **more)
+
+    honest, silent = anna.owner.rounds, Silent(study.weather)
+    anna.owner.rounds = replace(honest, engine=silent)
+    while not study.coordinator.known().rounds[0].void:
+        study.act("anna"), study.act("berta"), study.work()
+        assert not study.coordinator.known().rounds[0].tallies, "the round was settled"
+    assert silent.made and not study.coordinator.known().rounds[0].read.get("anna>berta")
+    anna.owner.rounds = honest
+    assert study.calm() and judged(study, finished=True) == []
 
 
 def introduced(seed: int) -> Study:
@@ -404,11 +441,11 @@ def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
     while "records" not in sent_by(study, "berta"):
         study.owners["berta"].turn()
     anna.fetch()
-    for _ in range(40):
-        anna.owner._assist(b"please")
+    for number in range(40):
+        anna.owner._assist("berta", bytes(2) + number.to_bytes(6, "little"))  # begins anew, as after a crash
     used = study.coordinator.known().owners["anna"].assist_number
     anna.store.change(lambda state: owner.Step(state.model_copy(update={"assist_number": 0})))
     before = study.coordinator.known().owners["anna"].assist_calls
-    anna.owner._assist(b"please")
+    anna.owner._assist("berta", bytes(2) + b"please")
     after = study.coordinator.known().owners["anna"]
     assert used >= 40 and after.assist_number > used and after.assist_calls == before + 1, "one call counts once"

@@ -74,7 +74,7 @@ def test_table_that_does_not_fit_is_described_as_a_whole(
     given = ("owner", "check", agreed, str(table), "--column", "price=cost")
     code, out, _ = said(capsys, *given)
     assert code == 1
-    for word in ("5 rows", "no id column", "2 rows are too long", "row 5 (", "29 for name", "1 rows read like"):
+    for word in ("5 rows", "no id column", "2 rows are too long", "row 5 (", "29 for name", "1 row reads like"):
         assert word in out
     fit = json.loads(said(capsys, *given, "--json")[1])
     assert (fit["fits"], fit["too_long"], fit["duplicates"], fit["enough"]) == (False, 2, 1, True)
@@ -91,7 +91,7 @@ def test_values_that_preparation_loses_are_counted(tmp_path: Path, capsys: pytes
     (tmp_path / "a.toml").write_text(to_text(agreement))
     (tmp_path / "t.csv").write_text("id,name\n1,???\n2,x\n")
     code, out, _ = said(capsys, "owner", "check", str(tmp_path / "a.toml"), str(tmp_path / "t.csv"))
-    assert code == 0 and "Preparation leaves nothing of name in 1 rows" in out
+    assert code == 0 and "Preparation leaves nothing of name in 1 row" in out
 
 
 def test_owner_joins_with_a_table_that_lacks_an_attribute_and_lists_its_records(

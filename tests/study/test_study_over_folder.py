@@ -141,7 +141,7 @@ def test_a_stopped_evaluation_goes_on_with_the_replies_it_has(tmp_path: Path) ->
     ((pairing, labels),) = coordinator.labels(agreement.hash).items()
     by_name = {workspace.name: workspace for workspace in workspaces}
     assert np.array_equal(labels, clear_labels(*(by_name[name] for name in pairing)))
-    needed = PackedEngine().assist_calls(agreement.terms(), 3, 3)
+    needed = PackedEngine().assist_schedule(agreement.terms(), 3, 3).calls
     for name, facts in coordinator.load(agreement.hash).state.owners.items():
         assert needed > 1
         assert (

@@ -12,6 +12,7 @@ from typing import Any
 
 from blindlabel.cli.main import run
 from blindlabel.engines import plain
+from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Terms
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
@@ -42,15 +43,19 @@ class SlowEngine(plain.PlainEngine):
         assist: Assist,
         **more: Any,
     ) -> Iterator[Evaluated]:
-        for number in range(self.assist_calls(terms, len(questions), 1)):
+        for number in range(self.assist_schedule(terms, len(questions), 1).calls):
             time.sleep(self.pause)
             if assist(b"please %d" % number) != b"PLEASE %d" % number:
                 raise AssertionError("the assist was not served")
         yield from super().evaluate(terms, public, parcels, questions, assist, **more)
         time.sleep(self.pause)
 
-    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
-        return 4 if terms.keys == "coordinator" else 0
+    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:
+        calls = (AssistCall("slow", 0, request=8, reply=8),) * 4
+        return AssistSchedule(groups=1, last=calls, beginnings=100) if terms.keys == "coordinator" else NO_CALLS
+
+    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:
+        return AssistPlace(0, int(request[-1:])), AssistCall("slow", 0, request=len(request), reply=8)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         return request.upper()

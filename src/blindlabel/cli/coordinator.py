@@ -309,6 +309,8 @@ def _print_standing(one: StudyStanding) -> None:
     for owner, known in one.owners.items():
         used = f"{known.records_asked} of {agreement.records_asked} questions"
         result(f"  {owner}: {used}, {known.assist_calls} of {agreement.budget.assist_calls} assist calls used")
+        for peer, scores in known.scores.items():
+            result(f"  {owner}: {scores} of {agreement.budget.scores} scores used with {peer}")
     _print_use(one)
     for step in one.waiting:
         result(f"  waiting: {step.sentence}")

@@ -16,6 +16,7 @@ from blindlabel.cli.opening import passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
 from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import questions_app
+from blindlabel.cli.score import score_of_owner
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ app.command("annotators")(annotators)
 app.command("audit")(owner_audit)
 app.command("check")(check)
 app.command("records")(records)
+app.command("score")(score_of_owner)
 
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[
@@ -209,6 +211,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
             "next": [{"who": step.who, "what": step.what, "sentence": step.sentence} for step in steps],
             "waiting": [step.sentence for step in steps],
+            "scores": {peer: len(asked) for peer, asked in workspace.state().scores_asked.items()},
             "running": workspace.is_run,
             "unsent": len(workspace.unsent()),
             "activity": None

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StringConstraints
 
+from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
@@ -243,8 +244,12 @@ class Engine(Protocol):
         """The coordinator's side of one assist call."""
         ...
 
-    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
-        """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
+    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:
+        """The calls of one `evaluate` for so many questions and records, whatever the questions are."""
+        ...
+
+    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:
+        """Where a call says that it belongs, and what it is; nothing of it is decrypted."""
         ...
 
     def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
@@ -281,9 +286,13 @@ class WithoutPads(ABC):
         """Zeros."""
         return np.zeros((1, questions, records), dtype=np.uint64)
 
-    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:  # noqa: ARG002
+    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
         """Never."""
-        return 0
+        return NO_CALLS
+
+    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:  # noqa: ARG002
+        """There is none."""
+        raise ParcelError("This engine needs no assist.")
 
     def zero_tests(self, terms: Terms) -> int:  # noqa: ARG002
         """None: there is no key, or it has no bit to spare."""

@@ -7,10 +7,13 @@ that are not in the sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from blindlabel.errors import InputError
 from blindlabel.export.truth import GroundTruth
@@ -61,19 +64,33 @@ def read_pairs(path: Path, pairings: Iterable[Pairing]) -> dict[Pairing, set[tup
     return found
 
 
+def within(predicted: set[tuple[int, int]], positions: tuple[Sequence[int], Sequence[int]]) -> npt.NDArray[np.bool_]:
+    """The predicted pairs of sampled rows, in the shape of the labels."""
+    places = [{position: place for place, position in enumerate(side)} for side in positions]
+    found = np.zeros((len(positions[0]), len(positions[1])), dtype=np.bool_)
+    for i, j in predicted:
+        if i in places[0] and j in places[1]:
+            found[places[0][i], places[1][j]] = True
+    return found
+
+
+def of_counts(predicted: set[tuple[int, int]], sampled: int, right: int, labelled: int, matches: int) -> LinkageScore:
+    """A score from the counts that an owner is told; `sampled` of the predicted pairs are of sampled rows."""
+    return LinkageScore(
+        precision=right / labelled if labelled else 0.0,
+        recall=right / matches if matches else 0.0,
+        f=2 * right / (labelled + matches) if labelled or matches else 0.0,
+        right=right,
+        predicted=labelled,
+        matches=matches,
+        discarded=sampled - labelled,
+        outside=len(predicted) - sampled,
+    )
+
+
 def score(truth: GroundTruth, predicted: set[tuple[int, int]]) -> LinkageScore:
     """Precision, recall and F of predicted pairs against all labels."""
     labelled = {(pair.i, pair.j): pair.label for pair in truth.pairs if pair.label or (pair.i, pair.j) in predicted}
     known = {cell for cell in predicted if cell in labelled}
-    discarded = predicted & set(truth.discarded)
-    right, matches = sum(labelled[cell] for cell in known), sum(labelled.values())
-    return LinkageScore(
-        precision=right / len(known) if known else 0.0,
-        recall=right / matches if matches else 0.0,
-        f=2 * right / (len(known) + matches) if known or matches else 0.0,
-        right=right,
-        predicted=len(known),
-        matches=matches,
-        discarded=len(discarded),
-        outside=len(predicted) - len(known) - len(discarded),
-    )
+    sampled = len(known) + len(predicted & set(truth.discarded))
+    return of_counts(predicted, sampled, sum(labelled[cell] for cell in known), len(known), sum(labelled.values()))

@@ -26,7 +26,11 @@ def use_of(agreement: Agreement, state: State) -> dict[str, Use]:
     exposure, void = agreement.exposure, sum(1 for facts in state.rounds if facts.void)
     return {
         f"{first} {second}": used(
-            exposure, [(len(facts.asked[first]), len(facts.asked[second])) for facts in state.settled], void
+            exposure,
+            [(len(facts.asked[first]), len(facts.asked[second])) for facts in state.settled],
+            void,
+            scores=state.scores_of(first, second),
+            sampled=bool(state.samples),
         )
         for first, second in agreement.pairings
     }

@@ -26,6 +26,8 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties import assisting as assists
+from blindlabel.parties import scoring as scores
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import comparing, enriched, framing, messages, rounds
@@ -147,8 +149,8 @@ class Coordinator:
         """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
         signed = messages.parse(wire)
         study = signed.message.study
-        if signed.message.kind == "assist":
-            raise WrongSender("Assist calls go another way.")
+        if signed.message.kind in messages.CALLS:
+            raise WrongSender("Calls go another way.")
 
         def event(agreement: Agreement, state: State) -> Step:
             step = rules.handle(agreement, state, signed, self._draw)
@@ -159,39 +161,38 @@ class Coordinator:
         return self._apply(study, event, incoming=signed)
 
     def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Serve one assist call: the reply's message and body. The call is counted before it is served."""
+        """Serve one assist call, or a score: the reply's message and body. It is counted before it is served."""
         signed = messages.parse(wire)
-        message, assist = signed.message, signed.message.body
-        if not isinstance(assist, messages.Assist):
-            raise MalformedMessage("This is no assist call.")
-        if blob_of(body) != assist.blob:
-            raise MalformedMessage("The body of the assist call is not the one that its message names.")
-        agreement = self.agreement(message.study)
-
-        def event(agreement: Agreement, state: State) -> Step:
-            return Step(rules.count_assist(agreement, state, signed, self._assist_needed(agreement, state, signed)))
-
-        self._apply(message.study, event)
-        try:
-            with self._engine_turn:
-                reply = self._engine(agreement).assist(agreement.terms(), self._engine_secret(message.study), body)
-        except ParcelError as error:
-            raise NotFitting(f"The assist call cannot be served: {error}") from error
-        answer = messages.Assisted(number=assist.number, blob=blob_of(reply))
-        header = Message(message.study, COORDINATOR, message.sender, message.round, assist.number, answer)
+        message, call = signed.message, signed.message.body
+        if not isinstance(call, messages.Assist | messages.Score):
+            raise MalformedMessage("This is no call.")
+        if blob_of(body) != call.blob:
+            raise MalformedMessage("The body of the call is not the one that its message names.")
+        answer, reply = self._scored(signed, body) if message.kind == "score" else self._assisted(signed, body)
+        header = Message(message.study, COORDINATOR, message.sender, message.round, message.sequence, answer)
         reply_wire = self._sign(header).wire
-        called = Moved(message.sender, "assist", len(wire) + len(body))
-        self.store.count(message.study, [called, Moved(message.sender, "assisted", len(reply_wire) + len(reply))])
+        called = Moved(message.sender, message.kind, len(wire) + len(body))
+        self.store.count(message.study, [called, Moved(message.sender, header.kind, len(reply_wire) + len(reply))])
         return reply_wire, reply
 
-    def _assist_needed(self, agreement: Agreement, state: State, signed: Signed) -> int:
-        """Calls that one evaluation of the current round takes, for the records of all others."""
-        sender = signed.message.sender
-        if not state.rounds or sender not in state.owners or agreement.keys != "coordinator":
-            return 0
-        asked, engine, terms = state.rounds[-1].asked, self._engine(agreement), agreement.terms()
-        sizes = [(len(asked[sender]), len(asked[peer])) for peer in agreement.peers(sender)]
-        return sum(engine.assist_calls(terms, *size) for size in sizes if all(size))
+    def _assisted(self, signed: Signed, body: bytes) -> tuple[messages.Assisted, bytes]:
+        study, call = signed.message.study, signed.message.body
+        assert isinstance(call, messages.Assist)
+        agreement = self.agreement(study)
+        engine = self._engine(agreement)
+        self._apply(study, lambda agreement, state: Step(assists.counted(agreement, engine, state, signed, body)))
+        try:
+            with self._engine_turn:
+                reply = engine.assist(agreement.terms(), self._engine_secret(study), body)
+        except ParcelError as error:
+            raise NotFitting(f"The assist call cannot be served: {error}") from error
+        return messages.Assisted(number=call.number, blob=blob_of(reply)), reply
+
+    def _scored(self, signed: Signed, body: bytes) -> tuple[messages.Scored, bytes]:
+        study = signed.message.study
+        self._apply(study, lambda agreement, state: Step(scores.counted(agreement, state, signed)))
+        state = self.load(study).state
+        return scores.result(state, signed, body, self._labels(study, state)), b""
 
     def _apply(self, study: str, event: Callable[[Agreement, State], Step], incoming: Signed | None = None) -> bool:
         """Apply an event to the newest state and save what follows; again from the start where another process was
@@ -305,6 +306,7 @@ class Coordinator:
             listed = bodies.read_all(facts.listed[direction].blob)
             return comparing.compared(listed, bodies.read_all(facts.opened[direction].blob), questions, records)
         parcels = framing.unframe(bodies.read(facts.answers[direction].blob))
+        assists.require_complete(agreement, self._engine(agreement), facts, direction)
         if not questions or not records:
             return np.zeros((questions, records), dtype=np.uint8)
         with self._engine_turn:

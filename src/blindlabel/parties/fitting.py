@@ -70,11 +70,12 @@ class Fit:
             would = ", ".join(f"{count:,} for {what}" for what, count in self.limit_that_would_do.items())
             yield f"{self.too_long:,} rows are too long and {done}: {self.longest_rows}. Limits that would do: {would}."
         for name, count in self.empty.items():
-            yield f"{name} is empty in {count:,} rows."
+            yield f"{name} is empty in {_rows(count)}."
         for name, count in self.lost.items():
-            yield f"Preparation leaves nothing of {name} in {count:,} rows."
+            yield f"Preparation leaves nothing of {name} in {_rows(count)}."
         if self.duplicates:
-            yield f"{self.duplicates:,} rows read like an earlier one: what is asked of one fits the others too."
+            read = "reads" if self.duplicates == 1 else "read"
+            yield f"{_rows(self.duplicates)} {read} like an earlier one: what is asked of one fits the others too."
         if self.most_matches is not None and self.most_matches < _FEW_MATCHES:
             yield (
                 f"{agreement.sampling.records:,} of {self.rows:,} rows are drawn uniformly: about"
@@ -135,6 +136,10 @@ def _prepared(agreement: Agreement, table: Table) -> tuple[list[Record], dict[st
         lost.update(name for name, text in zip(table.attributes, row) if text.strip() and not texts[name])
         prepared.append(Record.of({name: texts[name] for name in names}))
     return prepared, dict(lost)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _spread(sizes: list[int]) -> dict[str, int]:

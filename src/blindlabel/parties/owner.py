@@ -254,13 +254,14 @@ class Owner:
         else:
             self.rounds.refusing(todo, "answers", self.rounds.open)
 
-    def _assist(self, request: bytes) -> bytes:
-        """One assist call: numbered and saved, carried, and the reply checked. The same request again (this process was
-        stopped before the reply came) is the same message, so a reply that is on its way is not asked for twice.
+    def _assist(self, peer: str, request: bytes) -> bytes:
+        """One assist call about another owner's records: numbered and saved, carried, and the reply checked. The same
+        request again (this process was stopped before the reply came) is the same message, so a reply that is on its
+        way is not asked for twice.
         """
         blob = blob_of(request)
         for skip in (0, *rules.ASSIST_SKIPS):
-            wire = self._assist_call(blob, skip)
+            wire = self._assist_call(peer, blob, skip)
             if wire is None:
                 continue
             try:
@@ -275,7 +276,7 @@ class Owner:
             raise Replayed("The body of the coordinator's reply is not the one that its message names.")
         return reply
 
-    def _assist_call(self, blob: Blob, skip: int) -> bytes | None:
+    def _assist_call(self, peer: str, blob: Blob, skip: int) -> bytes | None:
         """The signed message of an assist call, remembered before it is sent; without a skip the one that was made for
         the same request before, if it was.
         """
@@ -283,16 +284,16 @@ class Owner:
         if not skip:
             found = known.get(blob.hash)
             return found.encode() if found else None
-        step = self._change_unsent(lambda state: rules.asks_assist(state, blob, skip))
-        wire = signed_by(self.identity, step.messages[0]).wire
+        step = self.change_unsent(lambda state: rules.asks_assist(state, peer, blob, skip))
+        wire = self.sign(step.messages[0]).wire
         last = [*known.items(), (blob.hash, wire.decode())][-_CALLS_KEPT:]
         self.store.remember(_CALLS, json.dumps(dict(last)))
         return wire
 
     def _change(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
-        return self.store.change(event, self._sign)
+        return self.store.change(event, self.sign)
 
-    def _change_unsent(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
+    def change_unsent(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
         """Save the state of an event whose message is carried at once, without the outbox."""
         made: list[rules.Step] = []
 
@@ -303,7 +304,8 @@ class Owner:
         self.store.change(kept)
         return made[-1]
 
-    def _sign(self, message: Message) -> Signed:
+    def sign(self, message: Message) -> Signed:
+        """A message of this owner, ready to leave."""
         return signed_by(self.identity, message)
 
     def next_steps(self) -> list[NextStep]:

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from blindlabel.engines.interface import Assist, Engine, ParcelError, Progress, Terms, Values
+from blindlabel.engines.interface import Engine, ParcelError, Progress, Terms, Values
 from blindlabel.envelope import (
     Context,
     EnvelopeDamaged,
@@ -34,9 +34,10 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.parties import auditing
 from blindlabel.parties.asking import check_question
+from blindlabel.parties.assisting import Scheduled
 from blindlabel.protocol import comparing, framing, messages
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import MalformedMessage
+from blindlabel.protocol.errors import MalformedMessage, NotFitting
 from blindlabel.protocol.interfaces import SecretMissing, Store
 from blindlabel.protocol.shape import Blob, Hex32, Shape
 
@@ -62,13 +63,16 @@ class Rounds:
     report: Callable[[str, float], None]
     change: Callable[[Callable[[rules.State], rules.Step]], rules.Step]
     """Saves what follows from an event, with its messages."""
-    assist: Assist
+    assist: Callable[[str, bytes], bytes]
+    """Carries an assist call about another owner's records."""
 
     def refusing(self, todo: rules.Work, kind: Literal["records", "answers"], deed: Callable[[str, int], None]) -> None:
-        """Do something with what another owner sent; where that cannot be used, the round is void."""
+        """Do something with what another owner sent; where that cannot be used, or the coordinator does not take an
+        assist call about it, the round is void.
+        """
         try:
             deed(todo.peer, todo.round)
-        except (ParcelError, EnvelopeError, MalformedMessage, SecretMissing) as error:
+        except (ParcelError, EnvelopeError, MalformedMessage, NotFitting, SecretMissing) as error:
             self.report(f"round {todo.round}: the {kind} of {todo.peer} cannot be used ({error})", 1.0)
             self.change(lambda state: rules.refuses(state, todo.round, todo.peer, kind))
 
@@ -185,12 +189,13 @@ class Rounds:
             return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
         phase = f"round {round}: ask {peer}"
         self.report(phase, 0.0)
+        terms = self._terms(len(formulas), served)
         evaluated = self.engine.evaluate(
-            self._terms(len(formulas), served),
+            terms,
             public,
             pieces,
             formulas,
-            self.assist,
+            Scheduled(self.engine, terms, len(formulas), served, partial(self.assist, peer)),
             workers=self.workers,
             progress=self.progress(phase),
         )

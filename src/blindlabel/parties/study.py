@@ -29,6 +29,8 @@ class OwnerStanding:
     records_sent_to: tuple[str, ...]
     records_asked: int
     assist_calls: int
+    scores: Mapping[str, int]
+    """Scores that it had, by other owner."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class StudyStanding:
             "budget": {
                 "records_asked": agreement.records_asked,
                 "assist_calls": agreement.budget.assist_calls,
+                "scores": agreement.budget.scores,
                 "rounds": agreement.rounds,
             },
             "account": self.account.to_json(),
@@ -164,6 +167,7 @@ def _owner_standing(state: State, owner: str) -> OwnerStanding:
         records_sent_to=tuple(sorted(one.partition(">")[0] for one in directions if one.endswith(f">{owner}"))),
         records_asked=facts.asked,
         assist_calls=facts.assist_calls,
+        scores={peer: len(scored) for peer, scored in facts.scored.items()},
     )
 
 

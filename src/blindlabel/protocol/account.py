@@ -11,25 +11,33 @@ and at the end, after t rounds,
 
 4. with `release = "matches"`, which pairs match. A pair is a match where both questions say yes, and the question about
    one of the other's records says yes to at most `most_yes` own ones in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k)
-   bits. With `"labels"`, one of three (match, no match, discarded) for every pair. With `"none"`, nothing.
+   bits. With `"labels"`, one of three (match, no match, discarded) for every pair. With `"none"`, nothing;
+5. for each score that it may ask for (`budget.scores`), three counts of pairs: 3·log₂(nm + 1) bits;
+6. with enriched sampling, before the first round, which of its offered keys were chosen (at most c of M, half of them
+   chosen because the other has them too) and in the end which of the other's sampled rows were: log₂ Σ_{k ≤ c} C(M, k)
+   + m bits. Much of that is chance; the count is of all that the messages could say. It is about blocking keys of the
+   table, and says nothing about an encryption key, which is made later.
 
 *About a key* a cheating asker learns less. Its answers can be made to speak of the other's key instead of its records,
 a zero test for each pair; but only pairs to which the other's own question says yes can show it the result as a match,
-so a round tells `most_yes`·m bits in place of the fourth line (nm with `"labels"`). A key can lose only so many bits
-before its ring has fewer than 128 left, and at most half of them may be spent under one key. Where owners hold the
-keys, a key serves one asker in one round; the ring is the smallest that can bear two times what such a round gives, and
-an agreement that no ring can bear is refused. Where the coordinator holds the key, one key serves the whole study and
-nothing is refused: the account says whether the key bears it, and where not, a cheating owner must be counted as able
-to read everything.
+so a round tells `most_yes`·m bits in place of the fourth line (nm with `"labels"`); scores count here too. A key
+can lose only so many bits before its ring has fewer than 128 left, and at most half of them may be spent under one key.
+Where owners hold the keys, a key serves one asker in one round; the ring is the smallest that can bear two times what
+such a round gives, and an agreement that no ring can bear is refused.
 
-The coordinator sees one outcome for each pair, direction and round: no, yes, or yes but for an exclusion. What enriched
-sampling shows stands in `docs/security.md`, and is not counted here.
+Where the coordinator holds the key, one key serves the whole study and every asker. The ring is again the smallest that
+can bear two times what all rounds give one cheating owner, where there is one: then the bound holds as above. Where
+there is none (with the assist from nine records on, and always on the gates engine, whose keys are not known to
+have a bit to spare), nothing bounds a cheating owner, and the account says so in one sentence: `UNBOUNDED`.
+
+The coordinator sees one outcome for each pair, direction and round: no, yes, or yes but for an exclusion; and with
+enriched sampling how many of M offered keys two owners have in common.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil, comb, log2
 from typing import Any, Literal
 
@@ -37,8 +45,15 @@ from blindlabel.protocol.messages import MOST_VOID
 
 Release = Literal["matches", "labels", "none"]
 
+OFFERS_PER_RECORD = 20
+"""Blocking keys that an owner offers for each record of an enriched sample."""
 SHARE = 2
 """A key must be able to lose so many times what is spent of it."""
+UNBOUNDED = (
+    "NO BOUND: the coordinator's one key cannot bear what comes back to owners in this study, so count every record as"
+    ' readable by an owner that cheats; only keys = "owners" bounds what such an owner learns.'
+)
+"""Said where the account cannot be enforced."""
 _EXACT = 2000
 """Records up to which choices are counted exactly: an agreement may name a thousand million."""
 
@@ -56,6 +71,11 @@ class Exposure:
     exclusions: bool
     """Whether an answer has three outcomes instead of two."""
     keys: Literal["owners", "coordinator"]
+    scores: int = 0
+    """Scores that an owner may ask for, of each pairing."""
+    offers: int = 0
+    """Blocking keys that an owner offers another, and how many of them are chosen; none without enriched sampling."""
+    chosen: int = 0
 
     @property
     def outcome(self) -> float:
@@ -115,10 +135,7 @@ class Account:
         bears = "" if self.key.bears is None else f" It can lose {self.key.bears:,} and have 128 bits of security left."
         found.append(f"  {self.key.used}: {self.key.spent:,} bits about it for a cheating owner.{bears}")
         if self.key.holds is False:
-            found.append(
-                "  NOTE: that is more than half of what the key can lose. Count everything under it as readable by an"
-                " owner that cheats."
-            )
+            found.append(f"  {UNBOUNDED}")
         return found
 
 
@@ -130,7 +147,17 @@ def _comes_back(own: int, others: int) -> float:
 def key_bits(exposure: Exposure, own: int, others: int) -> int:
     """Bits about the other owner's key that a round of so many open records can give a cheating asker."""
     tests = {"labels": own * others, "matches": min(exposure.most_yes, own) * others, "none": 0}[exposure.release]
-    return ceil(_comes_back(own, others) + tests)
+    return ceil(_comes_back(own, others) + tests + _scored(own, others, exposure.scores))
+
+
+def _scored(own: int, others: int, scores: int) -> float:
+    """Bits of so many scores: each is three counts of pairs."""
+    return scores * 3 * log2(own * others + 1)
+
+
+def sampling_bits(exposure: Exposure) -> int:
+    """Bits about the other owner's blocking keys that an enriched sample gives an owner."""
+    return ceil(_choices(exposure.offers, exposure.chosen) + exposure.records) if exposure.chosen else 0
 
 
 def _choices(among: int, most: int) -> float:
@@ -143,9 +170,9 @@ def _choices(among: int, most: int) -> float:
     return -among * (share * log2(share) + (1 - share) * log2(1 - share)) if most else 0.0
 
 
-def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
+def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]], scores: int = 0) -> int:
     """Bits about the other owner's records, or questions, that an owner gets of settled rounds with so many open
-    records, its own and the other's, and of what is released in the end.
+    records, its own and the other's, of what is released in the end, and of so many scores.
     """
     if not rounds:
         return 0
@@ -155,7 +182,7 @@ def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
         released = own * others * log2(3)
     elif exposure.release == "matches":
         released = others * _choices(own, exposure.most_yes * len(rounds))
-    return ceil(sum(_comes_back(*sizes) for sizes in rounds) + released)
+    return ceil(sum(_comes_back(*sizes) for sizes in rounds) + released + _scored(own, others, scores))
 
 
 def key_bits_of_round(exposure: Exposure) -> int:
@@ -164,8 +191,8 @@ def key_bits_of_round(exposure: Exposure) -> int:
 
 
 def key_must_bear(exposure: Exposure) -> int:
-    """Bits that a key of this agreement must be able to lose; 0 where nothing is asked of it, see above."""
-    return SHARE * key_bits_of_round(exposure) if exposure.keys == "owners" else 0
+    """Bits that a key of this agreement must be able to lose; where the coordinator holds it: should, see above."""
+    return SHARE * _spent(exposure)
 
 
 def account(exposure: Exposure, bears: int | None = None) -> Account:
@@ -173,14 +200,16 @@ def account(exposure: Exposure, bears: int | None = None) -> Account:
     pairs = exposure.records * exposure.records
     seen = ceil(2 * pairs * exposure.outcome)
     everything = ceil(2 * exposure.rounds * pairs * exposure.outcome)
-    contents = content_bits(exposure, [(exposure.records, exposure.records)] * exposure.rounds) + MOST_VOID
+    shared = ceil(log2(exposure.offers + 1))
+    contents = content_bits(exposure, [(exposure.records, exposure.records)] * exposure.rounds, exposure.scores)
+    contents += MOST_VOID + sampling_bits(exposure)
     key = _key(exposure, bears)
     asker = contents if key.holds or exposure.keys == "owners" else None
     entries = [
         Entry(
             "coordinator",
-            seen,
-            everything,
+            seen + shared,
+            everything + shared,
             "Outcomes of pairs: one for each direction, more where pairs are asked again. No record and no question.",
         ),
         Entry(
@@ -189,7 +218,7 @@ def account(exposure: Exposure, bears: int | None = None) -> Account:
             asker,
             "About the other's records. One that cheats chooses what the bits are about, not how many there are."
             if asker is not None
-            else "About the other's records. One that cheats can take the coordinator's key, and with it read them.",
+            else "About the other's records. One that cheats can take the coordinator's key and read every record.",
         ),
         Entry(
             "owner whose records are asked",
@@ -199,24 +228,29 @@ def account(exposure: Exposure, bears: int | None = None) -> Account:
         ),
     ]
     if exposure.owners > 2:
-        both = None if asker is None else 2 * contents
-        entries.append(Entry("two owners, of a third", 2 * contents, both, "Each has its own key to learn about."))
+        bounded = exposure.keys == "owners" or (bears is not None and 2 * SHARE * key.spent <= bears)
+        says = "Each has its own key to learn about." if exposure.keys == "owners" else "Both learn about one key."
+        entries.append(Entry("two owners, of a third", 2 * contents, 2 * contents if bounded else None, says))
     together = (
         "One outcome for each pair and round where both followed the protocol; both cheating in a round can have the"
         " records of that round."
         if exposure.keys == "owners"
         else "One holds the key and the other the encrypted records: together they can read them."
     )
-    entries.append(Entry("coordinator and an owner", everything, None, together))
+    entries.append(Entry("coordinator and an owner", everything + shared, None, together))
     return Account(tuple(entries), key)
 
 
-def _key(exposure: Exposure, bears: int | None) -> KeyEntry:
+def _spent(exposure: Exposure) -> int:
+    """Bits about one key that come back to one cheating owner at most."""
     round_ = key_bits_of_round(exposure)
-    if exposure.keys == "owners":
-        return KeyEntry("a key of one owner for one asker and one round", round_, bears)
-    peers = exposure.owners - 1
-    return KeyEntry("the coordinator's key, for the whole study", exposure.rounds * peers * round_ + MOST_VOID, bears)
+    return round_ if exposure.keys == "owners" else exposure.rounds * (exposure.owners - 1) * round_ + MOST_VOID
+
+
+def _key(exposure: Exposure, bears: int | None) -> KeyEntry:
+    owned = exposure.keys == "owners"
+    used = "a key of one owner for one asker and one round" if owned else "the coordinator's key, for the whole study"
+    return KeyEntry(used, _spent(exposure), bears)
 
 
 @dataclass(frozen=True)
@@ -230,12 +264,20 @@ class Use:
     """The most about one key."""
 
 
-def used(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int = 0) -> Use:
-    """The use of a pairing whose settled rounds had so many open records on either side."""
+def used(
+    exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int = 0, *, scores: int = 0, sampled: bool = False
+) -> Use:
+    """The use of a pairing whose settled rounds had so many open records on either side, of which an owner had so many
+    scores, and whose sample was drawn or not.
+    """
+    exposure, agreed = replace(exposure, scores=scores), exposure
     sides = [list(rounds), [(other, one) for one, other in rounds]]
     keys = [[key_bits(exposure, *sizes) for sizes in side] for side in sides]
     return Use(
-        coordinator=ceil(sum(2 * one * other * exposure.outcome for one, other in rounds)),
-        owner=void + max(content_bits(exposure, side) for side in sides),
+        coordinator=ceil(sum(2 * one * other * exposure.outcome for one, other in rounds))
+        + (ceil(log2(agreed.offers + 1)) if sampled else 0),
+        owner=void
+        + max(content_bits(exposure, side, scores) for side in sides)
+        + (sampling_bits(agreed) if sampled else 0),
         key=max(max(side, default=0) if exposure.keys == "owners" else sum(side) + void for side in keys),
     )

@@ -89,6 +89,9 @@ class Budget(Shape):
     most_yes: Annotated[
         int, Setting("Records of one owner that one question may say yes to; beyond, it is too loose.", 1, 10**9)
     ] = 5
+    scores: Annotated[
+        int, Setting("Times one owner may have a linkage scored against the labels, of each pairing.", 0, 1000)
+    ] = 0
     assist_calls: Annotated[
         int,
         Setting(
@@ -191,6 +194,9 @@ class Agreement(Shape):
             release=self.release,
             exclusions=self.encoding.questions == "points" and self.encoding.exclusions > 0,
             keys=self.keys,
+            scores=self.budget.scores,
+            offers=account.OFFERS_PER_RECORD * self.sampling.records if self.sampling.method == "enriched" else 0,
+            chosen=int(self.sampling.share * self.sampling.records) if self.sampling.method == "enriched" else 0,
         )
 
 

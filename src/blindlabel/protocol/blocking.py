@@ -35,14 +35,13 @@ import numpy as np
 from blindlabel.envelope import blinding
 from blindlabel.envelope.blinding import POINT_BYTES
 from blindlabel.language.record import Record
+from blindlabel.protocol.account import OFFERS_PER_RECORD
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.sampling import Draw, blocking_keys, choose
 
 MOST_ROWS = 3
 """Rows of its own table that a key may stand for, else it is left out."""
-OFFERS_PER_RECORD = 20
-"""Keys that an owner offers for each record of the sample."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ order in which owners' messages arrive does not matter:
    that stand on an open pair.
 7. An owner's message is taken in only if the coordinator's message that it follows is one of this coordinator's
    history; otherwise the coordinator has forgotten something (an old backup was restored), and the message waits.
-8. The leakage budget (questions asked, assist calls) is counted here and never exceeded.
+8. The leakage budget (questions asked, assist calls) is counted and never exceeded; assist calls follow the rules in
+   `assisting`.
 
 What takes long or needs files is not done here but named by `work`: make keys, choose for an enriched sample, read
 answers, settle a round. The caller saves the new state together with the messages that follow, and only then lets
@@ -37,7 +38,6 @@ from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
     NotFitting,
-    OverBudget,
     Replayed,
     TooEarly,
     WrongReceiver,
@@ -156,51 +156,6 @@ def _confirm(_agreement: Agreement, state: State, signed: Signed) -> State:
 
 
 _HANDLERS = {"join": _join, "confirm": _confirm}
-
-
-EVALUATIONS = 4
-"""How often an owner may begin the evaluation of a round: once, and after crashes again what was not finished."""
-
-
-def count_assist(agreement: Agreement, state: State, signed: Signed, needed: int) -> State:
-    """One assist call of an owner: checked, counted, and within the budget. `needed`: the calls that one evaluation of
-    the round takes by the agreement. The last call again (its reply was lost) is not counted twice.
-    """
-    message, assist = signed.message, signed.message.body
-    check(state, signed)
-    if not isinstance(assist, messages.Assist):
-        raise WrongSender("Only an assist message can be assisted.")
-    if agreement.keys != "coordinator":
-        raise NotFitting("Under this agreement nobody needs the coordinator's help.")
-    facts = state.owners[message.sender]
-    if assist.number == facts.assist_number and signed.digest == facts.assist_digest:
-        return state
-    if assist.number <= facts.assist_number:
-        raise Replayed("The assist call has an old number.")
-    if state.ended or not state.rounds or message.round != state.round:
-        raise WrongRound(f"An assist call for round {message.round}, and the study is in round {state.round}.")
-    current = state.rounds[-1]
-    if all(f"{message.sender}>{peer}" in current.answers for peer in agreement.peers(message.sender)):
-        raise WrongRound(f"{message.sender} has answered round {message.round} already.")
-    if facts.assist_calls >= agreement.budget.assist_calls:
-        raise OverBudget(
-            f"{message.sender} has used all {agreement.budget.assist_calls} assist calls that the agreement allows."
-        )
-    so_far = facts.assist_in_round if facts.assist_round == message.round else 0
-    if so_far >= EVALUATIONS * needed:
-        raise OverBudget(
-            f"{message.sender} has made all assist calls that round {message.round} can need: {needed} for one"
-            f" evaluation, {EVALUATIONS} evaluations."
-        )
-    return with_owner(
-        state,
-        message.sender,
-        assist_calls=facts.assist_calls + 1,
-        assist_round=message.round,
-        assist_in_round=so_far + 1,
-        assist_number=assist.number,
-        assist_digest=signed.digest,
-    )
 
 
 # Work done outside

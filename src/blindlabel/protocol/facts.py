@@ -42,11 +42,10 @@ class OwnerFacts(Shape):
     asked: Count = 0
     """Questions of this owner so far, this round's included."""
     assist_calls: Count = 0
-    assist_round: Count = 0
-    """The round of the last assist call, and how many there were in it."""
-    assist_in_round: Count = 0
     assist_number: Count = 0
     assist_digest: str = ""
+    scored: dict[Name, tuple[Hex32, ...]] = Field(default_factory=dict)
+    """Hashes of the predicted pairs that were scored for this owner, by other owner. See `scoring`."""
 
 
 class RoundFacts(Shape):
@@ -58,6 +57,10 @@ class RoundFacts(Shape):
     void: bool = False
     records: dict[str, messages.Records] = Field(default_factory=dict)
     answers: dict[str, messages.Answers] = Field(default_factory=dict)
+    assisted: dict[str, tuple[Count, ...]] = Field(default_factory=dict)
+    """Assist calls of each strand so far, see `assisting`."""
+    assist_calls: dict[str, Count] = Field(default_factory=dict)
+    """All of them, those of broken attempts included."""
     answered: dict[str, Hex32] = Field(default_factory=dict)
     """Digests of the messages with the answers."""
     listed: dict[str, messages.Listed] = Field(default_factory=dict)
@@ -119,6 +122,11 @@ class State(Shape):
         """The sampled rows of an owner that were chosen by blocking keys."""
         drawn = set(self.uniform.get(owner, self.samples[owner]))
         return tuple(position for position in self.samples[owner] if position not in drawn)
+
+    def scores_of(self, first: str, second: str) -> int:
+        """The most scores that one of two owners had of their pairing."""
+        one, other = self.owners[first].scored.get(second, ()), self.owners[second].scored.get(first, ())
+        return max(len(one), len(other))
 
     @property
     def settled(self) -> list[RoundFacts]:

@@ -35,12 +35,21 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.protocol.errors import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.round_messages import Answers as Answers  # noqa: PLC0414
+from blindlabel.protocol.round_messages import Assist as Assist  # noqa: PLC0414
+from blindlabel.protocol.round_messages import Assisted as Assisted  # noqa: PLC0414
+from blindlabel.protocol.round_messages import Listed as Listed  # noqa: PLC0414
+from blindlabel.protocol.round_messages import Opened as Opened  # noqa: PLC0414
+from blindlabel.protocol.round_messages import Records as Records  # noqa: PLC0414
+from blindlabel.protocol.round_messages import Refused as Refused  # noqa: PLC0414
 from blindlabel.protocol.sampling_messages import Blinded as Blinded  # noqa: PLC0414 - a kind of message, as those below
 from blindlabel.protocol.sampling_messages import Chosen as Chosen  # noqa: PLC0414
 from blindlabel.protocol.sampling_messages import Offered as Offered  # noqa: PLC0414
 from blindlabel.protocol.sampling_messages import Picked as Picked  # noqa: PLC0414
 from blindlabel.protocol.sampling_messages import Sampled as Sampled  # noqa: PLC0414
-from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Letter, Name, Position, Shape, canonical
+from blindlabel.protocol.score_messages import Score as Score  # noqa: PLC0414
+from blindlabel.protocol.score_messages import Scored as Scored  # noqa: PLC0414
+from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Name, Position, Shape, canonical
 
 VERSION = 1
 LARGEST = 2 * 2**20
@@ -72,73 +81,6 @@ class Confirm(Shape):
 
     peer: Name
     envelope_key: Hex32
-
-
-class Records(Shape):
-    """owner to owner, relayed, once a round: the encrypted open records, locked, and the key in an envelope that only
-    the receiver opens. Where the records' owner holds the key, its public part is in front of the records.
-    """
-
-    count: Position
-    blob: Blob
-    key: Letter
-
-
-class Answers(Shape):
-    """owner to the one who opens: the encrypted answers of all asked questions over the records of `peer`. Where `peer`
-    opens, they are relayed and sealed for it, with a commitment to the asker's list.
-    """
-
-    peer: Name
-    questions: Position
-    records: Position
-    served: Hex32  # hash of the body with the records that were asked
-    blob: Blob
-    commitment: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
-    """To the asker's list; empty where the coordinator opens."""
-    asked: Hex32  # commitment to the questions, see the module of that name
-
-
-class Listed(Shape):
-    """owner to coordinator: the keyed hashes of the pads of its answers about `peer`'s records, and what opens the
-    commitment beside them. See `comparing`.
-    """
-
-    peer: Name
-    salt: Hex32
-    blob: Blob
-
-
-class Opened(Shape):
-    """owner to coordinator: the answers of `peer` about this owner's records are open; the keyed hashes of what came
-    out.
-    """
-
-    peer: Name
-    answers: Hex32
-    """Digest of the message with the answers."""
-    blob: Blob
-
-
-class Refused(Shape):
-    """owner to coordinator: what `peer` sent in this round cannot be used. The round is void for everybody."""
-
-    peer: Name
-    kind: Literal["records", "answers"]
-
-
-class Assist(Shape):
-    """owner to coordinator: a blinded ciphertext, please encrypt it afresh."""
-
-    number: Annotated[int, Field(ge=1, le=2**40)]
-    blob: Blob
-
-
-class Assisted(Shape):
-    """coordinator to owner: the reply to the assist with this number."""
-
-    number: Annotated[int, Field(ge=1, le=2**40)]
-    blob: Blob
 
 
 class Peer(Shape):
@@ -210,7 +152,7 @@ class Truth(Shape):
 
 Body = (
     Join | Confirm | Offered | Blinded | Picked | Sampled | Records | Answers | Listed | Opened | Refused | Assist
-    | Assisted | Keys | Chosen | Sample | Relay | Round | Truth
+    | Assisted | Keys | Chosen | Sample | Relay | Round | Truth | Score | Scored
 )  # fmt: skip
 
 KINDS: dict[str, type[Shape]] = {shape.__name__.lower(): shape for shape in get_args(Body)}
@@ -219,6 +161,8 @@ IN_ROUNDS = frozenset({"records", "answers", "listed", "opened", "refused"})
 """Owners' kinds that belong to a round."""
 SAMPLING = frozenset({"offered", "blinded", "picked", "sampled"})
 """Owners' kinds with which an enriched sample is drawn."""
+CALLS = frozenset({"assist", "score"})
+"""Owners' kinds that are replied to at once, with their body in one piece."""
 TO_OWNERS = frozenset({"records", "offered", "picked"})
 RELAYED = TO_OWNERS | {"answers"}
 """Owners' kinds that always go, and can go, to another owner."""

@@ -336,10 +336,10 @@ number.
 """
 
 
-def asks_assist(state: State, blob: Blob, skip: int = 1) -> Step:
+def asks_assist(state: State, peer: str, blob: Blob, skip: int = 1) -> Step:
     """One more assist call. Its number is used up, whether or not the call succeeds."""
     state = state.model_copy(update={"assist_number": state.assist_number + skip})
-    body = messages.Assist(number=state.assist_number, blob=blob)
+    body = messages.Assist(number=state.assist_number, peer=peer, blob=blob)
     message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, body, latest(state))
     return Step(state, (message,))
 

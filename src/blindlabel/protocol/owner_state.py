@@ -87,6 +87,8 @@ class State(Shape):
     rounds: tuple[OwnRound, ...] = ()
     truth: messages.Truth | None = None
     assist_number: Count = 0
+    scores_asked: dict[Name, tuple[Hex32, ...]] = Field(default_factory=dict)
+    """Hashes of the predicted pairs for which a score was asked, by other owner. See `scoring`."""
 
     @property
     def round(self) -> int:

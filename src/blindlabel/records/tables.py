@@ -21,6 +21,7 @@ import difflib
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -225,9 +226,12 @@ def _advice(content: bytes, start: int) -> str:
     if b"\0" in sample[:1000]:
         return "It does not look like text at all; it must be CSV, JSON lines or Parquet."
     best = from_bytes(sample).best()
-    if best is None:
+    if _is_western(sample) and (_stand_alone(sample) or (best is not None and best.encoding in _WESTERN)):
+        name = "cp1252"
+    elif best is not None:
+        name = best.encoding.replace("_", "-")
+    else:
         return "Its encoding could not be told; name it with --encoding, or convert the file to UTF-8."
-    name = "cp1252" if best.encoding in _WESTERN and _is_western(sample) else best.encoding.replace("_", "-")
     return (
         f"It looks like {name}: read it with --encoding {name} and check a few names with accents, or convert the file"
         " to UTF-8."
@@ -249,6 +253,14 @@ def _is_western(sample: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return odd <= _WESTERN_LETTERS
+
+
+def _stand_alone(sample: bytes) -> bool:
+    """Whether what is not ASCII mostly stands alone among ASCII letters, as letters with accents do. In other alphabets
+    whole words are not ASCII, and characters of two bytes come in pairs.
+    """
+    runs = re.findall(rb"[\x80-\xff]+", sample)
+    return sum(map(len, runs)) <= 1.2 * len(runs)
 
 
 def _read_csv(text: str, delimiter: str, shown: str) -> tuple[list[str], Iterator[Sequence[str]]]:

@@ -59,6 +59,15 @@ def text(tag: str, content: str, classes: str = "") -> TextElement:
     return element
 
 
+def sentence(content: str, classes: str = "") -> ui.element:
+    """A paragraph in which commands between backticks look like commands."""
+    with ui.element("p").classes(classes) as paragraph:
+        for place, part in enumerate(content.split("`")):
+            if part:
+                text("code" if place % 2 else "span", part)
+    return paragraph
+
+
 def key_button(label: str, key: str, handler: Callable[[], Any], *, kind: str = "") -> ui.button:
     """A button with the key that does the same."""
     button = (

@@ -124,8 +124,7 @@ class RecordList:
         ]
         records = self._desk.records
         names = list(records[0].row)[:MOST_ATTRIBUTES] if records else []
-        means = [sum(len(own.row[name]) for own in records[:200]) / len(records[:200]) for name in names]
-        weights = [min(max(mean, len(name) * 1.1, 4.0), 40.0) for name, mean in zip(names, means, strict=True)]
+        weights = [_weight(name, [len(own.row[name]) for own in records[:200]]) for name in names]
         columns += [
             {
                 "name": name,
@@ -142,3 +141,11 @@ class RecordList:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
         columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]
+
+
+def _weight(name: str, lengths: list[int]) -> float:
+    """How wide an attribute's column is beside the others: room for nine values of ten and for its name, but a long
+    text leaves room for short ones.
+    """
+    usual = sorted(lengths)[9 * len(lengths) // 10]
+    return min(max(usual + 1.5, len(name) * 1.1, 5.0), 30.0)

@@ -12,7 +12,7 @@ from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.next_steps import of_owner
 from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import text
+from blindlabel.web.components import sentence, text
 from blindlabel.web.costs import duration
 from blindlabel.web.outcomes import numbers_of, outcomes, settled_sentence
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
@@ -66,8 +66,8 @@ class Standing:
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
         agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
         for step in of_owner(agreement, desk.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
-            text("p", step.sentence)
-        text("p", RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
+            sentence(step.sentence)
+        sentence(RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
         if activity is not None and activity.phase == "stopped" and not runs:
             text("p", f"It stopped with these words: {activity.sentence}", "reason")
         if activity is not None and busy and runs:
@@ -125,9 +125,8 @@ class Standing:
         if not rounds:
             return
         text("h2", "Agreement by round")
-        sentence = settled_sentence(self._app)
-        if sentence:
-            text("p", sentence, "settled")
+        if settled := settled_sentence(self._app):
+            text("p", settled, "settled")
         with ui.element("div").classes("plot"):
             words = plot_in_words(rounds)
             ui.element("img").props(f"src=/plot.svg?rounds={len(rounds)} alt={_quoted(words)}")

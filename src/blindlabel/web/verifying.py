@@ -69,3 +69,4 @@ class Verifying:
         words = await run.io_bound(words_to_read_out, self._app.workspace, peer)
         if words is not None and not place.is_deleted:
             place.text = f"Read to {peer}: {' '.join(words)}"
+            place.classes("words-own")

@@ -96,6 +96,23 @@ def test_points_and_exclusions_are_answered_under_the_owners_keys() -> None:
     assert (found[[0, 1, 2, 4]] != Outcome.EXCLUDED).all()
 
 
+def test_points_made_by_worker_processes_are_the_interpreters() -> None:
+    one = Round(POINTS)
+    assert (one.run(RECORDS[:5], ASKED, workers=2) == in_clear(RECORDS[:5], ASKED)).all()
+    assert all(one.pads) and not one.requests
+
+
+def test_bytes_of_a_round_are_those_that_explain_says() -> None:
+    """Beside the headers of parcels, under both kinds of keys."""
+    for terms in (POINTS, replace(POINTS, keys="coordinator")):
+        one, count = Round(terms), terms.records
+        one.run(RECORDS[:count], ASKED[:1] * count)
+        said = ENGINE.explain(terms, ASKED[0]).bytes
+        found = {"keys": [one.keys.public], "records": one.parcels, "answers": one.answers}
+        for what, made in found.items():
+            assert 0 < sum(map(len, made)) - said[what] < 1000 * len(made), what
+
+
 def test_the_ring_is_chosen_for_what_its_key_may_lose() -> None:
     small = way_of(POINTS)
     assert ENGINE.zero_tests(POINTS) > 3000

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import EngineUnavailable, Keys, Terms
+from blindlabel.engines.interface import EngineUnavailable, Keys, Outcome, Terms, outcomes
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.running.dask import ClusterEngine, connecting
 from blindlabel.errors import InputError, OutsideError
@@ -57,6 +57,7 @@ TERMS = Terms(
     inner_gates=0,
 )
 ALONE = replace(TERMS, counting=False, negation=False)
+POINTS = replace(TERMS, questions="points", keys="owners", profile=(1, 1), exclusions=1, records=4)
 RECORDS = [Record.of({"name": text}) for text in ("anna berg", "bert ahorn", "carla birke", "")]
 
 
@@ -118,13 +119,23 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
     assert (ENGINE.decrypt(TERMS, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
     assert told[-1] == "evaluate: 4 of 4 tiles"
     assert any("left" in phase for phase in told)
-    assert assist.calls > ENGINE.assist_calls(
-        TERMS, len(asked), len(RECORDS)
+    assert (
+        assist.calls > ENGINE.assist_schedule(TERMS, len(asked), len(RECORDS)).calls
     )  # the killed worker's tile was begun again
     # What the journal has is not made again: no cluster is needed for it, nor the assist.
     alone = PackedEngine(journal=tmp_path / "journal")
     elsewhere = alone.evaluate(TERMS, keys.public, parcels, asked, Assist(TERMS, keys, fails=True))
     assert sorted(one.parcel for one in elsewhere) == sorted(answers)
+
+
+def test_points_on_the_cluster_are_the_interpreters_and_call_nobody(address: str) -> None:
+    asked, keys = questions(POINTS, 2), ENGINE.make_keys(POINTS)
+    parcels = list(ENGINE.encrypt(POINTS, keys.secret, RECORDS, questions=len(asked)))
+    made = list(ClusterEngine(address).evaluate(POINTS, keys.public, parcels, asked, Assist(POINTS, keys, fails=True)))
+    shape = (len(asked), len(RECORDS))
+    opened = ENGINE.open(POINTS, keys.secret, [one.parcel for one in made], *shape)
+    labels = outcomes(opened == ENGINE.pad_values(POINTS, [one.pads for one in made], *shape)) == Outcome.YES
+    assert (labels == in_clear(RECORDS, asked)).all()
 
 
 def test_a_failing_assist_ends_the_evaluation_with_its_own_error(address: str, keys: Keys) -> None:

@@ -118,7 +118,7 @@ def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms
     for questions in (FEW, MANY):
         one = Round(terms)
         one.run(RECORDS, questions)
-        assert len(one.requests) == ENGINE.assist_calls(terms, len(questions), len(RECORDS))
+        assert len(one.requests) == ENGINE.assist_schedule(terms, len(questions), len(RECORDS)).calls
         shapes.append([len(message) for message in (*one.parcels, *one.requests, *one.replies, *one.answers)])
     assert shapes[0] == shapes[1]
     assert (len(shapes[0]) > 2) == terms.negation

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -15,6 +17,7 @@ from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public, open_secret
 from blindlabel.engines.packed.seal import memory
 from blindlabel.engines.packed.seal.library import sealapi, written
+from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.points import forms, periodic
 from blindlabel.engines.packed.ways.points.way import PointsWay
@@ -58,7 +61,7 @@ def test_answers_are_the_interpreters_and_nobody_is_called() -> None:
     played = Round(TERMS)
     assert (played.run(records, questions) == in_clear(records, questions)).all()
     assert not played.requests
-    assert ENGINE.assist_calls(TERMS, len(questions), len(records)) == 0
+    assert ENGINE.assist_schedule(TERMS, len(questions), len(records)).calls == 0
 
 
 @pytest.mark.parametrize("profile", [(1,), (2, 1, 1), (3, 3, 2, 2, 2, 1, 1, 1)])
@@ -137,17 +140,47 @@ def test_noise_under_an_owners_key_is_within_its_estimate() -> None:
 
 
 def test_residues_read_from_memory_are_those_that_are_written() -> None:
-    """At every level and in both forms; a ciphertext without content is left to the file."""
-    public = open_public(TERMS, keys_of(TERMS).public)
+    """At every level and in both forms, once the layout is proven by the first of them."""
+    public, known = open_public(TERMS, keys_of(TERMS).public), memory.Memory()
     ring = public.way.ring
     cipher = public.records.encryptor.zero()
     for level in (len(ring.primes), 3, 1):
         for found in (ring.switched(cipher, level), ring.to_ntt(ring.switched(cipher, level))):
-            words = memory.words_of(found)
-            form = ring.form(level, transformed=found.is_ntt_form())
-            assert words is not None
-            assert (words == form.seal_words(written(found))).all()
-    assert memory.words_of(sealapi.Ciphertext()) is None
+            in_file = ring.form(level, transformed=found.is_ntt_form()).seal_words(written(found))
+            assert (known.words_of(found, partial(_given, in_file)) == in_file).all()
+            assert known.proven
+            assert (known.words_of(found, _unwanted) == in_file).all()
+    nothing = np.zeros((0, 0, 0), dtype=np.uint64)
+    assert known.words_of(sealapi.Ciphertext(), lambda: nothing) is nothing
+
+
+def _given(words: Residues) -> Residues:
+    return words
+
+
+def _unwanted() -> Residues:
+    raise AssertionError("the memory was known")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_KNOWN", False),
+        ("_OBJECT", struct.Struct("<4Q?7xQQQdQ8xQQQ")),  # its length would be taken for an address
+        ("_OBJECT", struct.Struct("<4Q?7xQQQdQ24xQQQ")),
+        ("_POINTER", 8),
+    ],
+)
+def test_where_ciphertexts_are_kept_otherwise_the_file_is_taken(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    public, known = open_public(TERMS, keys_of(TERMS).public), memory.Memory()
+    cipher = public.records.encryptor.zero()
+    expected = public.way.ring.residues(cipher)
+    monkeypatch.setattr(memory, name, value)
+    for _ in range(2):
+        assert known.words_of(cipher, lambda: expected) is expected
+        assert known.proven is False
 
 
 @pytest.mark.parametrize("records", [24, 2])

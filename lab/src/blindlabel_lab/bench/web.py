@@ -3,7 +3,8 @@ browser sees it.
 
 The browser's figures are from the key or click to the moment the page shows the result, so they hold everything: both
 ways through the connection, the work, and drawing. They need Playwright and chromium and are left out where those are
-missing.
+missing. On a busy machine most of that is waiting for a turn, so the processor time of the app and of all processes of
+the browser is measured beside it: what the answer would take at most on a core of its own.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class WebFigures:
     save_ms: float
     suggest_ms: float
     browser: dict[str, float] | None
-    """open_ms, check_ms, save_and_next_ms as a person sees them, and first_row_ms of loading the page; None without a
-    browser.
+    """open_ms, check_ms, save_and_next_ms as a person sees them; ending in processor_ms: mean processor time of
+    app and browser together; and first_row_ms of loading the page. None without a browser.
     """
     target_ms: float = TARGET_MS
 
@@ -132,20 +133,46 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
     page.locator(".cm-content").wait_for()
     page.wait_for_timeout(1500)  # until the table has been read in the background
     page.evaluate(_WATCH)
-    opened, checked, saved = [], [], []
+    taken: dict[str, list[float]] = {"open": [], "check": [], "save_and_next": []}
+    spent = dict.fromkeys(taken, 0.0)
+
+    def measured(name: str, script: str) -> None:
+        before = _processor_ms()
+        taken[name].append(page.evaluate(f"() => measured({script})"))
+        spent[name] += _processor_ms() - before
+
     for place in range(repeats):
-        opened.append(page.evaluate("() => measured('h2', () => act('next'))"))
+        measured("open", "'h2', () => act('next')")
         page.wait_for_timeout(200)  # until everything about the record before has gone
-        checked.append(page.evaluate("""() => measured('.verdict', () => type('ret is_in("y", $r)'))"""))
+        measured("check", """'.verdict', () => type('ret is_in("y", $r)')""")
         page.wait_for_timeout(200)
         page.keyboard.press("Alt+g")  # what was typed is too loose to be saved at once
         page.locator(".why", has_text="Suggested").wait_for()
         page.wait_for_timeout(200)
-        saved.append(page.evaluate("() => measured('h2', () => act('save-next'))"))
+        measured("save_and_next", "'h2', () => act('save-next')")
         page.wait_for_timeout(50 if place else 300)
-    names = ("open_ms", "check_ms", "save_and_next_ms")
-    medians = {name: round(statistics.median(taken), 1) for name, taken in zip(names, (opened, checked, saved))}
-    return {"first_row_ms": round(1000 * first_row, 1), **medians}
+    return {
+        "first_row_ms": round(1000 * first_row, 1),
+        **{f"{name}_ms": round(statistics.median(times), 1) for name, times in taken.items()},
+        **{f"{name}_processor_ms": round(total / repeats, 1) for name, total in spent.items()},
+    }
+
+
+def _processor_ms() -> float:
+    """Processor time that the app, the browser and Playwright (all children of this process, and theirs) have taken."""
+    parents, ticks = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)], ticks[int(path.parent.name)] = (
+                int(fields[1]),
+                int(fields[11]) + int(fields[12]),
+            )
+    family, found = {os.getpid()}, True
+    while found:
+        found = bool(more := {pid for pid, parent in parents.items() if parent in family} - family)
+        family |= more
+    return 1000 * sum(ticks.get(pid, 0) for pid in family - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
 
 
 _WATCH = """() => {

@@ -13,10 +13,14 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from blindlabel.engines.interface import Assist, Evaluated, Progress, Terms
+import numpy as np
+
+from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
+from blindlabel.engines.interface import Assist, Evaluated, ParcelError, Progress, Terms
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
+from blindlabel.parties import scoring
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
@@ -25,6 +29,7 @@ from blindlabel.protocol import messages
 from blindlabel.protocol.errors import WrongStudy
 from blindlabel.protocol.facts import State
 from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store
+from blindlabel.protocol.scoring import Predicted
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
@@ -89,15 +94,29 @@ class FaultyEngine(PlainEngine):
         answers.
         """
         if terms.keys == "coordinator":
-            assist(self._weather.random.randbytes(8))
+            for strand, step in ((0, 0), (0, 1), (1, 0)):
+                request = bytes((strand, step)) + self._weather.random.randbytes(6)
+                if assist(request) != request[::-1]:
+                    raise AssertionError("the assist was not served")
         if self._weather.strikes("unreadable answers"):
             yield Evaluated(self._weather.random.randbytes(12))
             return
         yield from super().evaluate(terms, public, parcels, questions, assist, workers=workers, progress=progress)
 
-    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:  # noqa: ARG002
-        """More than one: here an owner dies more often in a round than a real one does in its life."""
-        return 200
+    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
+        """Three calls, the last after the others. Many beginnings: here an owner dies more often in a round than a real
+        one does in its life.
+        """
+        if terms.keys == "owners":
+            return NO_CALLS
+        one = AssistCall("simulated", 0, request=8, reply=8)
+        return AssistSchedule(groups=1, units=1, unit=(one, one), last=(one,), beginnings=200)
+
+    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:  # noqa: ARG002
+        """The first two bytes say it."""
+        if len(request) < 2:
+            raise ParcelError("no assist call")
+        return AssistPlace(request[0], request[1]), AssistCall("simulated", 0, request=len(request), reply=8)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
         """Something that can be checked."""
@@ -198,7 +217,19 @@ class SimulatedOwner:
     def turn(self) -> bool:
         """Everything that can be done now."""
         happened = self.send() | self.fetch() | self.work()
+        if self.is_over() and self.store.agreement.budget.scores:
+            for peer in self.store.agreement.peers(self.name):
+                self.score(peer)
         return self.send() or happened
+
+    def score(self, peer: str, *, first: bool = True) -> messages.Scored | None:
+        """Have some pairs scored; None where there are none, because nothing was sampled."""
+        state = self.store.state()
+        rows = {pairing.peer: len(pairing.positions) for pairing in state.truth.pairings} if state.truth else {}
+        if not rows or state.sample is None:
+            return None
+        rows[self.name] = len(state.sample.positions)
+        return scoring.ask(self.owner, peer, predicted(rows[min(self.name, peer)], rows[max(self.name, peer)], first))
 
     def send(self) -> bool:
         """Hand over what waits."""
@@ -226,6 +257,12 @@ class SimulatedOwner:
     def is_over(self) -> bool:
         """Whether the truth has come, with its labels."""
         return is_over(self.owner)
+
+
+def predicted(rows: int, columns: int, first: bool) -> Predicted:
+    """What a linkage of a simulated owner found: every second pair, or the others."""
+    pairs: Predicted = (np.add.outer(np.arange(rows), np.arange(columns)) % 2 == 0) == first
+    return pairs
 
 
 def question(text: str, round: int, owner: str) -> str:

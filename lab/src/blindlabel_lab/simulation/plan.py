@@ -60,6 +60,7 @@ class Plan:
         rounds = chance.randrange(1, 5)
         budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
         budget["most_yes"] = chance.choice((1, 2, 5, 5))
+        budget["scores"] = self.seed % 3
         salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
         self.agreement = agreements.new(
             "simulated",

@@ -7,6 +7,7 @@ must be solved by turns alone. The verdict is a list of violations, empty where 
 - no pair is counted twice, and none is labelled without two equal answers;
 - nothing is stuck that a retry can solve;
 - forged, stale and damaged messages change nothing;
+- an owner has as many scores as agreed, and they are those of the labels;
 - a coordinator that was restored from a backup either goes on exactly as before, or every owner that would notice stops
   with a sentence.
 """
@@ -20,6 +21,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from blindlabel.engines.interface import EngineError
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
@@ -27,7 +30,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import begin_study, own_identity
 from blindlabel.protocol import labels, next_steps
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel.protocol.errors import Forked
+from blindlabel.protocol.errors import Forked, OverBudget
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel_lab.simulation.carried import CarriedFolders
@@ -39,6 +42,7 @@ from blindlabel_lab.simulation.parties import (
     SimulatedLine,
     SimulatedOwner,
     mortal,
+    predicted,
 )
 from blindlabel_lab.simulation.places import InFolders, InMemory, Place
 from blindlabel_lab.simulation.plan import Plan, Way
@@ -314,7 +318,28 @@ def judged(study: Study, finished: bool) -> list[str]:
     found += _judged_labels(study, expected.labels)
     for name, owner in study.owners.items():
         if owner.is_over() and not restored:
-            found += _judged_owner(study, name, expected.labels)
+            found += _judged_owner(study, name, expected.labels) + _judged_scores(study, name)
+    return found
+
+
+def _judged_scores(study: Study, name: str) -> list[str]:
+    """An owner has as many scores as agreed, and they are those of the labels."""
+    agreement, found = study.plan.agreement, []
+    labelled = study.coordinator.party.labels(study.coordinator.study)
+    for peer in agreement.peers(name) if study.plan.way != "folder" else ():
+        matrix = labelled[(min(name, peer), max(name, peer))]
+        for number, first in enumerate((True, False), start=1):
+            try:
+                told = study.owners[name].score(peer, first=first)
+            except (InputError, OverBudget):
+                if number <= agreement.budget.scores:
+                    found.append(f"{name} was refused a score that was agreed")
+                continue
+            pairs = predicted(matrix.shape[0], matrix.shape[1], first)
+            right, named = labels.is_match(matrix) & pairs, labels.is_agreed(matrix) & pairs
+            counts = [int(np.count_nonzero(one)) for one in (right, named, labels.is_match(matrix))]
+            if told is None or number > agreement.budget.scores or counts != [told.right, told.labelled, told.matches]:
+                found.append(f"a score of {name} is not that of the labels, or one too many")
     return found
 
 

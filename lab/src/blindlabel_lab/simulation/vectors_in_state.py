@@ -92,6 +92,15 @@ def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, M
         yield from form_faults(kind, signed(message), "anna")
         yield from body_faults(kind, signed(message), "anna")
         yield from check_faults(kind, message, by="anna", other="berta")
+    calls = {
+        "assist": from_anna(1, 1, messages.Assist(number=1, peer="berta", blob=blob())),
+        "score": from_anna(1, 1, messages.Score(peer="berta", blob=blob())),
+    }
+    for kind, message in calls.items():
+        yield vector(kind, "not as a call", "rules", signed(message), "sender")
+        yield from form_faults(kind, signed(message), "anna")
+        yield from body_faults(kind, signed(message), "anna")
+        yield from check_faults(kind, message, by="anna", other="berta")
     yield from _contents(agreement, from_anna, digest)
     changed = joins["anna"]
     other = join_of(agreement, "anna", records=4)
@@ -244,6 +253,14 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
     yield vector("keys", "the same again", "rules", before[0], None)
     yield from form_faults("keys", before[0], COORDINATOR)
     yield vector("keys", "a second one", "rules", signed(_with(keys, sequence=4, previous=previous)), "replayed")
+    replies = {
+        "assisted": sent(1, messages.Assisted(number=1, blob=blob())),
+        "scored": sent(1, messages.Scored(peer="berta", pairs=blob().hash, right=1, labelled=2, matches=3)),
+    }
+    for kind, message in replies.items():
+        yield vector(kind, "not asked for", "rules", signed(message), "sender")
+        yield from form_faults(kind, signed(message), COORDINATOR)
+        yield from body_faults(kind, signed(message), COORDINATOR)
     yield from _contents_at_owner(agreement, sent, inner, pairing)
 
 

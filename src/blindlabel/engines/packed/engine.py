@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
+from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import (
     Answers,
     Assist,
@@ -119,9 +120,13 @@ class PackedEngine:
         opened = keys.open_secret(terms, secret)
         return opened.way.serve(opened, request)
 
-    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
-        """How often `evaluate` calls the assist for so many questions and records, whatever the questions are."""
-        return way_of(terms).assist_calls(questions, records)
+    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:
+        """The calls of one `evaluate` for so many questions and records, whatever the questions are."""
+        return way_of(terms).assist_schedule(questions, records)
+
+    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:
+        """Where a call says that it belongs, and what it is."""
+        return way_of(terms).assist_call(schedule, request)
 
     def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
         """The values of all pairs, each with its pad added."""

@@ -16,7 +16,7 @@ from enum import IntEnum
 from blindlabel.engines.interface import ParcelError
 
 _MAGIC = b"BLPK"
-_VERSION = 2
+_VERSION = 3
 _FIXED = struct.Struct("<4sHBx24s32s16s8IQ")
 _DIGEST = 32
 
@@ -86,6 +86,11 @@ def write(parcel: Parcel) -> bytes:
     for item in parcel.items:
         digest.update(item)
     return b"".join([head, digest.digest(), *parcel.items])
+
+
+def length(items: int, each: int) -> int:
+    """Bytes of a parcel with so many items of so many bytes."""
+    return _FIXED.size + 8 * items + _DIGEST + items * each
 
 
 def read(content: bytes, kinds: tuple[Kind, ...], study: Study | None, *, most_items: int, most_bytes: int) -> Parcel:

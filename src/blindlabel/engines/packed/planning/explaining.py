@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.planning.probing import Probe
-from blindlabel.engines.packed.seal.parameters import RingParameters
 
 PRODUCT, ROTATION, REPLY, LOAD = 0.0006, 0.003, 0.0045, 0.0013
 """Seconds on one core at degree 8192 and three primes: a product with a plaintext, key switching, one ciphertext of an
@@ -63,20 +61,3 @@ class Explained:
 def shown(probe: Probe) -> str:
     """A probe in words."""
     return f"{probe.element!r} among {probe.table.family.name} of {probe.table.view}"
-
-
-def record_bytes(ring: RingParameters, layout: RecordLayout, records: int) -> int:
-    """Ciphertexts take about the bits of their primes."""
-    return layout.batches(records) * layout.chunks * 2 * ring.degree * sum(ring.prime_bits[:-1]) // 8
-
-
-def key_bytes(ring: RingParameters, switching: int) -> int:
-    """Public keys have two polynomials over all primes; a switching key has one (and a seed) for every prime of a
-    ciphertext.
-    """
-    return (2 + switching * ring.data_primes) * ring.degree * sum(ring.prime_bits) // 8
-
-
-def answer_bytes(ring: RingParameters, answers: int) -> int:
-    """Answers have one prime left."""
-    return answers * 2 * ring.degree * ring.prime_bits[0] // 8

@@ -78,7 +78,7 @@ class Opened:
     def of(cls, public: Public, plans: Sequence[Any], batch: Batch) -> Opened:
         """Open a batch; one without ciphertexts can only join units."""
         with _one_sentence():
-            evaluation = public.way.evaluation(public, plans, batch.records, batch.items)
+            evaluation = public.way.evaluation(public, plans, batch.records, batch.items, batch.index)
         return cls(public, replace(batch, items=()), len(plans), evaluation)
 
     def answers(self, tile: Tile, assist: Assist, step: Step = lambda _group, _share: None) -> Iterator[Evaluated]:

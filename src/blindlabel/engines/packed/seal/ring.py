@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.seal import forms, memory
+from blindlabel.engines.packed.seal import forms
 from blindlabel.engines.packed.seal.forms import CipherForm, Rows, SecretForm, SwitchingForm
 from blindlabel.engines.packed.seal.library import loaded, sealapi, written
+from blindlabel.engines.packed.seal.memory import Memory
 from blindlabel.engines.packed.seal.parameters import RingParameters
 from blindlabel.engines.packed.seal.residues import Residues
 
@@ -24,6 +25,8 @@ Cipher = Any
 """A SEAL ciphertext."""
 Plain = Any
 """A SEAL plaintext."""
+
+_memory = Memory()
 
 
 @lru_cache(maxsize=8)
@@ -226,11 +229,12 @@ class Ring:
 
     def residues(self, cipher: Cipher) -> Residues:
         """The residues of a ciphertext as an array [half, prime, position]; not to be written to."""
-        words = memory.words_of(cipher)
-        if words is not None:
-            return words
-        form = self.form(cipher.coeff_modulus_size(), transformed=cipher.is_ntt_form())
-        return form.seal_words(written(cipher))
+
+        def file() -> Residues:
+            form = self.form(cipher.coeff_modulus_size(), transformed=cipher.is_ntt_form())
+            return form.seal_words(written(cipher))
+
+        return _memory.words_of(cipher, file)
 
     def of_residues(self, residues: Residues, *, transformed: bool = False) -> Cipher:
         """The ciphertext with these residues [half, prime, position]."""

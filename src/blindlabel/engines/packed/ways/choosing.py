@@ -32,20 +32,25 @@ def kinds_for(terms: Terms) -> tuple[type[AnyWay], ...]:
 
 @lru_cache(maxsize=16)
 def way_of(terms: Terms) -> AnyWay:
-    """The way of an agreement: the first set whose key can lose what it may and whose answers leave as they should."""
+    """The way of an agreement: the first set whose key can lose what it may and whose answers leave as they should.
+    Under `keys = "coordinator"` one whose key cannot lose so much will do where there is no other; the account of bits
+    says so.
+    """
     parameters.check_terms(terms)
-    for kind in kinds_for(terms):
-        for candidate in kind.candidates(terms):
-            if terms.key_bits > security.zero_tests(candidate):
-                continue
-            way = kind(terms, candidate)
-            if not way.tables.tables:
-                raise TermsError(
-                    "This agreement encodes nothing: list at least one function and encode whole records or attributes."
-                )
-            if _fits(way):
-                return way
-    if terms.key_bits:
+    asked = [(kind, candidate, terms.key_bits) for kind in kinds_for(terms) for candidate in kind.candidates(terms)]
+    if terms.keys == "coordinator" and terms.key_bits:
+        asked += [(kind, candidate, 0) for kind, candidate, _ in asked]
+    for kind, candidate, bits in asked:
+        if bits > security.zero_tests(candidate):
+            continue
+        way = kind(terms, candidate)
+        if not way.tables.tables:
+            raise TermsError(
+                "This agreement encodes nothing: list at least one function and encode whole records or attributes."
+            )
+        if _fits(way):
+            return way
+    if terms.key_bits and terms.keys == "owners":
         raise TermsError(
             f"A key would have to withstand the loss of {terms.key_bits} bits, more than any ring of this engine can."
             " Agree on fewer records or rounds, or release less."

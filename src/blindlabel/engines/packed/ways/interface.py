@@ -25,11 +25,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import Assist, EngineError, ParcelError, Terms
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.encoding.parcels import Study
 from blindlabel.engines.packed.encoding.tables import Tables
-from blindlabel.engines.packed.planning.explaining import Explained, answer_bytes, key_bytes, record_bytes
+from blindlabel.engines.packed.opening import joint, padding
+from blindlabel.engines.packed.planning.explaining import Explained
 from blindlabel.engines.packed.planning.noise import Noise
 from blindlabel.engines.packed.seal.forms import CipherForm
 from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
@@ -40,6 +42,8 @@ from blindlabel.language.formula import Formula
 
 Plan = TypeVar("Plan")
 """A compiled question: the way's own affair."""
+
+_UNASSISTED = "This agreement allows neither counting nor negation, so the assist is never called."
 
 Step = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""
@@ -53,6 +57,13 @@ class KeyNeeds:
     elements: tuple[int, ...] = ()
     """Galois elements."""
     relinearisation: bool = False
+
+    def bytes(self, *, seeded: bool) -> int:
+        """Of these keys as they travel; where `seeded`, an encryption of zero serves as the public key."""
+        ring = self.ring
+        found = ring.form(seeded=True).length if seeded else ring.public_form.length
+        found += ring.galois_form(self.elements).length if self.elements else 0
+        return found + (ring.relinearisation_form.length if self.relinearisation else 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,16 +223,15 @@ class Way(Protocol[Plan]):
 
     def sizes(self) -> dict[str, int]:
         """Bytes of a round of as many questions as records, by what they are for."""
-        rings, records = self.parameters.rings, self.terms.records
-        keys = sum(
-            key_bytes(ring, len(need.elements) + need.relinearisation) for ring, need in zip(rings, self.key_needs())
-        )
-        answers = self.values * self.layout.batches(records) * len(groups(records, self.group_size(records)))
+        owners, records = self.terms.keys == "owners", self.terms.records
+        batches, ring = self.layout.batches(records), self.answer_ring
+        groups = batches * self.group_count(records)
+        shares = groups * joint.share_count(self.values) * ring.form(joint.LEVEL, seeded=True).length if owners else 0
         return {
-            "keys": keys,
-            "records": record_bytes(rings[0], self.layout, records),
+            "keys": sum(need.bytes(seeded=owners) for need in self.key_needs()),
+            "records": batches * self.layout.chunks * self.record_form.length + shares,
             "assist": 0,
-            "answers": answer_bytes(rings[-1], answers),
+            "answers": groups * self.values * ring.form(padding.LEVEL if owners else 1).length,
         }
 
     @abstractmethod
@@ -248,18 +258,26 @@ class Way(Protocol[Plan]):
         """Whether the units of one group are worth spreading over processes."""
         return True
 
-    def assist_calls(self, questions: int, records: int) -> int:  # noqa: ARG002
-        """How often a round calls the assist: public, and what a coordinator may hold an owner to."""
-        return 0
+    def assist_schedule(self, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
+        """The calls of one evaluation: public, and what both sides hold each other to."""
+        return NO_CALLS
+
+    def assist_call(self, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:  # noqa: ARG002
+        """Where a call says that it belongs, and what it is."""
+        raise ParcelError(_UNASSISTED)
 
     @abstractmethod
-    def evaluation(self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes]) -> Evaluation:
-        """A batch of so many records, opened from its ciphertexts; without those it can only join units."""
+    def evaluation(
+        self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes], index: int = 0
+    ) -> Evaluation:
+        """A batch of so many records, opened from its ciphertexts; without those it can only join units. `index`: which
+        one it is.
+        """
         ...
 
     def serve(self, secret: Secret, request: bytes) -> bytes:  # noqa: ARG002
         """The key holder's side of one assist call."""
-        raise ParcelError("This agreement allows neither counting nor negation, so the assist is never called.")
+        raise ParcelError(_UNASSISTED)
 
     # -- answers
 

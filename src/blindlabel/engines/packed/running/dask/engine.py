@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
+from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progress, Terms, Values
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import check_sharing
@@ -61,9 +62,13 @@ class ClusterEngine:
         """The coordinator's side of one assist call, in this process."""
         return self._packed.assist(terms, secret, request)
 
-    def assist_calls(self, terms: Terms, questions: int, records: int) -> int:
-        """How often `evaluate` calls the assist."""
-        return self._packed.assist_calls(terms, questions, records)
+    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:
+        """The calls of one `evaluate`."""
+        return self._packed.assist_schedule(terms, questions, records)
+
+    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:
+        """Where a call says that it belongs, and what it is."""
+        return self._packed.assist_call(terms, schedule, request)
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         """The answers, decrypted in this process."""

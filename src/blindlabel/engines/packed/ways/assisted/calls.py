@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from blindlabel.engines.assisting import AssistCall, AssistPlace
 from blindlabel.engines.interface import Assist, ParcelError
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
@@ -26,7 +28,7 @@ from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.assisted import polynomials
 from blindlabel.engines.packed.ways.assisted.plans import Room
 from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
-from blindlabel.engines.packed.ways.interface import Public, Secret
+from blindlabel.engines.packed.ways.interface import AnyWay, Public, Secret
 
 _PLACE = struct.Struct("<3I")
 
@@ -34,6 +36,32 @@ _PLACE = struct.Struct("<3I")
 def difference_bits(ring: Ring) -> int:
     """Bits in which two values of the records' field can differ."""
     return (ring.modulus - 1).bit_length()
+
+
+# -- what both ends know
+
+
+def described(way: AnyWay, kind: Kind, number: int) -> AssistCall:
+    """A call of this kind, with its sizes."""
+    ring, bits = way.ring, way.answer_ring
+    request = ring if kind is Kind.DIGITS_REQUEST else bits
+    count = difference_bits(ring) if kind is Kind.DIGITS_REQUEST else number
+    return AssistCall(
+        kind.name,
+        number,
+        request=parcels.length(1, request.form(1).length),
+        reply=parcels.length(count, bits.form(seeded=True).length),
+    )
+
+
+def announced(way: AnyWay, request: bytes) -> tuple[AssistPlace, AssistCall]:
+    """Where a request says that it belongs, and what it is."""
+    most = max(way.ring.form(1).length, way.answer_ring.form(1).length)
+    kinds = (Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
+    parcel = parcels.read(request, kinds, way.study(b""), most_items=1, most_bytes=most)
+    number, strand, step = parcel.numbers[:3]
+    call = described(way, parcel.kind, number)
+    return AssistPlace(strand, step), replace(call, request=len(request))
 
 
 # -- the coordinator's end
@@ -77,8 +105,14 @@ class Calls:
     (`running/kept_calls`).
     """
 
-    def __init__(self, assist: Assist, group: int, part: int) -> None:
+    def __init__(self, assist: Assist, group: int, part: int, strand: int = 0) -> None:
         self._assist, self._part, self._number = assist, (group, part), 0
+        self._strand = strand
+
+    @property
+    def announced(self) -> tuple[int, int]:
+        """Strand and step of the next call in the evaluation's schedule."""
+        return self._strand, self._number
 
     def pad(self, count: int, modulus: int) -> Residues:
         """The pad of the next call."""
@@ -98,9 +132,10 @@ def ask(public: Public, calls: Calls, kind: Kind, cipher: Cipher, *, number: int
     """Send a sanitised ciphertext and bring back the reply's ciphertexts one by one, in NTT form."""
     ring = public.way.answer_ring
     sender = public.way.ring if kind is Kind.DIGITS_REQUEST else ring
-    request = parcels.write(Parcel(kind, public.study, (number,), (sender.sent(cipher),)))
+    numbers = (number, *calls.announced)
+    request = parcels.write(Parcel(kind, public.study, numbers, (sender.sent(cipher),)))
     limit = ring.form(seeded=True).length
     reply = parcels.read(calls(request), (Kind.ASSIST_REPLY,), public.study, most_items=expected, most_bytes=limit)
-    if reply.numbers[0] != number or len(reply.items) != expected:
+    if reply.numbers[:3] != numbers or len(reply.items) != expected:
         raise ParcelError("The assist answered something else than was asked.")
     return (ring.to_ntt(ring.load_seeded(item)) for item in reply.items)

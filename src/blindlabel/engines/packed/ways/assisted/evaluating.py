@@ -41,6 +41,8 @@ class AssistedEvaluation(Evaluation):
     layout: QuestionLayout
     records: int
     chunks: Sequence[Cipher]
+    first: int = 0
+    """How many groups there are over the batches before."""
 
     def units(self) -> int:
         """Packed ciphertexts that the probes of a group take."""
@@ -48,11 +50,16 @@ class AssistedEvaluation(Evaluation):
 
     def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
         """One unit of probes as bits."""
-        return _unit_bits(self._group(group), self.chunks, unit, Calls(assist, group, unit))
+        return _unit_bits(self._group(group), self.chunks, unit, Calls(assist, group, unit, self._strand(group, unit)))
 
     def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:
         """All gates."""
-        return (_gates(self._group(group), units, Calls(assist, group, self.units())),)
+        return (
+            _gates(self._group(group), units, Calls(assist, group, self.units(), self._strand(group, self.units()))),
+        )
+
+    def _strand(self, group: int, unit: int) -> int:
+        return (self.first + group) * (self.units() + 1) + unit
 
     def _group(self, group: int) -> _Group:
         asked = groups(len(self.plans), self.layout.questions)[group]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed.encoding.layout import RecordLayout, block_of
+from blindlabel.engines.packed.encoding.parcels import Kind
 from blindlabel.engines.packed.encoding.tables import tables_of
 from blindlabel.engines.packed.planning import explaining, noise
 from blindlabel.engines.packed.planning.explaining import Explained
@@ -91,18 +93,34 @@ class AssistedWay(Way[Plan]):
         """As many as have columns."""
         return self.questions(questions).questions
 
-    def assist_calls(self, questions: int, records: int) -> int:
-        """Two for each unit of probes, one for each gate."""
-        layout, room = self.questions(questions), self.room
-        each = 2 * layout.units(room.probes) + room.inner_gates * room.inner_levels + 1
-        return self.layout.batches(records) * len(groups(questions, layout.questions)) * each
+    def assist_schedule(self, questions: int, records: int) -> AssistSchedule:
+        """Two calls for each unit of probes, then one for each gate."""
+        layout, room, width = self.questions(questions), self.room, calls.difference_bits(self.ring)
+        inner = calls.described(self, Kind.POWERS_REQUEST, room.inner_weight)
+        return AssistSchedule(
+            groups=self.layout.batches(records) * len(groups(questions, layout.questions)),
+            units=layout.units(room.probes),
+            unit=(
+                calls.described(self, Kind.DIGITS_REQUEST, layout.copies),
+                calls.described(self, Kind.POWERS_REQUEST, width),
+            ),
+            last=(
+                *[inner] * (room.inner_gates * room.inner_levels),
+                calls.described(self, Kind.POWERS_REQUEST, room.final_weight),
+            ),
+        )
+
+    def assist_call(self, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:  # noqa: ARG002
+        """By the header alone."""
+        return calls.announced(self, request)
 
     def evaluation(
-        self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes]
+        self, public: Public, plans: Sequence[Plan], records: int, items: Sequence[bytes], index: int = 0
     ) -> AssistedEvaluation:
         """A batch with its ciphertexts in NTT form."""
         chunks = [self.ring.to_ntt(self.load_record(item)) for item in items]
-        return AssistedEvaluation(public, self.room, plans, self.questions(len(plans)), records, chunks)
+        first = index * self.group_count(len(plans))
+        return AssistedEvaluation(public, self.room, plans, self.questions(len(plans)), records, chunks, first)
 
     def serve(self, secret: Secret, request: bytes) -> bytes:
         """Bits or powers of what was padded."""
@@ -130,7 +148,7 @@ class AssistedWay(Way[Plan]):
         ring, bits = self.parameters.rings
         down = bits.degree * sum(bits.prime_bits[:-1]) // 8
         up = 2 * bits.degree * max(bits.prime_bits[0], ring.prime_bits[0]) // 8
-        made = self.assist_calls(records, records)
+        made = self.assist_schedule(records, records).calls
         return Explained(
             parameters=self.parameters.name,
             predicates=[explaining.shown(one) for one in plan.probes],

@@ -140,7 +140,12 @@ class FewRecords(ConjunctiveWay):
         return diagonals.group_size(self.layout, questions)
 
     def evaluation(
-        self, public: Public, plans: Sequence[ClausePlan], records: int, items: Sequence[bytes]
+        self,
+        public: Public,
+        plans: Sequence[ClausePlan],
+        records: int,
+        items: Sequence[bytes],
+        index: int = 0,  # noqa: ARG002
     ) -> Evaluation:
         """A batch with its ciphertexts in NTT form."""
         chunks = [self.ring.to_ntt(self.load_record(item)) for item in items]
@@ -198,7 +203,12 @@ class ManyRecords(ConjunctiveWay):
         return False
 
     def evaluation(
-        self, public: Public, plans: Sequence[ClausePlan], records: int, items: Sequence[bytes]
+        self,
+        public: Public,
+        plans: Sequence[ClausePlan],
+        records: int,
+        items: Sequence[bytes],
+        index: int = 0,  # noqa: ARG002
     ) -> Evaluation:
         """A batch as words."""
         return _ManyEvaluation(self, public, plans, records, many_records.opened(self.ring, items))

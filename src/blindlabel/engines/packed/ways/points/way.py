@@ -25,8 +25,10 @@ from blindlabel.language.formula import Formula
 
 _LEAST_BLOCK = 32
 """Records of a batch: fewer would make records hardly smaller, and the steps of the linear forms many."""
-_ROTATION, _RESIDUES, _PRODUCT = 0.013, 0.010, 0.050
-"""Seconds on one core at degree 16384 and six primes: key switching, a ciphertext as residues, a product of two."""
+_ROTATION, _RESIDUES, _WORD, _PRODUCT = 0.011, 0.006, 1e-8, 0.033
+"""Processor seconds at degree 16384 and five primes, on a busy machine: key switching, a ciphertext as residues or
+back, a residue in a product of matrices for every summand and all primes, a product of two with what goes with it.
+"""
 _WRONG = 1e-6
 """How likely a label may be wrong, at most."""
 _MOST_ROTATED = 1 << 30
@@ -140,7 +142,12 @@ class PointsWay(Way[PointsPlan]):
         return False
 
     def evaluation(
-        self, public: Public, plans: Sequence[PointsPlan], records: int, items: Sequence[bytes]
+        self,
+        public: Public,
+        plans: Sequence[PointsPlan],
+        records: int,
+        items: Sequence[bytes],
+        index: int = 0,  # noqa: ARG002
     ) -> PointsEvaluation:
         """A batch with its ciphertexts rotated."""
         if not items:
@@ -183,8 +190,11 @@ class PointsWay(Way[PointsPlan]):
         """Of a round of as many questions as records, from the number of operations."""
         ring, steps, records = self.parameters.rings[0], self.steps, self.terms.records
         outputs = self.columns(records).outputs * self._group_count()
-        rotated = steps.babies * self.layout.chunks * (_ROTATION + _RESIDUES)
-        sums = outputs * steps.giants
-        made = sums * (_ROTATION + _RESIDUES + 2e-9 * steps.babies * self.layout.chunks * 2 * ring.degree)
-        multiplied = self._group_count() * self.values * (self.shape.products + self.places) * _PRODUCT
-        return self.layout.batches(records) * ring.data_primes / 6 * (rotated + made + multiplied)
+        inner = steps.babies * self.layout.chunks
+        folds = outputs * steps.folds(self.layout) * steps.width // steps.babies
+        rotated = inner * (_ROTATION + _RESIDUES) + folds * _ROTATION
+        made = outputs * steps.giants * (_ROTATION + _RESIDUES + _WORD * inner * 32768)
+        aligned = self._group_count() * self.places * _ROTATION
+        multiplied = self._group_count() * (self.shape.products + self.terms.exclusions + 2) * _PRODUCT
+        scale = ring.data_primes / 5 * ring.degree / 16384
+        return self.layout.batches(records) * scale * (rotated + made + aligned + multiplied)
