@@ -141,6 +141,9 @@ def test_image_is_built_and_its_server_is_well(tmp_path: Path) -> None:
     tool = container_tool()
     if tool is None:
         pytest.skip("no container tool that works is on this machine")
+    base = arguments_of("FROM")[0].partition(" AS ")[0]
+    if subprocess.run([tool, "pull", base], check=False, capture_output=True).returncode:
+        pytest.skip(f"{tool} cannot get the base image {base} here")
     build = [tool, "build", "-q", "-f", str(DEPLOY / "Containerfile"), "-t", "blindlabel-test", str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
     started = subprocess.run([tool, "run", "-d", "--rm", "blindlabel-test"], check=True, capture_output=True, text=True)
@@ -150,6 +153,17 @@ def test_image_is_built_and_its_server_is_well(tmp_path: Path) -> None:
         Patience().wait_until(lambda: subprocess.run(asked, check=False, capture_output=True).returncode == 0)
     finally:
         subprocess.run([tool, "kill", container], check=False, capture_output=True)
+
+
+def test_server_starts_in_an_empty_volume_and_in_no_folder_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("volume", "stick"):
+        (tmp_path / name).mkdir()
+    serve = ["coordinator", "serve", "--via", f"folder:{tmp_path / 'stick'}", "--once", "--at"]
+    assert run([*serve, str(tmp_path / "volume")]) == 0
+    assert "Serving 0 studies" in capsys.readouterr().err
+    assert run([*serve, str(tmp_path / "mistyped")]) == 1
 
 
 def test_passphrase_comes_from_a_file_that_the_environment_names(

@@ -198,7 +198,8 @@ def serve(
     """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
     from blindlabel.cli import serving
 
-    coordinator = coordinator_at(at, database)
+    new = at.is_dir() and not any(at.iterdir())  # a volume, say, in which studies will be made while it serves
+    coordinator = coordinator_at(at, database, make=new)
     if via:
         serving.serve_folder(coordinator, via, once=once)
     else:

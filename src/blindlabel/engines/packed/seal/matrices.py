@@ -2,9 +2,9 @@
 
 Both factors are cut into digits. A product of two digit matrices stays within 2^53, where doubles are exact, as long as
 the inner dimension is at most `_Digits.longest` (longer ones are cut). Primes of up to 56 bits take two digits by
-three, larger ones three by three, of which those with the same power of two are added up first (2^50). The sums S are
-then put together as Σ S·c modulo the prime with constants c: the quotient is estimated in doubles, where it is off by
-less than 128 (by less than 2 for the larger primes), and the rest is taken in 64-bit words that may overflow on the
+three, larger ones three by three, of the same width on both sides. The digits' products S are then put together as
+Σ S·c modulo the prime with constants c: the quotient is estimated in doubles, where it is off by less than 128 (by less
+than 3 for the larger primes, where S is below 2^50), and the rest is taken in 64-bit words that may overflow on the
 way, since only their lowest 64 bits count. Ten times as fast as multiplying word by word. Knows nothing of encryption.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -104,11 +103,8 @@ def _piece(left: Sequence[Doubles], right: Sequence[Doubles], prime: int) -> npt
     shape = (*left[0].shape[:2], right[0].shape[2])
     exact, scaled, quotient = np.empty(shape), np.empty(shape), np.zeros(shape)
     words, rest = np.empty(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for shift, (first, *more) in _alike(prime, len(left), len(right)).items():
-        np.matmul(left[first[0]], right[first[1]], out=exact)
-        for i, j in more:
-            exact += np.matmul(left[i], right[j], out=scaled)
-        constant = pow(2, shift, prime)
+    for one, other, constant in _summands(left, right, prime):
+        np.matmul(one, other, out=exact)
         np.multiply(exact, constant / prime, out=scaled)
         quotient += scaled
         words[...] = exact
@@ -117,15 +113,23 @@ def _piece(left: Sequence[Doubles], right: Sequence[Doubles], prime: int) -> npt
     words[...] = quotient
     words *= prime
     rest -= words
-    rest %= prime
+    np.floor_divide(rest, prime, out=words)  # a third of the time that a remainder takes
+    words *= prime
+    rest -= words
     return rest
 
 
-@lru_cache(maxsize=64)
-def _alike(prime: int, left: int, right: int) -> dict[int, list[tuple[int, int]]]:
-    """The pairs of so many digits (left, right) by the power of two that their product stands for."""
+def _summands(left: Sequence[Doubles], right: Sequence[Doubles], prime: int) -> Iterator[tuple[Doubles, Doubles, int]]:
+    """Matrices of digits, and what their product counts for. Three digits by three take six products instead of nine
+    (Karatsuba): a_i·b_j + a_j·b_i = (a_i + a_j)·(b_i + b_j) − a_i·b_i − a_j·b_j.
+    """
     widths = _digits(prime)
-    found: dict[int, list[tuple[int, int]]] = {}
-    for i, j in itertools.product(range(left), range(right)):
-        found.setdefault(widths.left * i + widths.right * j, []).append((i, j))
-    return found
+    if len(left) == len(right) == 3:
+        power = [pow(2, widths.left * place, prime) for place in range(5)]
+        for place, others in enumerate(((1, 2), (1, 3), (2, 3))):
+            yield left[place], right[place], (power[2 * place] - sum(power[other] for other in others)) % prime
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            yield left[i] + left[j], right[i] + right[j], power[i + j]
+        return
+    for i, j in itertools.product(range(len(left)), range(len(right))):
+        yield left[i], right[j], pow(2, widths.left * i + widths.right * j, prime)

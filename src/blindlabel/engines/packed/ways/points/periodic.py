@@ -67,13 +67,29 @@ def _sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues)
 
 
 def _left(signed: matrices.Doubles, transform: Residues, prime: int) -> matrices.Doubles:
-    """The constants of all patterns as digits [digit, stretch, pattern], made in pieces that stay in the cache."""
-    right = matrices.right_digits(transform, prime)
-    pieces = []
+    """The constants of all patterns as digits [digit, stretch, pattern], made in pieces that stay in the cache. Two
+    neighbouring stretches belong to Y and −Y, where even powers are the same and odd ones have the other sign, so
+    either kind is summed up for every other stretch alone.
+    """
+    kinds = [(np.ascontiguousarray(signed[:, odd::2]), transform[odd::2, 0::2]) for odd in (0, 1)]
+    right = [matrices.right_digits(matrix, prime) for _, matrix in kinds]
+    p, pieces = np.uint64(prime), []
     for start in range(0, signed.shape[0], _PIECE):
-        values = matrices.product([signed[start : start + _PIECE]], right, prime)
+        even, odd = (
+            matrices.product([powers[start : start + _PIECE]], digits, prime)
+            for (powers, _), digits in zip(kinds, right)
+        )
+        values = np.empty((even.shape[0], signed.shape[1]), dtype=np.uint64)
+        values[:, 0::2] = _reduced(even + odd, p)
+        values[:, 1::2] = _reduced(even + (p - odd), p)
         pieces.append(np.stack([digit.T for digit in matrices.left_digits(values, prime)]))
     return np.concatenate(pieces, axis=2)
+
+
+def _reduced(values: Residues, prime: np.uint64) -> Residues:
+    """Values below twice the prime, below the prime."""
+    found: Residues = np.minimum(values, values - prime)  # what is negative wraps around and is large
+    return found
 
 
 def _coefficients(ring: Ring, layout: RecordLayout, patterns: Residues) -> matrices.Doubles:
