@@ -95,6 +95,26 @@ def test_an_owner_is_told_of_its_own_uploads_alone(tmp_path: Path) -> None:
         assert not berta.is_there(blob_of(mine))
 
 
+def test_uploading_what_another_has_sent_is_like_uploading_anything(tmp_path: Path) -> None:
+    """Whoever guesses another's body must not find out by sending it: a list of the other's opened values follows from
+    one's own pads where every answer is yes.
+    """
+    coordinator, workspaces = read_by_the_coordinator(tmp_path)
+    bodies = coordinator.store.bodies(workspaces[0].agreement.hash)
+    content = b"what berta has opened"
+    theirs, unknown = blob_of(content), Blob(hash="ab" * 32, length=len(content))
+    limits = ServerLimits(requests_per_second=1e6)
+    with served(coordinator, limits) as address, httpx.Client(base_url=address, trust_env=False) as client:
+        anna, berta = (Asker(client, one) for one in workspaces)
+        assert berta.put(content) == 200 and berta.is_there(theirs)
+        for sent, code in ((bytes(len(content)), 422), (b"", 200), (b"x", 200), (b"y", 409), (content, 409)):
+            told = [(anna.put(sent, blob), anna.is_there(blob)) for blob in (theirs, unknown)]
+            assert told[0] == told[1] == (code, sent not in (b"", bytes(len(content)))), sent
+        assert bodies.read_all(theirs) == content and berta.is_there(theirs), "nothing was changed"
+        assert (berta.put(b"both"), anna.put(b"both")) == (200, 200), "the same from both is no surprise"
+        assert anna.put(b"both") == 409, "it is there already, and it is anna's"
+
+
 def test_uploads_have_a_quota_of_their_owner_and_study(tmp_path: Path) -> None:
     coordinator, workspaces = read_by_the_coordinator(tmp_path)
     with (

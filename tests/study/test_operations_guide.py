@@ -42,6 +42,10 @@ def arguments(line: str, port: int) -> list[str]:
         name, _, carried = at.partition("-")
         other = Workspace.open(Path(f"{peer}-{carried}" if carried else peer))
         parts[parts.index("--words") + 1] = " ".join(words_to_read_out(other, name))
+    if parts[0] == "sqlite3" and not shutil.which("sqlite3"):
+        copied = parts[2].partition(" ")[2]
+        script = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(sys.argv[2]))"
+        return [sys.executable, "-c", script, parts[1], copied]
     return [sys.executable, "-m", "blindlabel.cli.main", *parts[1:]] if parts[0] == "blindlabel" else parts
 
 

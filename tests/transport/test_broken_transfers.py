@@ -80,10 +80,10 @@ def offer(coordinator: Coordinator, study: str, content: bytes, owner: str = "an
     return blob
 
 
-def left_whole(bodies: Bodies, blob: Blob, content: bytes) -> None:
+def left_whole(bodies: Bodies, blob: Blob, content: bytes, sender: str = "") -> None:
     """What a process leaves that is killed when it is about to rename a body that has arrived."""
-    bodies._part(blob).write_bytes(content)
-    assert bodies.received(blob) == blob.length and not bodies.has(blob)
+    bodies._part(blob, sender).write_bytes(content)
+    assert bodies.received(blob, sender) == blob.length and not bodies.has(blob)
 
 
 @pytest.mark.parametrize("content", [CONTENT, b""])
@@ -92,9 +92,9 @@ def test_owner_killed_at_the_rename_of_a_downloaded_body_goes_on(
 ) -> None:
     """The part of full length counted as the body, which was missing for ever."""
     blob, bodies = offer(coordinator, line.study, content), Bodies(tmp_path / "bodies")
-    bodies._part(blob).write_bytes(content)
+    bodies._part(blob, "").write_bytes(content)
     line.http.fetch_body(blob, bodies)
-    assert bodies.read_all(blob) == content and not bodies._part(blob).exists()
+    assert bodies.read_all(blob) == content and not bodies._part(blob, "").exists()
 
 
 def test_owner_killed_at_the_rename_of_a_damaged_body_fetches_it_again(
@@ -114,7 +114,7 @@ def test_coordinator_killed_at_the_rename_of_an_uploaded_body_does_not_call_it_c
     for arrived in (CONTENT, CONTENT[::-1]):  # as it was sent, and damaged
         content = secrets.token_bytes(1) + arrived
         blob = own.write([content])
-        left_whole(there, blob, content if arrived == CONTENT else content[::-1])
+        left_whole(there, blob, content if arrived == CONTENT else content[::-1], "anna")
         assert coordinator.store.announce(line.study, "anna", blob, 2**30, 100)
         said = line.http._request("GET", _url(line, blob) + "/arrived", params={"length": blob.length}).json()
         assert said == {"received": blob.length, "complete": False}, "all bytes are there, and nobody has checked them"
@@ -167,7 +167,7 @@ def test_upload_that_broke_off_sends_exactly_what_is_missing(
 ) -> None:
     own, content = Bodies(tmp_path / "bodies"), secrets.token_bytes(1000)
     blob = own.write([content])
-    coordinator.store.bodies(line.study).append(blob, 0, [content[:300]])
+    coordinator.store.bodies(line.study).append(blob, 0, [content[:300]], "anna")
     assert coordinator.store.announce(line.study, "anna", blob, 2**30, 100)
     line.http._patiently(lambda: line.http._upload(blob, own, None))
     assert [content for method, _, content in between.requests if method == "PUT"] == [content[300:]]

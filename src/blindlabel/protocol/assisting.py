@@ -28,11 +28,7 @@ Progress = tuple[int, ...]
 
 def further(schedule: AssistSchedule, progress: Progress, place: AssistPlace, call: AssistCall) -> Progress:
     """The progress after one more call; `NotFitting` where it is not the one that is due."""
-    if not 0 <= place.strand < schedule.strands:
-        raise NotFitting("The assist call belongs to no part of this round's evaluation.")
-    steps = schedule.steps(place.strand)
-    if not 0 <= place.step < len(steps) or call != steps[place.step]:
-        raise NotFitting("The assist call is not of the kind or the size that the agreement implies at its place.")
+    _check(schedule, place, call)
     made = list(progress or (0,) * schedule.strands)
     strands = schedule.group_of(place.strand)
     last = strands[-1]
@@ -44,6 +40,15 @@ def further(schedule: AssistSchedule, progress: Progress, place: AssistPlace, ca
     if place.strand != last:
         made[last] = 0
     return tuple(made)
+
+
+def _check(schedule: AssistSchedule, place: AssistPlace, call: AssistCall) -> None:
+    """A call is of the kind and size of its place."""
+    if not 0 <= place.strand < schedule.strands:
+        raise NotFitting("The assist call belongs to no part of this round's evaluation.")
+    steps = schedule.steps(place.strand)
+    if not 0 <= place.step < len(steps) or call != steps[place.step]:
+        raise NotFitting("The assist call is not of the kind or the size that the agreement implies at its place.")
 
 
 def is_complete(schedule: AssistSchedule, progress: Progress) -> bool:
@@ -72,7 +77,7 @@ def check(agreement: Agreement, state: State, signed: Signed) -> tuple[RoundFact
     if state.ended or not state.rounds or message.round != state.round:
         raise WrongRound(f"An assist call for round {message.round}, and the study is in round {state.round}.")
     peer_facts(state, message.sender, assist.peer)
-    if f"{message.sender}>{assist.peer}" in state.rounds[-1].answers:
+    if all(f"{message.sender}>{peer}" in state.rounds[-1].answers for peer in agreement.peers(message.sender)):
         raise WrongRound(f"{message.sender} has answered round {message.round} already.")
     return state.rounds[-1], facts
 
@@ -96,7 +101,11 @@ def count(
             f"{sender} has made all assist calls that round {state.round} can need: {schedule.calls} for one"
             f" evaluation, {schedule.beginnings} evaluations."
         )
-    progress = further(schedule, current.assisted.get(direction, ()), place, call)
+    progress = current.assisted.get(direction, ())
+    if direction in current.answers:  # an owner restored from a backup evaluates again; its first answers count
+        _check(schedule, place, call)
+    else:
+        progress = further(schedule, progress, place, call)
     changed = current.model_copy(
         update={
             "assisted": {**current.assisted, direction: progress},

@@ -60,11 +60,15 @@ class Bodies(Protocol):
         """Forget a body."""
         ...
 
-    def received(self, blob: Blob) -> int:
-        """How many bytes of a body that arrives piece by piece are there."""
+    def received(self, blob: Blob, sender: str = "") -> int:
+        """How many bytes of a body that arrives piece by piece are there; from this sender where one is named."""
         ...
 
-    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
+    def has_from(self, blob: Blob, sender: str) -> bool:
+        """Whether this sender has sent the whole body."""
+        ...
+
+    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes], sender: str = "") -> int:
         """Continue a body at its end; the number of bytes that are there now."""
         ...
 

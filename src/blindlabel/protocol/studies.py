@@ -116,10 +116,6 @@ class Studies(Protocol):
         """An owner uploads this body; False where its uploads would then be more than so many bytes or bodies."""
         ...
 
-    def has_announced(self, study: str, owner: str, hash: str) -> bool:
-        """Whether this owner uploads, or has uploaded, a body of this name."""
-        ...
-
     def free(self) -> int:
         """Bytes that there is room for."""
         ...

@@ -32,6 +32,8 @@ ABANDONED = 7 * 24 * 3600.0
 
 _NEW = ".new-"
 """How the names of files begin that are not whole yet."""
+_SENT = ".sent"
+"""How the names of empty files end that say who has sent a body."""
 
 
 class BodyDamaged(OutsideError):
@@ -177,6 +179,8 @@ class Bodies:
     def remove(self, blob: Blob) -> None:
         """Forget a body."""
         self.path(blob).unlink(missing_ok=True)
+        for sent in self.folder.glob(f"{blob.hash}.*{_SENT}"):
+            sent.unlink(missing_ok=True)
 
     def remove_all(self) -> None:
         """Forget everything."""
@@ -188,29 +192,36 @@ class Bodies:
 
     # Bodies that arrive piece by piece
 
-    def received(self, blob: Blob) -> int:
-        """How many bytes of the body have arrived."""
-        if here := self._in_part(blob):
+    def received(self, blob: Blob, sender: str = "") -> int:
+        """How many bytes of the body have arrived, from this sender where one is named."""
+        if here := self._in_part(blob, sender):
             return here
-        return blob.length if self.has(blob) else 0
+        return blob.length if self.has_from(blob, sender) else 0
 
-    def _in_part(self, blob: Blob) -> int:
+    def has_from(self, blob: Blob, sender: str) -> bool:
+        """Whether this sender has sent the whole body. Nobody is told what others have sent, by its answer either."""
+        return self.has(blob) and (not sender or self._sent(blob, sender).exists())
+
+    def _in_part(self, blob: Blob, sender: str) -> int:
         try:
-            return min(self._part(blob).stat().st_size, blob.length)
+            return min(self._part(blob, sender).stat().st_size, blob.length)
         except FileNotFoundError:
             return 0
 
-    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes]) -> int:
-        """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused."""
-        if not self._in_part(blob) and self.has(blob):
+    def append(self, blob: Blob, offset: int, pieces: Iterable[bytes], sender: str = "") -> int:
+        """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused.
+        Every sender has a part of its own, so that what it is told depends on nobody else.
+        """
+        part = self._part(blob, sender)
+        if not self._in_part(blob, sender) and self.has_from(blob, sender):
             return _continued(offset, blob.length)
-        with failing_with_a_sentence(self.folder), _locked(self._part(blob)) as file:
-            if not self._in_part(blob) and self.has(
-                blob
+        with failing_with_a_sentence(self.folder), _locked(part) as file:
+            if not self._in_part(blob, sender) and self.has_from(
+                blob, sender
             ):  # another process completed it a moment ago, and this part is a new one
-                self._part(blob).unlink()
+                part.unlink()
                 return _continued(offset, blob.length)
-            here = _continued(offset, self._in_part(blob))
+            here = _continued(offset, self._in_part(blob, sender))
             for piece in pieces:
                 if here + len(piece) > blob.length:
                     raise BodyDamaged("The body is longer than announced.")
@@ -220,12 +231,13 @@ class Bodies:
             if here == blob.length:
                 file.flush()
                 os.fsync(file.fileno())
-                self._complete(blob)
+                self._complete(blob, part)
+                if sender:
+                    self._sent(blob, sender).touch(0o600)
         return here
 
-    def _complete(self, blob: Blob) -> None:
+    def _complete(self, blob: Blob, part: Path) -> None:
         """Check a whole part and keep it; called with its lock held."""
-        part = self._part(blob)
         with part.open("rb") as file:
             found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
         if found != blob.hash:
@@ -238,8 +250,11 @@ class Bodies:
         part.replace(self.path(blob))
         sync_folder(self.folder)
 
-    def _part(self, blob: Blob) -> Path:
-        return self.folder / f"{blob.hash}.part"
+    def _part(self, blob: Blob, sender: str) -> Path:
+        return self.folder / (f"{blob.hash}.{sender}.part" if sender else f"{blob.hash}.part")
+
+    def _sent(self, blob: Blob, sender: str) -> Path:
+        return self.folder / f"{blob.hash}.{sender}{_SENT}"
 
 
 def _continued(offset: int, here: int) -> int:

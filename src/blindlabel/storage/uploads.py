@@ -1,5 +1,5 @@
-"""Which owner uploads which body, in a coordinator's database: for quotas, and so that nobody is told of the uploads of
-others. Bodies that a study does not need any more leave the count.
+"""Which owner uploads which body, in a coordinator's database, for quotas. Bodies that a study does not need any more
+leave the count.
 """
 
 from __future__ import annotations
@@ -30,11 +30,3 @@ class KnowsUploads:
             row = {"study": study, "owner": owner, "hash": blob.hash, "length": blob.length}
             connection.execute(tables.upload.insert().values(**row))
         return True
-
-    def has_announced(self, study: str, owner: str, hash: str) -> bool:
-        """Whether this owner uploads, or has uploaded, a body of this name."""
-        found = sa.select(sa.literal(1)).where(
-            tables.upload.c.study == study, tables.upload.c.owner == owner, tables.upload.c.hash == hash
-        )
-        with self.database.read() as connection:
-            return connection.execute(found).first() is not None

@@ -234,11 +234,9 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
     ) -> Arrived:
         owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
-        if not await run_in_threadpool(coordinator.store.has_announced, study, owner, hash):
-            return Arrived(received=0, complete=False)  # whatever others have sent, or the coordinator has made
-        received = await run_in_threadpool(bodies.received, blob)
+        received = await run_in_threadpool(bodies.received, blob, owner)
         complete = await run_in_threadpool(
-            bodies.has, blob
+            bodies.has_from, blob, owner
         )  # all bytes may be there and not checked yet, where a process died over it
         return Arrived(received=received, complete=complete)
 
@@ -282,9 +280,9 @@ def _add_upload_route(app: FastAPI, server: _Server, refusals: dict[int | str, d
             raise DiskFull("The coordinator's disk is full. Its operator has to make room; then send again.")
         received = offset
         async for piece in _pieces(request, limits.largest_part):
-            received = await run_in_threadpool(bodies.append, blob, received, [piece])
+            received = await run_in_threadpool(bodies.append, blob, received, [piece], owner)
         if length == 0 or received == offset:
-            received = await run_in_threadpool(bodies.append, blob, offset, [])
+            received = await run_in_threadpool(bodies.append, blob, offset, [], owner)
         return Arrived(received=received, complete=received == length)
 
 

@@ -3,8 +3,8 @@ browser sees it.
 
 The browser's figures are from the key or click to the moment the page shows the result, so they hold everything: both
 ways through the connection, the work, and drawing. They need Playwright and chromium and are left out where those are
-missing. On a busy machine most of that is waiting for a turn, so the processor time of the app and of all processes of
-the browser is measured beside it: what the answer would take at most on a core of its own.
+missing. On a busy machine most of that is waiting for a turn, so processor time is measured beside it: app and page are
+what a person waits for, the browser's other processes (drawing) and Playwright's run beside them on another core.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class WebFigures:
     save_ms: float
     suggest_ms: float
     browser: dict[str, float] | None
-    """open_ms, check_ms, save_and_next_ms as a person sees them; ending in processor_ms: mean processor time of
-    app and browser together; and first_row_ms of loading the page. None without a browser.
+    """open_ms, check_ms, save_and_next_ms as a person sees them; ending in processor_ms: mean processor time of app,
+    page and others; and first_row_ms of loading the page. None without a browser.
     """
     target_ms: float = TARGET_MS
 
@@ -134,12 +134,13 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
     page.wait_for_timeout(1500)  # until the table has been read in the background
     page.evaluate(_WATCH)
     taken: dict[str, list[float]] = {"open": [], "check": [], "save_and_next": []}
-    spent = dict.fromkeys(taken, 0.0)
+    spent: dict[str, float] = {}
 
     def measured(name: str, script: str) -> None:
         before = _processor_ms()
         taken[name].append(page.evaluate(f"() => measured({script})"))
-        spent[name] += _processor_ms() - before
+        for kind, now in _processor_ms().items():
+            spent[f"{name}_{kind}"] = spent.get(f"{name}_{kind}", 0.0) + now - before[kind]
 
     for place in range(repeats):
         measured("open", "'h2', () => act('next')")
@@ -158,21 +159,28 @@ def _seen(page: Any, link: str, repeats: int) -> dict[str, float]:
     }
 
 
-def _processor_ms() -> float:
-    """Processor time that the app, the browser and Playwright (all children of this process, and theirs) have taken."""
-    parents, ticks = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
+def _processor_ms() -> dict[str, float]:
+    """Processor time so far of the app, of the page's process, and of the browser's and Playwright's other processes,
+    which draw and drive beside them. All are children of this process, or theirs.
+    """
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    kinds: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended meanwhile
-            fields = path.read_text().rpartition(")")[2].split()
-            parents[int(path.parent.name)], ticks[int(path.parent.name)] = (
-                int(fields[1]),
-                int(fields[11]) + int(fields[12]),
-            )
-    family, found = {os.getpid()}, True
-    while found:
-        found = bool(more := {pid for pid, parent in parents.items() if parent in family} - family)
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_bytes()
+            pid = int(folder.name)
+            parents[pid], ticks[pid] = int(fields[1]), int(fields[11]) + int(fields[12])
+            kinds[pid] = "page" if b"--type=renderer" in command else "app" if b"annotate" in command else "others"
+    family, more = {os.getpid()}, {os.getpid()}
+    while more:
+        more = {pid for pid, parent in parents.items() if parent in family} - family
         family |= more
-    return 1000 * sum(ticks.get(pid, 0) for pid in family - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
+    spent = dict.fromkeys(("app", "page", "others"), 0.0)
+    for pid in family - {os.getpid()}:
+        spent[kinds[pid]] += 1000 * ticks[pid] / os.sysconf("SC_CLK_TCK")
+    return spent
 
 
 _WATCH = """() => {
