@@ -84,8 +84,8 @@ def test_rows_that_were_kept_are_not_measured_again() -> None:
         row = compare.row(46, workload(46, 2, "one needle"), [ONE], [SECONDS, 2 * SECONDS])
         return [] if key == ["parallel"] else row
 
-    document = compare.comparison((46,), 2, full=(), once=kept)
-    assert [row["shape"] for row in document["rows"]] == list(SHAPES)
+    document = compare.comparison((46,), 2, full=(46,), once=kept)
+    assert [row["shape"] for row in document["rows"]] == [*SHAPES, *SHAPES]
     assert [key[:4] for key in asked[:3]] == [[46, 2, shape, "is_in alone"] for shape in SHAPES]
     assert document["gate_seconds"] == {"median": pytest.approx(1.5 * SECONDS), "least": SECONDS, "most": 2 * SECONDS}
 

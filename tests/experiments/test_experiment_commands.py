@@ -138,7 +138,7 @@ def test_costs_are_measured_anew_when_the_engines_change(tmp_path: Path, monkeyp
     engines = tmp_path / "engines"
     engines.mkdir()
     (engines / "one.py").write_text("SPEED = 1\n")
-    monkeypatch.setattr(results, "_ENGINES", (engines,))
+    monkeypatch.setattr(results, "_COSTS", (engines,))
     before = Results(tmp_path / "kept")
     before.keep(results.COSTS, ["row"], 1)
     before.keep("samples", ["row"], 1)

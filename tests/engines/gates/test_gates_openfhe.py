@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import itertools
 import random
+import resource
+import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +67,42 @@ def asked(questions: list[Formula], records: list[Record], workers: int = 1) -> 
     sent_back = (one.parcel for one in answers)
     found = ENGINE.decrypt(TERMS, keys().secret, sent_back, len(questions), len(records))
     return [[bool(one) for one in row] for row in found]
+
+
+# -- keys
+
+
+def test_sizes_inside_a_key_decide_no_allocation(tmp_path: Path) -> None:
+    """A key whose vectors say that they are enormous: refused, and no more memory is taken than for an honest key."""
+    library()
+    honest = _most_memory()
+    body = parcels.opened(Kind.PUBLIC, TERMS, keys().public)[1]
+    parcels.unsqueeze(body, tmp_path / "key")
+    head = (tmp_path / "key").read_bytes()[:400]
+    refused = 0
+    sizes = [place for place in range(1, 390, 4) if 1 < int.from_bytes(head[place : place + 8], "little") < 5000]
+    assert len(sizes) > 1
+    for place in sizes:
+        with (tmp_path / "key").open("r+b") as file:
+            file.seek(place)
+            file.write((1 << 33).to_bytes(8, "little"))
+        crafted = parcels.squeezed(tmp_path / "key")
+        with (tmp_path / "key").open("r+b") as file:
+            file.seek(place)
+            file.write(head[place : place + 8])
+        try:
+            EncryptedGates().load_public_key(memoryview(crafted))
+        except ParcelError:
+            refused += 1
+    sys.stdout.write(f"{honest} MB for an honest key, {_most_memory()} MB at most; {refused} refused\n")
+    assert refused == len(sizes)
+    assert _most_memory() <= 1.5 * honest
+    with pytest.raises(ParcelError, match="bytes"):
+        EncryptedGates().load_public_key(body[:-1])
+
+
+def _most_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 # -- gates

@@ -195,6 +195,18 @@ def _hostile(keys: Keys, sent: list[bytes]) -> Iterator[tuple[str, Keys, list[by
         )
 
 
+def test_unseeded_and_constant_halves_are_refused(keys: Keys, sent: list[bytes]) -> None:
+    """Whoever chooses the half that should be uniform could read the asker's randomness out of the answers."""
+    names = {"a chosen second half", "a constant second half", "no second half", "a public half that was chosen"}
+    tried = set()
+    for name, hostile, content in _hostile(keys, sent):
+        if name in names:
+            with pytest.raises(ParcelError):
+                _evaluated(hostile, content, FEW)
+            tried.add(name)
+    assert tried == names
+
+
 def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(keys: Keys, sent: list[bytes]) -> None:
     for name, hostile, content in _hostile(keys, sent):
         said = []

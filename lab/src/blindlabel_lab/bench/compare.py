@@ -38,7 +38,7 @@ from blindlabel_lab.bench.workload import (
 
 LENGTHS = tuple(PUBLISHED_SECONDS)
 FULL = (53, 148)
-"""Lengths at which the default agreement is measured as well."""
+"""Lengths at which five needles, and the default agreement, are measured as well."""
 REPEATS = 2
 _HASH_BYTES = 8
 """Of a pair in a list that an owner sends the coordinator for comparison."""
@@ -63,12 +63,14 @@ def comparison(
     full: Sequence[int] = FULL,
     once: Once = lambda _key, work: work(),
 ) -> dict[str, Any]:
-    """One row a record length, shape of questions and agreement: size questions over size records. Rows that `once`
-    knows are not measured again.
+    """One row a record length, shape of questions and agreement: size questions over size records. One needle, as
+    published, at all lengths; five needles and the default agreement at those in `full`. Rows that `once` knows are not
+    measured again.
     """
     report = progress or (lambda _phase, _share: None)
-    wanted = [(length, shape, False) for length in lengths for shape in SHAPES]
-    wanted += [(length, shape, True) for length in lengths if length in full for shape in SHAPES]
+    some = [(length, shape) for length in lengths for shape in SHAPES if length in full]
+    wanted = [(length, shape, False) for length in lengths for shape in SHAPES if SHAPES[shape] == 1 or length in full]
+    wanted += [(length, shape, True) for length, shape in some]
     not_run: list[dict[str, Any]] = []
     rows, parallel = [], None
     with _Clock() as clock:
@@ -81,7 +83,7 @@ def comparison(
             key = [length, size, shape, agreement, clock.reason is None]
             known = {"length": length, "shape": shape, "agreement": agreement}
             try:
-                measuring = partial(_measured, length, work, clock, 1 if default else REPEATS)
+                measuring = partial(_measured, length, work, clock)
                 rows.append(known | once(key, measuring))
             except (ImportError, AttributeError, EngineError) as error:
                 not_run.append({"engine": "packed", "length": length, "shape": shape, "reason": str(error)})
@@ -131,10 +133,10 @@ class _Clock:
         return [self.started().tick()] if self.reason is None else []
 
 
-def _measured(length: int, work: Workload, clock: _Clock, repeats: int) -> dict[str, Any]:
+def _measured(length: int, work: Workload, clock: _Clock) -> dict[str, Any]:
     """A row: gates, a round, gates, a round, gates."""
     ticks, rounds = clock.ticks(), []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         rounds.append(packed_round(work))
         ticks += clock.ticks()
     return row(length, work, rounds, ticks)

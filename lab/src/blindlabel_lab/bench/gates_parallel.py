@@ -26,7 +26,7 @@ from blindlabel.engines.interface import EngineError
 NEEDLE, TEXT = "on", "canon"
 """Eight comparisons of characters: an equal share for two, four and eight processes."""
 PUBLISHED_CORES = 8
-REPEATS = 3
+REPEATS = 2
 _BYTE_GATES = 16
 
 

@@ -85,7 +85,10 @@ CAPTIONS: Mapping[str, str] = MappingProxyType(
             "Pairs on which both owners agree after each round, below all pairs (left axis, which does not begin at"
             " 0), and records of both owners to annotate in that round (bars, right axis), as in the publication."
         ),
-        "tokens": "How long the strings are that questions look for; dashed lines are the averages.",
+        "tokens": (
+            "How long the strings are that questions look for; dashed lines are the averages. Longer than 16 are whole"
+            " values that an attribute is compared with."
+        ),
         "rarity": (
             "Words by how many rows of both tables have them: share of all words in the tables, and share of the words"
             " asked for. Where the second is higher on the left, rare words are asked for more."

@@ -105,7 +105,7 @@ def _agreed(axis: Any, rounds: Sequence[Mapping[str, float]]) -> list[Any]:
     right = axis.twinx()
     bars = right.bar(numbers, annotated, color="plum", width=0.5, label="records to annotate (right)")
     right.set(ylabel="records of both owners", ylim=(0, 3 * max(1.0, *annotated)))
-    right.set_yticks([tick for tick in right.get_yticks() if tick <= max(annotated) + 1])
+    right.set_yticks([tick for tick in right.get_yticks() if tick <= 1.1 * max(annotated)])
     axis.set_zorder(right.get_zorder() + 1)
     axis.patch.set_visible(False)
     total = axis.axhline(rounds[0]["pairs"], color="grey", linestyle="--", label="all pairs")
@@ -121,7 +121,8 @@ def _legend(figure: Any, axis: Any, handles: Sequence[Any] | None = None) -> Non
     shown = axis.get_legend_handles_labels()[0] if handles is None else handles
     if shown:
         labels = [one.get_label() for one in shown]
-        figure.legend(shown, labels, loc="upper center", ncol=min(5, len(labels)), bbox_to_anchor=(0.5, 0.0))
+        columns = min(len(labels), max(2, int(figure.get_size_inches()[0] // 2.6)))
+        figure.legend(shown, labels, loc="upper center", ncol=columns, bbox_to_anchor=(0.5, 0.0))
 
 
 def _studies(plt: Any, document: Document) -> list[tuple[str, Any]]:
@@ -189,18 +190,24 @@ def _oracles(plt: Any, document: Document) -> list[tuple[str, Any]]:
     return [("oracles", figure)]
 
 
+_LONGEST = 16
+"""Of the publication's needles; whole values that are compared with an attribute may be longer."""
+
+
 def _tokens(plt: Any, document: Document) -> list[tuple[str, Any]]:
     sets = document["datasets"]
     figure, axis = plt.subplots(figsize=(9, 4))
-    longest = max([16, *(int(length) for figures in sets.values() for length in figures["lengths"])])
     for name, figures in sets.items():
-        lengths = range(1, longest + 1)
-        shares = [100 * figures["lengths"].get(str(length), 0) / max(1, figures["asked"]) for length in lengths]
+        counts = {int(length): count for length, count in figures["lengths"].items()}
+        longer = sum(count for length, count in counts.items() if length > _LONGEST)
+        shown = [*(counts.get(length, 0) for length in range(1, _LONGEST + 1)), longer]
         published = PUBLISHED_TOKEN_LENGTH.get(name)
         label = f"{name}: {figures['mean_length']:.2f}" + (f" (published {published:.2f})" if published else "")
-        (line,) = axis.plot(lengths, shares, "-o", markersize=4, label=label)
+        shares = [100 * count / max(1, figures["asked"]) for count in shown]
+        (line,) = axis.plot(range(1, _LONGEST + 2), shares, "-o", markersize=4, label=label)
         axis.axvline(figures["mean_length"], color=line.get_color(), linestyle="--", linewidth=0.8)
-    axis.set(xlabel="characters of what is looked for", ylabel="% of all", xticks=range(1, longest + 1))
+    axis.set(xlabel="characters of what is looked for", ylabel="% of all", xticks=range(1, _LONGEST + 2))
+    axis.set_xticklabels([*map(str, range(1, _LONGEST + 1)), "more"])
     axis.legend(fontsize="small", title="on average")
     rarity, axes = _grid(plt, len(sets))
     for axis, (name, figures) in zip(axes, sets.items()):

@@ -2,8 +2,8 @@
 it stopped.
 
 A kept result is found by a key made of everything it depends on: data, attributes, seed, sizes, engine, and the code
-that made it: labels depend on language, suggestions and rules, measured costs on the engines as well. How things are
-shown changes nothing. A file is written whole or not at all.
+that made it: labels depend on language, suggestions and rules, measured costs on the engines. How things are shown
+changes nothing. A file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from blindlabel.errors import InputError
 
 _HERE = Path(__file__).resolve().parent
 _HOUSE = Path(blindlabel.__file__).resolve().parent
-_CODE = (_HERE, _HOUSE / "language", _HOUSE / "records", _HOUSE / "protocol", _HOUSE / "parties")
-_ENGINES = (_HOUSE / "engines", _HERE.parent / "bench")
-_SHOWN = ("plots.py", "report.py", "page.py", "tables.py", "published.py")
+_SUGGESTIONS = _HOUSE / "language" / "suggestions"
+_SHOWING = ("plots.py", "report.py", "page.py", "tables.py", "published.py")
+_LABELS = (_HERE, _HOUSE / "language", _HOUSE / "records", _HOUSE / "protocol", _HOUSE / "parties")
+_COSTS = (_HERE / "costs.py", _HERE.parent / "bench", _HOUSE / "engines", _HOUSE / "protocol", _HOUSE / "language")
 COSTS = "costs"
-"""The kind of results that depends on the engines' code, too."""
+"""The kind of results that depends on the engines' code, and not on what is suggested."""
 _VERSION = 1
 
 
-def code_fingerprint(folders: Sequence[Path] = _CODE) -> str:
-    """Changes whenever the code in these folders does: results of older code are not used."""
+def code_fingerprint(places: Sequence[Path], without: Sequence[Path] = ()) -> str:
+    """Changes whenever the code in these folders and files does: results of older code are not used."""
     digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            if path.name not in _SHOWN:
-                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    for place in places:
+        for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            if path.name not in _SHOWING and not any(path.is_relative_to(one) for one in without):
+                digest.update(path.relative_to(place.parent).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
@@ -45,11 +46,11 @@ class Results:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file; name a folder for the results.")
         self.folder = folder
-        self._code = code_fingerprint()
-        self._code_of_engines = code_fingerprint(_ENGINES)
+        self._labels = code_fingerprint(_LABELS, (_HERE / "costs.py",))
+        self._costs = code_fingerprint(_COSTS, (_SUGGESTIONS,))
 
     def _path(self, kind: str, key: object) -> Path:
-        code = [self._code, self._code_of_engines] if kind == COSTS else [self._code]
+        code = self._costs if kind == COSTS else self._labels
         name = hashlib.sha256(json.dumps([_VERSION, code, kind, key], sort_keys=True).encode()).hexdigest()[:32]
         return self.folder / "finished" / kind / f"{name}.json"
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import shutil
 import struct
 import sys
@@ -29,6 +30,7 @@ from blindlabel.engines.gates.parcels import (
     CIPHERTEXT_VALUES,
     DIMENSION,
     MODULUS,
+    PUBLIC_KEY_BYTES,
     Values,
     packed_values,
     squeezed,
@@ -70,6 +72,20 @@ def _folder(size: int = 0) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _at_most(more: int) -> Iterator[None]:
+    """Let this process have so many bytes of memory more than it has, and none beyond."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(
+        resource.RLIMIT_AS, (has + more if hard == resource.RLIM_INFINITY else min(has + more, hard), hard)
+    )
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 class EncryptedGates:
@@ -114,10 +130,17 @@ class EncryptedGates:
             return squeezed(folder / "public"), self._written(secret)
 
     def load_public_key(self, key: memoryview) -> None:
-        """Make encryption and the gates work."""
+        """Make encryption and the gates work. The sizes inside the key are not OpenFHE's to believe: it gets no more
+        memory than the key itself has bytes, and half of that again.
+        """
+        if len(key) != PUBLIC_KEY_BYTES:
+            raise ParcelError(
+                f"A public key of the gates engine has {PUBLIC_KEY_BYTES} bytes, and this has {len(key)}."
+            )
         with _folder(2**30) as folder:
             unsqueeze(key, folder / "public")
-            self.context.BTKeyLoad(self._read(folder / "public", self.module.DeserializeBinFHEBTKey))
+            with _at_most((folder / "public").stat().st_size * 3 // 2):
+                self.context.BTKeyLoad(self._read(folder / "public", self.module.DeserializeBinFHEBTKey))
 
     def secret_key(self, key: bytes | memoryview) -> Any:
         """The key that `decrypt` takes."""
@@ -201,8 +224,8 @@ class EncryptedGates:
     def _read(self, path: Path, read: Any) -> Any:
         try:
             thing, done = read(str(path), self.module.BINARY)
-        except RuntimeError as error:
-            raise ParcelError(f"OpenFHE cannot read a key or ciphertext: {error}") from error
+        except (RuntimeError, MemoryError, ValueError, OverflowError) as error:
+            raise ParcelError(f"OpenFHE cannot read a key or ciphertext: {type(error).__name__}.") from error
         if not done:
             raise ParcelError("OpenFHE cannot read a key or ciphertext.")
         return thing

@@ -3,7 +3,8 @@ writes wide.
 
 No foreign byte reaches OpenFHE's own reader unchecked: a parcel of ciphertexts is unpacked here into whole numbers
 below the modulus, in exactly the count the agreement implies, and written out again in OpenFHE's layout by `library`.
-Keys are the coordinator's, arrive authenticated, and are held to header, version, digest and size.
+Keys are the coordinator's, arrive authenticated, and are held to header, version, digest and exact size; what sizes are
+inside them, OpenFHE reads with a bound on the memory that it may take (`library`).
 
 Header, all numbers big-endian: magic, version, kind, parameter set, agreement hash, key id, digest of the body, length
 of the body. A body of ciphertexts: number of the record, how many ciphertexts, then each as 11-bit numbers (OpenFHE
@@ -37,6 +38,9 @@ MODULUS = 1 << MODULUS_BITS
 """The LWE modulus is 2048, so every number that fits the bits is a valid one."""
 CIPHERTEXT_BYTES = (CIPHERTEXT_VALUES * MODULUS_BITS + 7) // 8
 """Bytes of a ciphertext as it travels."""
+
+PUBLIC_KEY_BYTES = 489_240_326
+"""Bytes of a public key under STD128, squeezed."""
 
 _HEADER = struct.Struct(">8sHB16s32s16s16sQ")
 _BATCH = struct.Struct(">II")
