@@ -25,10 +25,12 @@ from blindlabel.language.formula import Formula
 
 _LEAST_BLOCK = 32
 """Records of a batch: fewer would make records hardly smaller, and the steps of the linear forms many."""
-_ROTATION, _RESIDUES, _WORD, _PRODUCT = 0.011, 0.006, 1e-8, 0.033
+_ROTATION, _RESIDUES, _PRODUCT = 0.011, 0.006, 0.033
 """Processor seconds at degree 16384 and five primes, on a busy machine: key switching, a ciphertext as residues or
-back, a residue in a product of matrices for every summand and all primes, a product of two with what goes with it.
+back, a product of two with what goes with it.
 """
+_SUMMAND, _PATTERN = 1.4e-4, 2.5e-9
+"""The same for a summand of a product of matrices, and for transforming its pattern, times the stride squared."""
 _WRONG = 1e-6
 """How likely a label may be wrong, at most."""
 _MOST_ROTATED = 1 << 30
@@ -193,7 +195,8 @@ class PointsWay(Way[PointsPlan]):
         inner = steps.babies * self.layout.chunks
         folds = outputs * steps.folds(self.layout) * steps.width // steps.babies
         rotated = inner * (_ROTATION + _RESIDUES) + folds * _ROTATION
-        made = outputs * steps.giants * (_ROTATION + _RESIDUES + _WORD * inner * 32768)
+        summand = _SUMMAND + _PATTERN * self.layout.stride**2 * 16384 / ring.degree
+        made = outputs * steps.giants * (_ROTATION + _RESIDUES + summand * inner)
         aligned = self._group_count() * self.places * _ROTATION
         multiplied = self._group_count() * (self.shape.products + self.terms.exclusions + 2) * _PRODUCT
         scale = ring.data_primes / 5 * ring.degree / 16384
