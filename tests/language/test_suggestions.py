@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from random import Random
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,10 @@ from blindlabel.language.points import Condition
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
 from blindlabel.language.suggestions.conjunctions import conjunctions
-from blindlabel.language.suggestions.needles import Needle, core_of, words_in_order
+from blindlabel.language.suggestions.evidence import Circumstances, weigh_all
+from blindlabel.language.suggestions.needles import Found, Needle, core_of, words_in_order
+from blindlabel.language.suggestions.priors import Priors
+from blindlabel.language.suggestions.profiles import profiles_of
 from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
 from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, fits_places
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate, typing_error
@@ -361,6 +365,59 @@ def test_the_index_agrees_with_the_interpreter(
     atom = Atom(function, arguments, View(None if whole else "a", "lower"))
     found = set(OwnTable(table, ["a", "b"]).rows_with(atom).tolist())
     assert found == {row for row, record in enumerate(table) if evaluate(atom, record)}
+
+
+def test_words_side_by_side_are_found_inside_longer_words_and_not_in_another_order() -> None:
+    texts = ("redesign professional kit", "design pro", "pro design", "design | pro", "the design prolog")
+    table = OwnTable(records([{"a": text} for text in texts]), ["a"])
+    assert table.rows_with(Atom("is_in", ("design pro",), View(None, "exact"))).tolist() == [0, 1, 4]
+    assert table.column(View(None, "exact")).rows_of_words("design pro").tolist() == [1]
+
+
+PAPERS = [
+    {"title": title, "authors": authors}
+    for title, authors in (
+        ("query plans for fast joins", "h jagadish d wood"),
+        ("fast plans for query joins", "m stone h jagadish"),
+        ("joins of fast query plans", "d wood t fu"),
+        ("storage of moving objects", "hv jagadish t fu"),
+        ("indexing moving objects 3426", "o wolf t fu"),
+    )
+]
+
+
+def test_two_words_side_by_side_are_one_condition_and_neither_is_asked_for_twice() -> None:
+    table = records(PAPERS)
+    for record in table:
+        asked = [
+            reason.condition.split('"')[1] for reason in Suggester(table, ["title", "authors"]).suggest(record).reasons
+        ]
+        words = [word for needle in asked for word in needle.split()]
+        assert len(set(words)) == len(words)
+    kinds = {
+        reason.kind for record in table for reason in Suggester(table, ["title", "authors"]).suggest(record).reasons
+    }
+    assert "phrase" in kinds
+    one_text = Suggester(records([{"title": row["title"]} for row in PAPERS]), ["title"])
+    reasons = one_text.suggest(Record.of({"title": PAPERS[0]["title"]})).reasons
+    assert all(reason.kind != "phrase" for reason in reasons)  # nothing could make up for a lost one
+
+
+def test_leftovers_are_relied_on_less_than_what_their_attribute_usually_holds() -> None:
+    """Initials run together where names have initials, and a number where titles have none."""
+    profiles = profiles_of(PAPERS, ["title", "authors"])
+    priors = Priors()
+
+    def partner(kind: Literal["word", "number"], word: str, attribute: str) -> float:
+        given = Circumstances(len(PAPERS), (), profiles, {"title": 5, "authors": 4}, 1.0, priors)
+        [one] = weigh_all([(Found(Needle("has_word", word), kind, (attribute,), word), 2)], given)
+        return one.partner
+
+    assert partner("word", "hv", "authors") == pytest.approx(
+        priors.run_together * partner("word", "jagadish", "authors")
+    )
+    assert partner("word", "of", "title") == partner("word", "objects", "title")
+    assert priors.unusual_number < partner("number", "3426", "title") / priors.number < 1
 
 
 def test_a_verdict_names_the_other_rows_and_says_when_a_question_is_always_or_never_true() -> None:

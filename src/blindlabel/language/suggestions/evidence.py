@@ -5,11 +5,11 @@ something that could be mistaken for the record has it too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import log2, sqrt
+from dataclasses import dataclass, replace
+from math import log2, prod, sqrt
 
 from blindlabel.language import words
-from blindlabel.language.suggestions.needles import Found, Kind, Needle
+from blindlabel.language.suggestions.needles import Found, Kind, Needle, kind_of
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import Profile
 
@@ -23,6 +23,9 @@ FEW_ROWS = 20
 """With fewer rows, shares of the table say nothing."""
 LATE = 12
 """Words after which a word is as late as any."""
+LONGEST_RUN_TOGETHER = 2
+SEVERAL = 2
+"""Rows with a word from which on it is no misspelling; the words of a phrase are taken to be none."""
 MANY_CODED = 0.3
 """Where this share of rows has an identifier, things are named by them."""
 
@@ -125,6 +128,8 @@ def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, ide
         least = priors.rarest_identifier
     elif found.kind == "number":
         least = priors.rarest_number
+    elif found.kind == "phrase":
+        least = priors.rarest_phrase
     else:
         least = priors.rarest_word
     if identified and found.kind not in IDENTIFYING and _of_text(found, given.profiles):
@@ -152,6 +157,9 @@ def holds(needle: Needle, texts: Mapping[str, str]) -> bool:
 def _partner(found: Found, rows: int, given: Circumstances) -> float:
     """How probably a true partner has it, by what it is and where it comes from."""
     priors, profiles = given.priors, given.profiles
+    if found.kind == "phrase":
+        parts = [replace(found, kind=kind_of(word), word=word) for word in found.word.split(" ")]
+        return priors.side_by_side * prod(min(priors.most, _partner(part, SEVERAL, given)) for part in parts)
     if not _of_text(found, profiles):
         chances = {"year": priors.year, "amount": priors.amount, "count": priors.count}
         return given.spelt * max(
@@ -171,4 +179,18 @@ def _partner(found: Found, rows: int, given: Circumstances) -> float:
     longer: float = min(1.0, priors.usual_length * profiles[best].words / max(1, given.lengths[best])) ** priors.longer
     coded = max(profiles[name].identifiers for name in found.attributes)
     plain = (1 - priors.coded * min(1.0, coded / MANY_CODED)) * (1 - priors.later * min(1.0, found.place / LATE))
-    return chance * profiles[best].reliance(priors) * longer * plain * given.spelt
+    return chance * profiles[best].reliance(priors) * longer * plain * given.spelt * _usual(found, profiles, priors)
+
+
+def _usual(found: Found, profiles: Mapping[str, Profile], priors: Priors) -> float:
+    """How far a number, or a word of two letters, is what its attributes usually hold: a number where few values have
+    one is a leftover, two letters where names have initials are two of those.
+    """
+    several = [profiles[name] for name in found.attributes if profiles[name].kind == "text"]
+    if found.kind == "number":
+        share = min(1.0, max(profile.numbers for profile in several) / priors.numbers_usual)
+        return priors.unusual_number + (1 - priors.unusual_number) * share
+    run_together = found.kind == "word" and len(found.word) == LONGEST_RUN_TOGETHER
+    if run_together and all(profile.initials >= priors.initials_usual for profile in several):
+        return priors.run_together
+    return 1.0

@@ -1,7 +1,8 @@
 """What can be asked about a record: its words, its values, and pieces of its identifiers. Does not weigh them.
 
 Whole words come first. A word of four characters or more is looked for anywhere in the text, so that an ending or a
-missing hyphen does no harm; a shorter one only as a word of its own. A number that is all an attribute holds (a year, a
+missing hyphen does no harm; a shorter one only as a word of its own. Two words that stand side by side can be asked for
+as one: things of one family share words, and less often their order. A number that is all an attribute holds (a year, a
 price, an age) is looked for in that attribute, by its whole part. A piece is only asked for where an identifier must be
 cut: it is longer than the agreement encodes, or it ends in letters after its last digit, which say a colour or a market
 that the other table may not.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from blindlabel.language import words
@@ -18,7 +20,7 @@ from blindlabel.language.formula import Atom
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, View
 
-Kind = Literal["word", "identifier", "piece", "number", "initial"]
+Kind = Literal["word", "phrase", "identifier", "piece", "number", "initial"]
 
 SHORTEST_PART = 3
 """Shorter words are no part to look for inside other words."""
@@ -27,6 +29,8 @@ SHORTEST_DIGITS = 5
 SHORTEST_HALVED = 7
 """Letters and digits together of so many characters, or so many digits alone, are an identifier; digits from the last
 on may be asked for in halves."""
+SHORTEST_PHRASE = 5
+"""Two words side by side of so many characters, the space included, are asked for as one."""
 MOST_WORDS = 400
 """Words of one attribute that are looked at: a bound on the work for very long texts."""
 
@@ -114,6 +118,27 @@ def needles_of(texts: Mapping[str, str], numeric: Collection[str], asking: Askin
                     found[needle] = Found(needle, asked, (name,), word, place)
                 elif name not in known.attributes:
                     found[needle] = replace(known, attributes=(*known.attributes, name))
+    return list(found.values())
+
+
+def phrases_of(texts: Mapping[str, str], numeric: Collection[str], asking: Asking) -> list[Found]:
+    """Words of a record that stand side by side, two by two, in order. An identifier stands for itself."""
+    found: dict[Needle, Found] = {}
+    for name, text in texts.items():
+        if name in numeric or "is_in" not in asking.functions:
+            continue
+        in_order = words_in_order(text)[:MOST_WORDS]
+        for place, pair in enumerate(pairwise(in_order)):
+            phrase = " ".join(pair)
+            fits = SHORTEST_PHRASE <= len(phrase) <= asking.limits.needle_length and phrase in text
+            if not fits or any(kind_of(word, asking.units) == "identifier" for word in pair):
+                continue
+            needle = Needle("is_in", phrase, None if asking.whole else name)
+            known = found.get(needle)
+            if known is None:
+                found[needle] = Found(needle, "phrase", (name,), phrase, place)
+            elif name not in known.attributes:
+                found[needle] = replace(known, attributes=(*known.attributes, name))
     return list(found.values())
 
 

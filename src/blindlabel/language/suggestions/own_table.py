@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,11 @@ class Column:
         number = numbers.get(word)
         return rows[:0] if number is None else rows[starts[number] : starts[number + 1]]
 
+    def rows_of_words(self, phrase: str) -> Rows:
+        """The rows that have these words side by side, each as a word of its own."""
+        rows = reduce(partial(np.intersect1d, assume_unique=True), map(self.rows_of_word, phrase.split(" ")))
+        return np.array([row for row in rows.tolist() if phrase in self.texts[row]], dtype=np.int32)
+
     def rows_with(self, function: str, arguments: tuple[Clear, ...]) -> Rows:
         """The rows of which a predicate holds."""
         needle = arguments[0] if arguments else None
@@ -73,10 +78,18 @@ class Column:
             return self.rows_of_word(needle)
         if function == "is_in" and isinstance(needle, str) and words.is_word(needle):
             return self._union(self._words_containing(needle))
+        if function == "is_in" and isinstance(needle, str) and all(map(words.is_word, needle.split(" "))):
+            return self._rows_of_phrase(needle)
         meaning = PREDICATES[function].meaning
         if function in BY_WORD:
             return self._union([word for word in self._index[0] if meaning(word, arguments)])
         return np.flatnonzero([meaning(text, arguments) for text in self.texts]).astype(np.int32)
+
+    def _rows_of_phrase(self, phrase: str) -> Rows:
+        """The rows with words side by side: looked for only in rows that have each of them, if as a part."""
+        having = [self._union(self._words_containing(word)) for word in phrase.split(" ")]
+        rows = reduce(partial(np.intersect1d, assume_unique=True), having)
+        return np.array([row for row in rows.tolist() if phrase in self.texts[row]], dtype=np.int32)
 
     def _words_containing(self, piece: str) -> list[str]:
         joined, vocabulary, begins = self._vocabulary

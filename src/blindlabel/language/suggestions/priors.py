@@ -20,6 +20,16 @@ class Priors:
     piece: float = 0.80
     number: float = 0.95
     initial: float = 0.5
+    side_by_side: float = 0.92
+    """That two words which a partner has stand side by side there too."""
+    run_together: float = 0.4
+    """What is left of a word of two letters where names have initials: it may be two of them ("hv" for "h v")."""
+    initials_usual: float = 0.2
+    """Where this share of an attribute's words are single letters, its names have initials."""
+    unusual_number: float = 0.4
+    """What is left of a number in an attribute that has none elsewhere: a page, a leftover of the copying."""
+    numbers_usual: float = 0.3
+    """Where this share of an attribute's values have a number, numbers are how things are named."""
     year: float = 0.87
     amount: float = 0.45
     """A price: two tables seldom state the same one."""
@@ -58,6 +68,7 @@ class Priors:
     smoothing: float = 2.7
     """Rows that the rarity in the whole table counts for, beside the neighbours."""
     rarest_word: float = 0.19
+    rarest_phrase: float = 0.15
     rarest_number: float = 0.06
     rarest_identifier: float = 0.004
     rarest_beside_identifier: float = 0.38
@@ -81,7 +92,7 @@ class Priors:
     small_conditions: int = 5
     """Conditions worth one point, at most: more of them only repeat what the others say."""
     bits_a_point: float = 2.0
-    single_attribute: float = 0.75
+    single_attribute: float = 0.6
     """Where a record is one text and nothing else, this share of what would be enough otherwise: there is no second
     attribute to confirm what the wording hides."""
     enough: tuple[float, ...] = (0.69, 0.32, 0.32)

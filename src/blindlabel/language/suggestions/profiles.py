@@ -40,6 +40,10 @@ class Profile:
     """Words of a value, on average."""
     identifiers: float
     """Share of rows whose value has an identifier."""
+    numbers: float = 0.0
+    """Share of values with a number that is no identifier."""
+    initials: float = 0.0
+    """Share of words that are single letters."""
 
     def reliance(self, priors: Priors, *, identifier: bool = False) -> float:
         """How far a word of this attribute can be relied on to stand in a true partner too."""
@@ -76,6 +80,8 @@ def _profile(values: Sequence[str]) -> Profile:
         len(set(present)) / len(present),
         sum(map(len, in_words)) / len(present),
         identifiers / len(values),
+        sum(any(kind_of(part) == "number" for part in parts) for parts in in_words) / len(present),
+        sum(kind_of(part) == "initial" for parts in in_words for part in parts) / max(1, sum(map(len, in_words))),
     )
 
 

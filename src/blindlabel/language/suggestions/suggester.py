@@ -15,7 +15,15 @@ from blindlabel.language.suggestions.conjunctions import without_counting
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
-from blindlabel.language.suggestions.needles import Asking, Found, Kind, kind_of, needles_of, words_in_order
+from blindlabel.language.suggestions.needles import (
+    Asking,
+    Found,
+    Kind,
+    kind_of,
+    needles_of,
+    phrases_of,
+    words_in_order,
+)
 from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
@@ -121,6 +129,10 @@ class Suggester:
         )
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
         self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
+        # A phrase ties two words together, and one lost loses both. Where a question is a few conjunctions, or a record
+        # one text, there is nothing to make up for that; and where identifiers name things, words name the family only.
+        coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
+        self._tied = counting and len(self.attributes) > 1 and coded < self._priors.codes_usual
         self._column = self.table.column(View(None, self._case))
         self._neighbourhood = Neighbourhood(self._column)
         self._same: dict[str, list[int]] = {}
@@ -207,6 +219,7 @@ class Suggester:
         itself = self._same.get(" | ".join(texts.values()), [])
         near, others = self._others(texts, self._nearest(texts))
         found = needles_of(texts, self._numeric, self._asking)
+        identified = any(one.kind in IDENTIFYING for one in found)
         given = Circumstances(
             len(self.table),
             near,
@@ -215,11 +228,11 @@ class Suggester:
             self._spelt,
             priors,
         )
-        evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in found], given)
+        asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
+        evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
         conditions = weigh(evidence, priors, self.places)
         scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in others]
         spelt = self._spelt >= WELL_SPELT
-        identified = any(one.kind in IDENTIFYING for one in found)
         named = [
             tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))
             for row in others
@@ -261,6 +274,8 @@ class Suggester:
         other row, an identifier is counted inside other words too, where it would be found.
         """
         atom = found.needle.atom(self._case)
+        if found.kind == "phrase":
+            return max(1, len(self.table.column(atom.view).rows_of_words(found.needle.text)) - max(0, itself - 1))
         rows = len(self.table.column(atom.view).rows_of_word(found.needle.text))
         if found.kind in IDENTIFYING and rows <= 1:
             rows = len(self.table.rows_with(atom))

@@ -30,12 +30,11 @@ class Weighed:
 
 def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
     """The conditions, weightiest first; none where one alone is left that may not decide by itself."""
-    chosen = sorted(
-        (one for one in evidence if not one.idle),
-        key=lambda one: (-one.tells, one.found.needle.text, one.found.needle.attribute or ""),
+    chosen = _telling_most(evidence, min(priors.conditions, len(places)))
+    idle = sorted(
+        (one for one in evidence if one.idle and one.kind != "phrase"),
+        key=lambda one: (one.rows, one.found.needle.text),
     )
-    chosen = chosen[: min(priors.conditions, len(places))]
-    idle = sorted((one for one in evidence if one.idle), key=lambda one: (one.rows, one.found.needle.text))
     chosen += idle[: max(0, min(FEWEST, len(places)) - len(chosen))]
     points = {one.found.needle: _points(one.bits(priors.most_bits), priors) for one in chosen}
     weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
@@ -47,6 +46,22 @@ def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = 
     if len(weighed) == 1 and not weighed[0].evidence.unique:
         return []
     return sorted(weighed, key=lambda one: -one.points)
+
+
+def _telling_most(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
+    """At most so many needles, those that tell most first; none asks for a word that another asks for already."""
+    ordered = sorted(
+        (one for one in evidence if not one.idle),
+        key=lambda one: (-one.tells, one.found.needle.text, one.found.needle.attribute or ""),
+    )
+    chosen: list[Evidence] = []
+    asked: set[tuple[str, str | None]] = set()
+    for one in ordered:
+        words = {(word, one.found.needle.attribute) for word in one.found.needle.text.split(" ")}
+        if len(chosen) < most and not words & asked:
+            chosen.append(one)
+            asked |= words
+    return chosen
 
 
 def expected(weighed: Sequence[Weighed]) -> float:
