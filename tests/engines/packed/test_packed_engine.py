@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
+from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding import layout
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Question, Record, interpret
@@ -254,3 +256,28 @@ def test_progress_is_told_and_ends_at_one() -> None:
         shares = [share for name, share in told if name == phase]
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
+
+
+def test_an_evaluation_stopped_at_every_assist_call_makes_none_twice(tmp_path: Path) -> None:
+    """As with files carried by hand: the reply is there only when the evaluation is begun again."""
+    terms = replace(SMALL, record_length=12, functions=("equals",), probes=2, inner_gates=0, inner_levels=0)
+    keys, records = keys_of(terms), [Record.of({"name": name}) for name in ("x", "y")]
+    parcels = list(ENGINE.encrypt(terms, keys.public, records))
+    questions, carried, asked = formulas('ret equals("x", $r)'), dict[bytes, bytes](), list[bytes]()
+
+    def assist(request: bytes) -> bytes:
+        asked.append(request)
+        if request not in carried:
+            carried[request] = ENGINE.assist(terms, keys.secret, request)
+            raise OutsideError("Not carried yet.")
+        return carried[request]
+
+    needed = ENGINE.assist_schedule(terms, 1, 2).calls
+    for _ in range(needed):
+        with pytest.raises(OutsideError):
+            list(PackedEngine(journal=tmp_path).evaluate(terms, keys.public, parcels, questions, assist))
+    made = list(PackedEngine(journal=tmp_path).evaluate(terms, keys.public, parcels, questions, assist))
+    assert asked == [request for request in carried for _ in range(2)]  # the same bytes again, and no others
+    assert len(carried) == needed > 1
+    assert not list(tmp_path.glob("*.call-*"))
+    assert ENGINE.decrypt(terms, keys.secret, [one.parcel for one in made], 1, 2).tolist() == [[True, False]]

@@ -314,16 +314,16 @@ def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
     for axis, shape in zip(axes, ("one needle", "five, one NOT")):
         least = [row for row in document["rows"] if row["shape"] == shape and row["agreement"] == "is_in alone"]
         full = [row for row in document["rows"] if row["shape"] == shape and row["agreement"] != "is_in alone"]
-        for rows, measure, style, label in (
-            (least, "published_seconds", "-o", "published, serial mode"),
-            (least, "gates_serial_seconds", "-s", "published circuit here (by gate count)"),
-            (least, "gates_clear_needle_seconds", "-^", "needle in clear, gates (by gate count)"),
-            (full, "packed_seconds", "--v", "packed, default agreement"),
-            (least, "packed_seconds", "-v", "packed, is_in alone"),
+        for rows, measure, style, colour, label in (
+            (least, "published_seconds", "-o", "tab:blue", "published, serial mode"),
+            (least, "gates_serial_seconds", "-s", "tab:orange", "published circuit here (by gate count)"),
+            (least, "gates_clear_needle_seconds", "-^", "tab:green", "needle in clear, gates (by gate count)"),
+            (full, "packed_seconds", "--v", "tab:purple", "packed, default agreement"),
+            (least, "packed_seconds", "-v", "tab:red", "packed, is_in alone"),
         ):
             points = [(row["length"], row[measure]) for row in rows if row.get(measure) is not None]
             if points:
-                axis.plot(*zip(*points), style, label=label)
+                axis.plot(*zip(*points), style, color=colour, label=label)
         below = [(row["length"], row["published_seconds"] / 3) for row in least if row["published_seconds"]]
         if below:
             axis.plot(*zip(*below), ":o", color="tab:blue", label="published, parallel mode: below this")

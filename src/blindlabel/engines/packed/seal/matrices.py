@@ -23,6 +23,8 @@ Doubles = npt.NDArray[np.float64]
 
 MOST_BITS = 60
 """Bits of a prime, at most."""
+_TWO = ((0, 1), (0, 2), (1, 2))
+"""The sums of two of three digits."""
 _ROWS, _COLUMNS = 64, 512
 """Results are put together in pieces that stay in the processor's cache."""
 
@@ -45,7 +47,7 @@ def _digits(prime: int) -> _Digits:
 
 
 def left_digits(values: Residues, prime: int) -> list[Doubles]:
-    """Values modulo the prime as signed digits, lowest first."""
+    """Values modulo the prime as signed digits, lowest first; of three digits their sums by two follow."""
     width = _digits(prime).left
     rest = values.astype(np.int64)
     rest -= np.where(rest > prime // 2, prime, 0)
@@ -54,18 +56,25 @@ def left_digits(values: Residues, prime: int) -> list[Doubles]:
         higher = (rest + (1 << (width - 1))) >> width
         digits.append((rest - (higher << width)).astype(np.float64))
         rest = higher
-    return [*digits, rest.astype(np.float64)]
+    return _with_sums([*digits, rest.astype(np.float64)])
 
 
 def right_digits(values: Residues, prime: int) -> list[Doubles]:
-    """Values modulo the prime as digits, lowest first, signed but for the highest."""
+    """Values modulo the prime as digits, lowest first, signed but for the highest; of three digits of the left side's
+    width their sums by two follow.
+    """
     width = _digits(prime).right
     count = -(-prime.bit_length() // width)
     half, mask = 1 << (width - 1), np.uint64((1 << width) - 1)
     moved = values + np.uint64(sum(half << (width * place) for place in range(count - 1)))
     digits = [((moved >> np.uint64(width * place)) & mask).astype(np.float64) for place in range(count - 1)]
     lower = [np.subtract(digit, half, out=digit) for digit in digits]
-    return [*lower, (moved >> np.uint64(width * (count - 1))).astype(np.float64)]
+    made = [*lower, (moved >> np.uint64(width * (count - 1))).astype(np.float64)]
+    return _with_sums(made) if width == _digits(prime).left else made
+
+
+def _with_sums(digits: list[Doubles]) -> list[Doubles]:
+    return digits + [digits[i] + digits[j] for i, j in _TWO] if len(digits) == 3 else digits
 
 
 def product(left: Sequence[Doubles], right: Sequence[Doubles], prime: int) -> Residues:
@@ -124,12 +133,12 @@ def _summands(left: Sequence[Doubles], right: Sequence[Doubles], prime: int) -> 
     (Karatsuba): a_i·b_j + a_j·b_i = (a_i + a_j)·(b_i + b_j) − a_i·b_i − a_j·b_j.
     """
     widths = _digits(prime)
-    if len(left) == len(right) == 3:
+    if len(left) == len(right) == 3 + len(_TWO):
         power = [pow(2, widths.left * place, prime) for place in range(5)]
-        for place, others in enumerate(((1, 2), (1, 3), (2, 3))):
-            yield left[place], right[place], (power[2 * place] - sum(power[other] for other in others)) % prime
-        for i, j in ((0, 1), (0, 2), (1, 2)):
-            yield left[i] + left[j], right[i] + right[j], power[i + j]
+        own = [power[2 * place] - sum(power[i + j] for i, j in _TWO if place in (i, j)) for place in range(3)]
+        for one, other, constant in zip(left, right, [*own, *(power[i + j] for i, j in _TWO)]):
+            yield one, other, constant % prime
         return
-    for i, j in itertools.product(range(len(left)), range(len(right))):
+    digits = -(-prime.bit_length() // widths.right)
+    for i, j in itertools.product(range(len(left)), range(digits)):
         yield left[i], right[j], pow(2, widths.left * i + widths.right * j, prime)

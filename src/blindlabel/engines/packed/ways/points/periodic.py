@@ -73,7 +73,8 @@ def _left(signed: matrices.Doubles, transform: Residues, prime: int) -> matrices
     """
     kinds = [(np.ascontiguousarray(signed[:, odd::2]), transform[odd::2, 0::2]) for odd in (0, 1)]
     right = [matrices.right_digits(matrix, prime) for _, matrix in kinds]
-    p, pieces = np.uint64(prime), []
+    p = np.uint64(prime)
+    found: matrices.Doubles | None = None
     for start in range(0, signed.shape[0], _PIECE):
         even, odd = (
             matrices.product([powers[start : start + _PIECE]], digits, prime)
@@ -82,8 +83,12 @@ def _left(signed: matrices.Doubles, transform: Residues, prime: int) -> matrices
         values = np.empty((even.shape[0], signed.shape[1]), dtype=np.uint64)
         values[:, 0::2] = _reduced(even + odd, p)
         values[:, 1::2] = _reduced(even + (p - odd), p)
-        pieces.append(np.stack([digit.T for digit in matrices.left_digits(values, prime)]))
-    return np.concatenate(pieces, axis=2)
+        made = matrices.left_digits(values, prime)
+        found = np.empty((len(made), *signed.shape[::-1])) if found is None else found
+        for place, digit in zip(found, made):
+            place[:, start : start + _PIECE] = digit.T
+    assert found is not None
+    return found
 
 
 def _reduced(values: Residues, prime: np.uint64) -> Residues:
