@@ -384,20 +384,19 @@ PAPERS = [
         ("indexing moving objects 3426", "o wolf t fu"),
     )
 ]
+OTHER_PAPERS = [{"title": f"volume {number} of proceedings", "authors": "t fu"} for number in range(100)]
 
 
 def test_two_words_side_by_side_are_one_condition_and_neither_is_asked_for_twice() -> None:
-    table = records(PAPERS)
-    for record in table:
-        asked = [
-            reason.condition.split('"')[1] for reason in Suggester(table, ["title", "authors"]).suggest(record).reasons
-        ]
+    suggester = Suggester(records([*PAPERS, *OTHER_PAPERS]), ["title", "authors"])
+    for record in records(PAPERS):
+        asked = [reason.condition.split('"')[1] for reason in suggester.suggest(record).reasons]
         words = [word for needle in asked for word in needle.split()]
         assert len(set(words)) == len(words)
-    kinds = {
-        reason.kind for record in table for reason in Suggester(table, ["title", "authors"]).suggest(record).reasons
-    }
+    kinds = {reason.kind for record in records(PAPERS) for reason in suggester.suggest(record).reasons}
     assert "phrase" in kinds
+    few = Suggester(records(PAPERS), ["title", "authors"])  # they do not tell how well words are spelt
+    assert all(reason.kind != "phrase" for record in records(PAPERS) for reason in few.suggest(record).reasons)
     one_text = Suggester(records([{"title": row["title"]} for row in PAPERS]), ["title"])
     reasons = one_text.suggest(Record.of({"title": PAPERS[0]["title"]})).reasons
     assert all(reason.kind != "phrase" for reason in reasons)  # nothing could make up for a lost one

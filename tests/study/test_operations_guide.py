@@ -79,7 +79,7 @@ def test_every_command_of_the_guide_works(
             process.kill()
             process.wait()
     exported = read_ground_truth(tmp_path / "berta-labels.csv")
-    assert exported.pairs and all(pair.label for pair in exported.pairs), "owners get the matches alone"
+    assert exported.only_matches and all(pair.label for pair in exported.pairs)  # a small sample may hold no match
     assert len(read_ground_truth(tmp_path / "labels.json").pairs) > 30, "the coordinator has all labels"
     merged = (tmp_path / "pairs.csv").read_text().splitlines()
     assert len(merged) == len(exported.pairs) + 1 and "unique_id_l" in merged[0]

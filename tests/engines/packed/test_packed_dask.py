@@ -119,9 +119,8 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
     assert (ENGINE.decrypt(TERMS, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
     assert told[-1] == "evaluate: 4 of 4 tiles"
     assert any("left" in phase for phase in told)
-    assert (
-        assist.calls > ENGINE.assist_schedule(TERMS, len(asked), len(RECORDS)).calls
-    )  # the killed worker's tile was begun again
+    needed = ENGINE.assist_schedule(TERMS, len(asked), len(RECORDS)).calls
+    assert needed <= assist.calls < 2 * needed  # the tile that was begun again takes the replies that were kept
     # What the journal has is not made again: no cluster is needed for it, nor the assist.
     alone = PackedEngine(journal=tmp_path / "journal")
     elsewhere = alone.evaluate(TERMS, keys.public, parcels, asked, Assist(TERMS, keys, fails=True))

@@ -87,7 +87,7 @@ class Stage:
     """Where owners reach it, if there is something between."""
 
     def plan(self) -> Plan:
-        return Plan(self.seed, {}, owners=2, keys="owners", files=True, way=self.way)
+        return Plan(self.seed, {}, owners=2, keys="owners", files=True, way=self.way, scored=False)
 
     def line(self, store: Store) -> Line:
         if self.way == "folder":

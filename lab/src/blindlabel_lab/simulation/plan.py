@@ -42,6 +42,8 @@ class Plan:
     files: bool = False
     """Whether the parties keep files: then storms are shorter."""
     way: Way = "calls"
+    scored: bool = True
+    """Whether owners may have pairs scored: a coordinator has to answer meanwhile."""
     random: random.Random = field(init=False)
     agreement: Agreement = field(init=False)
     tables: dict[str, Table] = field(init=False)
@@ -60,7 +62,7 @@ class Plan:
         rounds = chance.randrange(1, 5)
         budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
         budget["most_yes"] = chance.choice((1, 2, 5, 5))
-        budget["scores"] = self.seed % 3
+        budget["scores"] = self.seed % 3 if self.scored else 0
         salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
         self.agreement = agreements.new(
             "simulated",

@@ -326,7 +326,7 @@ def _judged_scores(study: Study, name: str) -> list[str]:
     """An owner has as many scores as agreed, and they are those of the labels."""
     agreement, found = study.plan.agreement, []
     labelled = study.coordinator.party.labels(study.coordinator.study)
-    for peer in agreement.peers(name) if study.plan.way != "folder" else ():
+    for peer in agreement.peers(name) if study.plan.scored and study.plan.way != "folder" else ():
         matrix = labelled[(min(name, peer), max(name, peer))]
         for number, first in enumerate((True, False), start=1):
             try:

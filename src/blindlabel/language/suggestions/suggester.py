@@ -38,6 +38,8 @@ DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", 
 NEVER = PointsQuestion((), 1)
 WELL_SPELT = 0.95
 """From here on spelling is taken to be right, so that what differs by a letter is another thing."""
+ENOUGH_ROWS = 100
+"""Fewer rows do not tell how well a table is spelt."""
 
 _KEPT = 4096
 
@@ -130,9 +132,11 @@ class Suggester:
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
         self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
         # A phrase ties two words together, and one lost loses both. Where a question is a few conjunctions, or a record
-        # one text, there is nothing to make up for that; and where identifiers name things, words name the family only.
+        # one text, there is nothing to make up for that; where identifiers name things, words name the family only; and
+        # where words are often misspelt, or a table is too small to tell, one of the two is often lost.
         coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
-        self._tied = counting and len(self.attributes) > 1 and coded < self._priors.codes_usual
+        spelt = self._spelt >= WELL_SPELT and len(self._texts) >= ENOUGH_ROWS
+        self._tied = counting and len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
         self._column = self.table.column(View(None, self._case))
         self._neighbourhood = Neighbourhood(self._column)
         self._same: dict[str, list[int]] = {}
