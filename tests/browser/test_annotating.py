@@ -113,6 +113,25 @@ def test_clicked_words_become_points_and_are_judged(desk: Desk, context: Browser
     assert desk.workspace.tasks()[0].source == PERSON
 
 
+def test_a_key_pressed_right_after_a_click_saves_what_was_clicked(desk: Desk, context: BrowserContext) -> None:
+    page = open_app(context, desk.app)
+    own = desk.workspace.records()[0]
+    surname, given = own.row["surname"].split()[0], own.row["given_name"].split()[0]
+    open_record(page, 0)
+    page.get_by_role("button", name="Points", exact=True).click()
+    words(page, surname, given)
+    expect(page.locator(".points-table tbody tr")).to_have_count(2)
+    expect(page.locator(".verdict")).to_contain_text("Only this record")
+    page.get_by_role("button", name=f"Remove {given}").evaluate(
+        """button => {
+            button.click();
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "s", ctrlKey: true, bubbles: true }));
+        }"""
+    )
+    expect(page.locator(".pane .state")).to_have_text("saved")
+    assert desk.task(0) == (f'ret has_word("{surname}", $r)\n',) * 2
+
+
 def test_red_needs_to_be_saved_twice_and_shows_the_rows_that_fit(desk: Desk, context: BrowserContext) -> None:
     page = open_app(context, desk.app)
     open_record(page, 1)

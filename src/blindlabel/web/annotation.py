@@ -76,7 +76,7 @@ class Annotation:
 
     def _acting(self, name: str) -> Callable[[], None]:
         def act() -> None:
-            self._pane.editor.run_method("act", name)
+            self._pane.editor.act(name)
 
         return act
 

@@ -47,6 +47,7 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         self._props["label"] = "Question about the other record"
         self.on("change", lambda event: on_change(_written(event)))
         self.on("action", lambda event: on_action(_written(event)))
+        self.on("ask", lambda event: self.act(str(event.args)))
 
     def load(
         self, key: str, serial: int, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
@@ -59,6 +60,10 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
     def replace(self, text: str, *, quietly: bool = False) -> None:
         """Put another text in, so that it can be undone; quietly: without taking the focus."""
         self.run_method("replace", text, quietly)
+
+    def act(self, name: str) -> None:
+        """Let the editor tell an action, with its text after all that it was given before."""
+        self.run_method("act", name)
 
     def undo(self) -> None:
         """Undo the last change."""

@@ -60,7 +60,7 @@ class QuestionPane:
 
     def _build_buttons(self) -> None:
         def act(name: str) -> Callable[[], Any]:
-            return lambda: self.editor.run_method("act", name)
+            return lambda: self.editor.act(name)
 
         with ui.element("div").classes("actions").props('role=group aria-label="Actions"') as self._actions:
             key_button("Save and next", "Ctrl+Enter", act("save-next"), kind="main")

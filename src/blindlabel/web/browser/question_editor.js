@@ -93,7 +93,7 @@ const STORE = "blindlabel-unsaved:";
 export default {
   template: `<div class="question-editor"></div>`,
   props: { functions: Array, keywords: Array, attributes: Array, label: String },
-  emits: ["change", "action"],
+  emits: ["change", "action", "ask"],
   mounted() {
     this.key = "";
     this.serial = 0;
@@ -282,7 +282,7 @@ export default {
           : { n: "next-open", "/": "search", "?": "help" }[event.key];
       if (!name) return;
       event.preventDefault();
-      this.act(name);
+      this.$emit("ask", name); // Python answers with act: what was clicked before is in the text by then
     },
   },
 };
