@@ -5,6 +5,8 @@ over one database.
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
 import secrets
 import socket
 import ssl
@@ -145,6 +147,18 @@ def test_body_continues_where_the_connection_broke(running: Served, tmp_path: Pa
     transport.close()
     assert sent[-1] == blob.length
     assert running.coordinator.store.bodies(running.study).read_all(blob) == content
+
+
+def test_polls_that_bring_nothing_write_no_line_in_the_log(running: Served, caplog: pytest.LogCaptureFixture) -> None:
+    url = f"/v1/studies/{running.study}/messages"
+    caplog.set_level(logging.INFO, "blindlabel")
+    for _ in range(3):
+        assert running.http.get(url, params={"after": 1000}).json() == {"messages": []}
+        assert running.http.get("/health").status_code == 200
+    assert running.http.get(url, params={"after": 0}).json()["messages"]
+    assert running.http.get(url, headers={"Authorization": ""}).status_code == 403
+    written = [json.loads(line.getMessage()) for line in caplog.records]
+    assert [(line["event"], line["status"]) for line in written] == [("request", 200), ("request", 403)]
 
 
 def test_body_at_a_wrong_offset_or_with_a_wrong_hash_is_refused(running: Served) -> None:

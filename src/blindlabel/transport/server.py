@@ -162,7 +162,7 @@ def create_app(coordinator: Service, limits: ServerLimits | None = None, counted
     _add_upload_route(app, server, refusals)
 
     @app.get("/health", responses={503: {"model": Refusal}})
-    async def health() -> Health:
+    async def health(request: Request) -> Health:
         unserved = await run_in_threadpool(coordinator.unserved)
         if unserved:
             raise CannotServe(f"{len(unserved)} of the studies cannot be served: their keys cannot be read.")
@@ -170,6 +170,7 @@ def create_app(coordinator: Service, limits: ServerLimits | None = None, counted
         if free < server.limits.free_disk:
             raise DiskFull("The coordinator's disk is full. Its operator has to make room.")
         studies = await run_in_threadpool(coordinator.store.studies)
+        request.state.idle = True
         return Health(status="well", version=__version__, studies=sum(1 for row in studies if not row.ended))
 
     return app
@@ -205,6 +206,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
             found = await run_in_threadpool(coordinator.store.outgoing, study, owner, after)
             left = until - time.monotonic()
             if found or left <= 0:
+                request.state.idle = not found
                 return Waiting(messages=[wire.decode() for wire in found])
             try:  # another process over the same database may have made a message, so look again now and then
                 await asyncio.wait_for(news.wait(), min(left, 1.0))
@@ -335,7 +337,9 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
 
 
 class _Logged:
-    """Writes a line for every request once its answer has been sent, and counts it."""
+    """Counts every request once its answer has been sent, and writes a line for it; none for a poll that brings
+    nothing, so that the log of a study that waits does not grow.
+    """
 
     def __init__(self, app: ASGIApp, counted: Counted) -> None:
         self.app = app
@@ -372,7 +376,7 @@ class _Logged:
             self.counted.request(route, status, seconds, sizes["in"], sizes["out"])
             facts = {"method": scope["method"], "route": route, "status": status, "ms": round(1000 * seconds, 1)}
             facts |= {**sizes, "study": known.get("study", ""), "owner": known.get("owner", "")}
-            log_event(log, logging.INFO, "request", **facts)
+            log_event(log, logging.DEBUG if known.get("idle") else logging.INFO, "request", **facts)
 
 
 def _address(request: Request) -> str:
