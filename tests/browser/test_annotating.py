@@ -21,7 +21,7 @@ from support.web_app import App, expect_question, open_app, question, running, s
 
 
 @dataclass
-class Desk:
+class Expert:
     app: App
     workspace: Workspace
 
@@ -32,13 +32,13 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def expert(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Expert]:
     folder: Path = tmp_path_factory.mktemp("annotating")
     study = Rehearsal(folder, Wanted(records=16))
     study.begin()
     study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "anna") as app:
-        yield Desk(app, study.workspace("anna"))
+        yield Expert(app, study.workspace("anna"))
 
 
 def open_record(page: Page, number: int) -> None:
@@ -52,7 +52,7 @@ def words(page: Page, *texts: str) -> None:
 
 
 def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browser_in(
-    desk: Desk, browser: Browser, tmp_path: Path
+    expert: Expert, browser: Browser, tmp_path: Path
 ) -> None:
     study = Rehearsal(tmp_path / "study", Wanted(records=4))
     study.begin()
@@ -80,9 +80,9 @@ def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browse
         second.close()
 
 
-def test_clicked_words_become_points_and_are_judged(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
-    own = desk.workspace.records()[0]
+def test_clicked_words_become_points_and_are_judged(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()[0]
     surname, given = own.row["surname"].split()[0], own.row["given_name"].split()[0]
     expect(page.locator(".row-open")).to_have_count(16)
     page.keyboard.press("n")
@@ -109,13 +109,13 @@ def test_clicked_words_become_points_and_are_judged(desk: Desk, context: Browser
     page.get_by_role("button", name="Remove lane").click()
     page.keyboard.press("Control+s")
     expect(page.locator(".pane .state")).to_have_text("saved")
-    assert desk.task(0) == (f'ret has_word("{surname}", $r)\n',) * 2
-    assert desk.workspace.tasks()[0].source == PERSON
+    assert expert.task(0) == (f'ret has_word("{surname}", $r)\n',) * 2
+    assert expert.workspace.tasks()[0].source == PERSON
 
 
-def test_a_key_pressed_right_after_a_click_saves_what_was_clicked(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
-    own = desk.workspace.records()[0]
+def test_a_key_pressed_right_after_a_click_saves_what_was_clicked(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()[0]
     surname, given = own.row["surname"].split()[0], own.row["given_name"].split()[0]
     open_record(page, 0)
     page.get_by_role("button", name="Points", exact=True).click()
@@ -129,21 +129,21 @@ def test_a_key_pressed_right_after_a_click_saves_what_was_clicked(desk: Desk, co
         }"""
     )
     expect(page.locator(".pane .state")).to_have_text("saved")
-    assert desk.task(0) == (f'ret has_word("{surname}", $r)\n',) * 2
+    assert expert.task(0) == (f'ret has_word("{surname}", $r)\n',) * 2
 
 
-def test_red_needs_to_be_saved_twice_and_shows_the_rows_that_fit(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
+def test_red_needs_to_be_saved_twice_and_shows_the_rows_that_fit(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
     open_record(page, 1)
     write(page, 'ret !is_in("qqq", $r)')
     expect(page.locator(".verdict-bad strong")).to_have_text("15 of 15 others: far too loose")
     expect(page.locator(".evidence li")).to_have_count(10)
     page.keyboard.press("Control+s")
     expect(page.get_by_role("alert")).to_contain_text("save once more")
-    assert desk.task(1)[1] is None
+    assert expert.task(1)[1] is None
     page.keyboard.press("Control+s")
     expect(page.locator(".pane .state")).to_have_text("saved")
-    assert desk.task(1)[1] == 'ret !is_in("qqq", $r)'
+    assert expert.task(1)[1] == 'ret !is_in("qqq", $r)'
     for text, said in (
         ("ret true", "Always yes"),
         ("ret false", "Always no"),
@@ -151,7 +151,7 @@ def test_red_needs_to_be_saved_twice_and_shows_the_rows_that_fit(desk: Desk, con
     ):
         write(page, text)
         expect(page.locator(".verdict-bad strong")).to_have_text(said)
-    own = desk.workspace.records()[1]
+    own = expert.workspace.records()[1]
     write(page, f'ret is_in("{own.prepared.attributes["surname"]}", $r)')
     expect(page.locator(".verdict-good strong")).to_have_text("Only this record")
     page.keyboard.press("Alt+l")
@@ -160,8 +160,8 @@ def test_red_needs_to_be_saved_twice_and_shows_the_rows_that_fit(desk: Desk, con
     expect(page.locator("tbody tr").first).to_contain_text(own.id)
 
 
-def test_error_is_shown_at_its_place_and_kept_as_draft(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
+def test_error_is_shown_at_its_place_and_kept_as_draft(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
     open_record(page, 2)
     write(page, '# 🦉\nret is_inn("smith", $r)')
     expect(page.locator(".question-error")).to_have_text("is_inn")
@@ -169,7 +169,7 @@ def test_error_is_shown_at_its_place_and_kept_as_draft(desk: Desk, context: Brow
     expect(finding).to_contain_text("Line 2, column 5")
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Not saved: it has an error.")).to_be_visible()
-    assert desk.task(2) == ('# 🦉\nret is_inn("smith", $r)', None)
+    assert expert.task(2) == ('# 🦉\nret is_inn("smith", $r)', None)
     page.keyboard.press("Alt+v")
     expect(page.locator(".points-problem")).to_contain_text("cannot be read as a question yet")
     finding.click()
@@ -186,8 +186,8 @@ def test_error_is_shown_at_its_place_and_kept_as_draft(desk: Desk, context: Brow
     expect(page.get_by_text("There is nothing to save yet")).to_be_visible()
 
 
-def test_suggestion_is_accepted_or_changed_and_the_log_says_which(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
+def test_suggestion_is_accepted_or_changed_and_the_log_says_which(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
     open_record(page, 3)
     show_text(page)
     page.keyboard.press("Alt+g")
@@ -195,9 +195,9 @@ def test_suggestion_is_accepted_or_changed_and_the_log_says_which(desk: Desk, co
     expect(page.locator(".verdict strong")).to_have_text("Only this record")
     suggested = question(page)
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("heading", name=desk.workspace.records()[4].id)).to_be_visible()
+    expect(page.get_by_role("heading", name=expert.workspace.records()[4].id)).to_be_visible()
     expect_question(page, "")
-    assert (desk.task(3)[1] or "").split() == suggested.split()
+    assert (expert.task(3)[1] or "").split() == suggested.split()
     page.keyboard.press("Control+z")
     expect_question(page, "")  # undo must not bring back another record's text
     page.keyboard.press("Alt+g")
@@ -211,20 +211,20 @@ def test_suggestion_is_accepted_or_changed_and_the_log_says_which(desk: Desk, co
     page.get_by_label("A note for yourself").fill("ask Ben")
     page.keyboard.press("Control+s")
     expect(page.locator(".pane .state")).to_have_text("saved")
-    tasks, log = desk.workspace.tasks(), Annotations(desk.workspace)
+    tasks, log = expert.workspace.tasks(), Annotations(expert.workspace)
     assert [tasks[3].source, tasks[4].source] == [SUGGESTED, CHANGED]
     first, second = [visit for visit in log.log() if visit.saved is not None and visit.record in (3, 4)]
     assert (first.annotator, first.changed) == ("Ada", 0.0) and second.changed is not None and second.changed > 0
     assert first.suggested is not None and first.typed is not None and first.opened <= first.typed
     expect(page.locator(".mark .q-checkbox")).to_have_attribute("aria-checked", "true")
     page.keyboard.press("Alt+l")
-    expect(page.locator("tbody tr", has_text=desk.workspace.records()[4].id)).to_contain_text("not sure")
+    expect(page.locator("tbody tr", has_text=expert.workspace.records()[4].id)).to_contain_text("not sure")
     assert log.marks()[4] == Mark(unsure=True, note="ask Ben")
 
 
-def test_reload_back_and_the_order_of_the_list(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
-    own = desk.workspace.records()
+def test_reload_back_and_the_order_of_the_list(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()
     page.get_by_role("button", name="surname").click()
     expect(page.locator("th[aria-sort=ascending]")).to_contain_text("surname")
     order = [record.id for record in sorted(own, key=lambda record: record.row["surname"] or "")]
@@ -251,43 +251,43 @@ def test_reload_back_and_the_order_of_the_list(desk: Desk, context: BrowserConte
     assert len(own) == len(order)
 
 
-def test_killed_server_loses_nothing_not_even_what_is_typed_meanwhile(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
+def test_killed_server_loses_nothing_not_even_what_is_typed_meanwhile(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
     open_record(page, 8)
     write(page, "ret is_empty($r)")
     expect(page.locator(".cost")).to_contain_text("1 predicate")
-    before = [task.draft for task in desk.workspace.tasks() if task.record != 8]
-    desk.app.kill()
+    before = [task.draft for task in expert.workspace.tasks() if task.record != 8]
+    expert.app.kill()
     page.keyboard.type(" & is_empty($r.age")
-    desk.app.restart()
+    expert.app.restart()
     with contextlib.suppress(Error):  # the page may be loading itself again at this moment
-        page.goto(desk.app.address + "?record=8")
-    expect(page.get_by_role("heading", name=desk.workspace.records()[8].id)).to_be_visible()
+        page.goto(expert.app.address + "?record=8")
+    expect(page.get_by_role("heading", name=expert.workspace.records()[8].id)).to_be_visible()
     expect(page.locator(".cm-content")).to_contain_text("is_empty($r) & is_empty($r.age")
     expect(page.locator(".cost")).to_contain_text("2 predicates")
-    assert desk.task(8)[0].startswith("ret is_empty($r) & is_empty($r.age")
-    assert [task.draft for task in desk.workspace.tasks() if task.record != 8] == before
+    assert expert.task(8)[0].startswith("ret is_empty($r) & is_empty($r.age")
+    assert [task.draft for task in expert.workspace.tasks() if task.record != 8] == before
 
 
-def test_discarded_question_comes_back_with_undo(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
+def test_discarded_question_comes_back_with_undo(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
     open_record(page, 9)
-    surname = desk.workspace.records()[9].prepared.attributes["surname"]
+    surname = expert.workspace.records()[9].prepared.attributes["surname"]
     write(page, f'ret is_in("{surname}", $r)')
     page.keyboard.press("Control+s")
     expect(page.locator(".pane .state")).to_have_text("saved")
     page.get_by_role("button", name="Discard").click()
     expect(page.locator(".pane .state")).to_have_text("open")
-    assert desk.task(9) == ("", None)
+    assert expert.task(9) == ("", None)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".pane .state")).to_have_text("saved")
-    assert desk.task(9) == (f'ret is_in("{surname}", $r)',) * 2
+    assert expert.task(9) == (f'ret is_in("{surname}", $r)',) * 2
 
 
-def test_completion_and_help(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
+def test_completion_and_help(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
     open_record(page, 10)
-    own = desk.workspace.records()[10]
+    own = expert.workspace.records()[10]
     show_text(page)
     page.keyboard.type("ret is_i")
     expect(page.locator(".cm-completionInfo")).to_contain_text("Whether the needle occurs anywhere")
@@ -304,9 +304,9 @@ def test_completion_and_help(desk: Desk, context: BrowserContext) -> None:
     assert word in offered  # the words of the record complete the fields of the points view as well
 
 
-def test_search_filter_and_keys_of_the_list(desk: Desk, context: BrowserContext) -> None:
-    page = open_app(context, desk.app)
-    own = desk.workspace.records()[8]
+def test_search_filter_and_keys_of_the_list(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()[8]
     page.keyboard.press("/")
     expect(page.locator(".search-field")).to_be_focused()
     page.keyboard.type(own.id)
@@ -318,7 +318,7 @@ def test_search_filter_and_keys_of_the_list(desk: Desk, context: BrowserContext)
     page.keyboard.press("Delete")
     expect(page.locator(".row-open")).to_have_count(16)
     page.get_by_role("button", name="Saved", exact=True).click()
-    saved = [task for task in desk.workspace.tasks() if task.state == "saved"]
+    saved = [task for task in expert.workspace.tasks() if task.state == "saved"]
     expect(page.locator(".row-open")).to_have_count(len(saved))
     page.locator("th", has_text="Record").first.click()
     page.keyboard.press("?")

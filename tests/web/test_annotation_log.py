@@ -19,7 +19,7 @@ from blindlabel.storage.annotations import Annotations, Mark, difference, source
 from blindlabel.storage.team import Team, name_team
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import pace
-from blindlabel.web.desk import Desk
+from blindlabel.web.cached_workspace import CachedWorkspace
 from blindlabel.web.judging import Judging
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 from blindlabel.web.seats import Seat
@@ -66,13 +66,13 @@ def test_pace_is_that_of_the_person(workspace: Workspace) -> None:
 
 
 def test_marks_stay_with_the_record(workspace: Workspace) -> None:
-    desk = Desk(workspace)
-    desk.set_mark(2, Mark(unsure=True, note="ask Ben"))
-    assert Desk(workspace).mark(2) == Mark(unsure=True, note="ask Ben")
-    desk.set_mark(2, Mark())
+    cache = CachedWorkspace(workspace)
+    cache.set_mark(2, Mark(unsure=True, note="ask Ben"))
+    assert CachedWorkspace(workspace).mark(2) == Mark(unsure=True, note="ask Ben")
+    cache.set_mark(2, Mark())
     assert Annotations(workspace).marks() == {}
     with pytest.raises(InputError, match="at most 2,000"):
-        desk.set_mark(2, Mark(note="x" * 2001))
+        cache.set_mark(2, Mark(note="x" * 2001))
 
 
 def test_name_of_a_browser_is_asked_once(workspace: Workspace) -> None:
@@ -134,8 +134,8 @@ def test_assigned_records_go_round_and_doubled_ones_have_two_people() -> None:
 
 def test_second_question_is_not_seen_by_the_first_nor_asked(workspace: Workspace) -> None:
     name_team(workspace, ["Ada", "Ben"], assigned=True, doubled=1.0)
-    desk, judging = Desk(workspace), Judging(workspace)
-    ada, ben = Seat(desk, judging, "Ada"), Seat(desk, judging, "Ben")
+    cache, judging = CachedWorkspace(workspace), Judging(workspace)
+    ada, ben = Seat(cache, judging, "Ada"), Seat(cache, judging, "Ben")
     ada.save(0, "ret true")
     assert ben.is_second(0) and not ada.is_second(0)
     before = ben.task(0)
@@ -144,7 +144,7 @@ def test_second_question_is_not_seen_by_the_first_nor_asked(workspace: Workspace
     assert workspace.tasks()[0].question == "ret true"
     change = ben.discard(0)
     assert ben.take_back(change) == ""
-    again = Seat(Desk(workspace), judging, "Ben").task(0)
+    again = Seat(CachedWorkspace(workspace), judging, "Ben").task(0)
     assert again is not None and (again.question, again.author) == ("ret false", "Ben")
 
 
@@ -153,11 +153,11 @@ def test_agreement_between_annotators_is_shown_to_the_owner(
 ) -> None:
     at = str(workspace.folder)
     assert run(["owner", "annotators", "Ada", "Ben", "--at", at, "--assigned", "--doubled", "1.0"]) == 0
-    desk, judging = Desk(workspace), Judging(workspace)
+    cache, judging = CachedWorkspace(workspace), Judging(workspace)
     for record in range(4):
-        first, second = desk.team.first(record), desk.team.second(record)
-        Seat(desk, judging, first).save(record, 'ret is_in("a", $r)')
-        Seat(desk, judging, second).save(record, 'ret is_in("a", $r)' if record else "ret false")
+        first, second = cache.team.first(record), cache.team.second(record)
+        Seat(cache, judging, first).save(record, 'ret is_in("a", $r)')
+        Seat(cache, judging, second).save(record, 'ret is_in("a", $r)' if record else "ret false")
     capsys.readouterr()
     assert run(["owner", "annotators", "--at", at, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -38,7 +38,7 @@ class Annotation:
         on_changed: Callable[[], Any],
         on_list_key: Callable[[Written], Any],
     ) -> None:
-        self._app, self._desk, self.seat = app, app.desk, seat
+        self._app, self._cache, self.seat = app, app.cache, seat
         self._on_leave, self._on_shown, self._on_changed = on_leave, on_shown, on_changed
         self._on_list_key = on_list_key
         self._record: int | None = None
@@ -88,7 +88,7 @@ class Annotation:
         if task is None:
             return
         self._order = self._order if order is None else order
-        own, fixed = self._desk.record(record), self._why_fixed(record)
+        own, fixed = self._cache.record(record), self._why_fixed(record)
         self._record, self._round, self._confirming = record, task.round, ""
         self._own.show(own, task, fixed=bool(fixed))
         self._show_place()
@@ -107,13 +107,13 @@ class Annotation:
         self._on_shown(record)
         await self._judge(checked, shown)
         await self._own.shade()
-        self._pane.points.show(self._last.text, self._desk.check(self._last.text))
+        self._pane.points.show(self._last.text, self._cache.check(self._last.text))
         await self._choices.show(own, task, fixed=bool(fixed))
 
     def _why_fixed(self, record: int) -> str:
-        if not self._desk.writable:
-            return f"Round {self._desk.state.round} has been handed in; its questions are fixed."
-        first = self._desk.team.first(record)
+        if not self._cache.writable:
+            return f"Round {self._cache.state.round} has been handed in; its questions are fixed."
+        first = self._cache.team.first(record)
         if not self.seat.is_mine(record):
             return f"{first} is asked about this record, so it is not yours to write."
         return ""
@@ -121,12 +121,12 @@ class Annotation:
     def _begin_visit(self, task: Task, *, fixed: bool) -> None:
         self._visit, self._suggestion = None, None
         if not fixed:
-            self._visit = self._desk.annotations.opened(self.seat.name, task.round, task.record)
-            self._suggestion = self._desk.annotations.last_suggestion(task.round, task.record)
+            self._visit = self._cache.annotations.opened(self.seat.name, task.round, task.record)
+            self._suggestion = self._cache.annotations.last_suggestion(task.round, task.record)
 
     def _show_place(self) -> None:
         assert self._record is not None
-        order = self._order if self._record in self._order else list(self._desk.tasks)
+        order = self._order if self._record in self._order else list(self._cache.tasks)
         self._place.text = f"Record {order.index(self._record) + 1:,} of {len(order):,}"
 
     def focus_search(self) -> None:
@@ -165,7 +165,7 @@ class Annotation:
             self._pane.explain("")
         if written.text != self._loaded and not self._keep(written):
             return
-        checked = self._desk.check(written.text) if written.text.strip() else None
+        checked = self._cache.check(written.text) if written.text.strip() else None
         self._pane.show(written.text, checked, written.version)
         await self._judge(checked, written.text)
 
@@ -177,7 +177,7 @@ class Annotation:
         try:
             self.seat.save_draft(self._record, written.text)
             if self._visit is not None:
-                self._desk.annotations.typed(self._visit)
+                self._cache.annotations.typed(self._visit)
                 self._loaded = "\0"  # from now on every text is a change
         except InputError as error:
             tell(str(error), "problem")
@@ -231,7 +231,7 @@ class Annotation:
                 "There is nothing to save yet: click a word of your record, or let a question be suggested.", "problem"
             )
             return
-        checked = self._desk.check(question)
+        checked = self._cache.check(question)
         verdict = await self._verdict_of(checked, question)
         if self._is_stale(written):
             return
@@ -242,7 +242,7 @@ class Annotation:
         try:
             source = source_of(question, self._suggestion)
             if self._suggestion is None:
-                source = self._desk.source_before(record, question) or source
+                source = self._cache.source_before(record, question) or source
             self.seat.save(record, question, source)
             self._log_saved(question, source, verdict)
         except InputError as error:
@@ -262,7 +262,7 @@ class Annotation:
     def _log_saved(self, question: str, source: str, verdict: Judged | None) -> None:
         if self._visit is not None and verdict is not None:
             changed = None if self._suggestion is None else difference(self._suggestion, question)
-            self._desk.annotations.saved(self._visit, question, source, changed, verdict.kind)
+            self._cache.annotations.saved(self._visit, question, source, changed, verdict.kind)
 
     async def _go_on(self, record: int) -> None:
         following = self.seat.next_unwritten(record, self._order)
@@ -278,7 +278,7 @@ class Annotation:
         if record is None or task is None or self._why_fixed(record):
             return
         try:
-            suggested = await run.io_bound(self._app.judging.suggest, self._desk.record(record), task)
+            suggested = await run.io_bound(self._app.judging.suggest, self._cache.record(record), task)
         except InputError as error:
             tell(str(error), "problem")
             return
@@ -291,7 +291,7 @@ class Annotation:
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question
         if self._visit is not None:
-            self._desk.annotations.suggested(self._visit, question)
+            self._cache.annotations.suggested(self._visit, question)
         self._pane.explain(why)
         self._pane.editor.replace(question, quietly=True)
 
@@ -322,7 +322,7 @@ class Annotation:
 
     async def _step(self, step: int) -> None:
         assert self._record is not None
-        order = self._order if self._record in self._order else list(self._desk.tasks)
+        order = self._order if self._record in self._order else list(self._cache.tasks)
         place = order.index(self._record) + step
         if 0 <= place < len(order) and self.seat.task(order[place]) is not None:
             await self.open(order[place])
@@ -355,5 +355,5 @@ class Annotation:
         formula: Formula | None = checked.formula
         if formula is None or self._record is None:
             return None
-        own = self._desk.record(self._record)
+        own = self._cache.record(self._record)
         return await run.io_bound(self._app.judging.verdict, own, question, formula)

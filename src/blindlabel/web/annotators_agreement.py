@@ -13,19 +13,19 @@ from blindlabel.parties.asking import check_question
 from blindlabel.protocol.figures import Tally
 from blindlabel.storage.team import Team
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.desk import Desk
+from blindlabel.web.cached_workspace import CachedWorkspace
 from blindlabel.web.judging import Judging
 
 
 def standing_of(workspace: Workspace, team: Team) -> dict[str, Any]:
     """Who has saved how many questions of the round, and how far doubled records agree."""
-    desk, judging = Desk(workspace), Judging(workspace)
-    saved = Counter(task.author or "nobody in particular" for task in desk.tasks.values() if task.question is not None)
-    saved += Counter(task.author for task in desk.seconds.values() if task.question is not None)
-    doubled = [record for record in desk.tasks if team.is_doubled(record)]
+    cache, judging = CachedWorkspace(workspace), Judging(workspace)
+    saved = Counter(task.author or "nobody in particular" for task in cache.tasks.values() if task.question is not None)
+    saved += Counter(task.author for task in cache.seconds.values() if task.question is not None)
+    doubled = [record for record in cache.tasks if team.is_doubled(record)]
     total, both = Tally(), 0
     for record in doubled:
-        first, second = desk.tasks[record].question, desk.seconds[record].question
+        first, second = cache.tasks[record].question, cache.seconds[record].question
         if first is not None and second is not None:
             both += 1
             total += _compared(workspace, judging, first, second)

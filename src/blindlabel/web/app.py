@@ -1,4 +1,4 @@
-"""What all tabs of one app share: the workspace, the desk, verdicts and suggestions, uploads."""
+"""What all tabs of one app share: the workspace and its cache, verdicts and suggestions, uploads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from blindlabel.export import GroundTruth
 from blindlabel.export.studies import truths_of_owner
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.desk import Desk
+from blindlabel.web.cached_workspace import CachedWorkspace
 from blindlabel.web.judging import Judging
 from blindlabel.web.seats import Seat
 from blindlabel.web.uploads import Uploads
@@ -18,19 +18,19 @@ class OwnerApp:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.desk = Desk(workspace)
+        self.cache = CachedWorkspace(workspace)
         self.judging = Judging(workspace)
         self.uploads = Uploads()
         self._judged = -1
         self._judging_now = threading.Lock()
 
     def seat(self, name: str) -> Seat:
-        """A person at the desk."""
-        return Seat(self.desk, self.judging, name)
+        """One person who annotates."""
+        return Seat(self.cache, self.judging, name)
 
     def truths(self) -> dict[str, GroundTruth]:
         """After the end: the ground truth with every other owner; empty while its labels are still on their way."""
-        truth = self.desk.state.truth
+        truth = self.cache.state.truth
         if truth is None or not all(self.workspace.bodies.has(pairing.labels) for pairing in truth.pairings):
             return {}
         return truths_of_owner(self.workspace)
@@ -47,9 +47,9 @@ class OwnerApp:
     def judge_saved(self) -> None:
         """Come to know the verdicts about all saved questions of the round."""
         with self._judging_now:
-            if self._judged == self.desk.edition:
+            if self._judged == self.cache.edition:
                 return
-            self._judged = self.desk.edition
-            questions = [(task.record, task.question) for task in list(self.desk.tasks.values())]
-            questions += [(task.record, task.question) for task in list(self.desk.seconds.values())]
-            self.judging.judge_all((self.desk.record(record), text) for record, text in questions if text is not None)
+            self._judged = self.cache.edition
+            questions = [(task.record, task.question) for task in list(self.cache.tasks.values())]
+            questions += [(task.record, task.question) for task in list(self.cache.seconds.values())]
+            self.judging.judge_all((self.cache.record(record), text) for record, text in questions if text is not None)

@@ -31,7 +31,7 @@ class SuggestAll(Review):
         self.dialog.open()
         try:
             made = await run.io_bound(
-                lambda: [app.judging.suggest(app.desk.record(one.record), one) for one in waiting]
+                lambda: [app.judging.suggest(app.cache.record(one.record), one) for one in waiting]
             )
         except InputError as error:
             self.note.text = str(error)
@@ -69,7 +69,7 @@ class ApplyPattern(Review):
 
     async def _preview(self) -> None:
         pattern, app, seat = str(self._field.value or ""), self._app, self._seat()
-        mine = [task for record, task in app.desk.tasks.items() if seat.is_mine(record) and not seat.is_second(record)]
+        mine = [task for record, task in app.cache.tasks.items() if seat.is_mine(record) and not seat.is_second(record)]
         chosen = [task.record for task in mine if self._all.value or task.state == "open"]
         try:
             patterns.check_pattern(pattern, app.workspace.agreement.attributes)
@@ -78,14 +78,14 @@ class ApplyPattern(Review):
             return
         filled = await run.io_bound(
             lambda: [
-                patterns.fill(pattern, record, app.desk.record(record).prepared, app.desk.check) for record in chosen
+                patterns.fill(pattern, record, app.cache.record(record).prepared, app.cache.check) for record in chosen
             ]
         )
         good = {one.record: one.question for one in filled or [] if not one.problem}
         bad = [one for one in filled or [] if one.problem]
         note = f"It can be filled for {len(good):,} of {len(chosen):,} records."
         if bad:
-            note += f" {app.desk.record(bad[0].record).id} is left out: {bad[0].problem}"
+            note += f" {app.cache.record(bad[0].record).id} is left out: {bad[0].problem}"
         await self.show(good, note)
 
 
@@ -111,7 +111,7 @@ class ImportQuestions:
             return
         try:
             texts = question_files.unpacked(self._app.uploads.take(tickets))
-            done = question_files.take_in(self._app.desk, self._seat(), texts)
+            done = question_files.take_in(self._app.cache, self._seat(), texts)
         except InputError as error:
             self._note.text = str(error)
             return

@@ -47,16 +47,16 @@ class HandIn:
             text("h2", "Hand in the round?")
             text("p", "Judging the questions…", "quiet")
         self._dialog.open()
-        self._app.desk.reread()
+        self._app.cache.reread()
         await run.io_bound(self._app.judge_saved)
         self._body.clear()
         with self._body:
             self._build()
 
     def _build(self) -> None:
-        desk = self._app.desk
-        missing = [task for task in desk.tasks.values() if task.question is None]
-        changed = [task for task in desk.tasks.values() if task.question is not None and task.state == "draft"]
+        cache = self._app.cache
+        missing = [task for task in cache.tasks.values() if task.question is None]
+        changed = [task for task in cache.tasks.values() if task.question is not None and task.state == "draft"]
         text("h2", "Hand in the round?" if not missing else "The round is not complete")
         if missing:
             one = len(missing) == 1
@@ -70,10 +70,10 @@ class HandIn:
         self._buttons(main=("Hand in", self._hand_in))
 
     def _build_figures(self) -> None:
-        desk, judging = self._app.desk, self._app.judging
-        verdicts = {record: judging.known_verdict(record, task.question) for record, task in desk.tasks.items()}
+        cache, judging = self._app.cache, self._app.judging
+        verdicts = {record: judging.known_verdict(record, task.question) for record, task in cache.tasks.items()}
         kinds = Counter(verdict.kind for verdict in verdicts.values() if verdict is not None)
-        sources = Counter(task.source or PERSON for task in desk.tasks.values())
+        sources = Counter(task.source or PERSON for task in cache.tasks.values())
         text("p", said([(kinds[kind], _KINDS[kind][kinds[kind] != 1]) for kind in reversed(RISKIEST)]), "handing-in")
         text("p", said([(sources[name], _SOURCES.get(name, name)) for name in sources]), "handing-in")
         dubious = [(record, one) for record, one in verdicts.items() if one is not None and one.level == "bad"]
@@ -89,7 +89,7 @@ class HandIn:
 
     def _build_dubious(self, record: int, verdict: Judged) -> None:
         with ui.element("li"):
-            ui.button(self._app.desk.record(record).id, color=None, on_click=lambda: self._go(record)).props(
+            ui.button(self._app.cache.record(record).id, color=None, on_click=lambda: self._go(record)).props(
                 "no-caps flat dense"
             ).classes("button")
             text("span", verdict.headline, f"chip chip-{verdict.level}")
@@ -108,7 +108,7 @@ class HandIn:
     def _hand_in(self) -> None:
         self._dialog.close()
         try:
-            self._app.desk.hand_in()
+            self._app.cache.hand_in()
         except InputError as error:
             tell(str(error), "problem")
         self._on_done()

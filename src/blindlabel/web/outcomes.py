@@ -24,7 +24,7 @@ def settled_sentence(app: OwnerApp) -> str:
     """How many pairs were settled after each round: "2,494, then 2,496 of 2,500 pairs settled". A round's tally counts
     the pairs that were still open.
     """
-    rounds = rounds_of_owner(app.desk.state)
+    rounds = rounds_of_owner(app.cache.state)
     settled = accumulate(tally.agreed for tally in rounds)
     counts = ", then ".join(f"{number:,}" for number in settled)
     return f"{counts} of {_asked(rounds[0]):,} pairs settled." if rounds else ""
@@ -40,13 +40,13 @@ def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
 
 def outcomes(app: OwnerApp) -> list[Outcome]:
     """Each own record with the positions of its matches; nothing before the end."""
-    state = app.desk.state
+    state = app.cache.state
     if state.truth is None or app.workspace.agreement.release == "none" or not app.truths():
         return []
     labels = app.workspace.labels()
     positions = {pairing.peer: pairing.positions for pairing in state.truth.pairings}
     found = []
-    for own in app.desk.records:
+    for own in app.cache.records:
         matches, open_pairs = [], 0
         for peer, matrix in labels.items():
             row = matrix[own.record]

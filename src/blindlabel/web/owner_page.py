@@ -27,10 +27,10 @@ class OwnerPage:
     """One tab."""
 
     def __init__(self, app: OwnerApp, browser: str, record: int | None) -> None:
-        self._app, self._desk = app, app.desk
+        self._app, self._cache = app, app.cache
         self._client = ui.context.client
         self._edition: object = None
-        self._seat = app.seat(self._desk.annotations.name_of(browser))
+        self._seat = app.seat(self._cache.annotations.name_of(browser))
         self._build_dialogs(browser)
         self._build_head()
         with ui.element("div").classes("page"):
@@ -47,7 +47,7 @@ class OwnerPage:
             )
         self._show_all()
         ui.timer(1.0, self.tick)
-        self._first = record if record is not None and self._desk.task(record) is not None else None
+        self._first = record if record is not None and self._cache.task(record) is not None else None
         if not self._seat.name:
             self._naming.dialog.open()
         else:
@@ -119,7 +119,7 @@ class OwnerPage:
         self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all)
         self._import = bulk.ImportQuestions(self._app, lambda: self._seat, self._show_all)
         self._hand_in = HandIn(self._app, self._open, self._show_all)
-        self._naming = Naming(self._desk.annotations, browser, self._desk.team, self._named)
+        self._naming = Naming(self._cache.annotations, browser, self._cache.team, self._named)
 
     # What changes
 
@@ -127,7 +127,7 @@ class OwnerPage:
         """Look whether another process or tab has changed something; a tab that is away needs nothing."""
         if not self._client.has_socket_connection:
             return
-        self._desk.refresh()
+        self._cache.refresh()
         if self._edition != self._shown_edition():
             await self._annotation.refresh()
             self._show_all()
@@ -136,7 +136,7 @@ class OwnerPage:
         self._standing.refresh()
 
     def _shown_edition(self) -> object:
-        return self._desk.edition, self._app.judging.edition, self._app.judging.problem, self._annotation.record
+        return self._cache.edition, self._app.judging.edition, self._app.judging.problem, self._annotation.record
 
     def _show_all(self) -> None:
         """Show what has changed."""
@@ -145,8 +145,8 @@ class OwnerPage:
         self._problem.set_visibility(bool(self._problem.text))
         self._show_progress()
         writing = self._annotation.record is not None
-        self._round_actions.set_visibility(self._desk.writable)
-        self._list.root.set_visibility(bool(self._desk.tasks) and not writing)
+        self._round_actions.set_visibility(self._cache.writable)
+        self._list.root.set_visibility(bool(self._cache.tasks) and not writing)
         if not writing:
             self._list.refresh()
         self._verifying.refresh()
@@ -154,12 +154,12 @@ class OwnerPage:
         self._standing.root.classes(**({"add": "beside"} if writing else {"remove": "beside"}))
 
     def _show_progress(self) -> None:
-        progress = self._desk.progress()
+        progress = self._cache.progress()
         self._bar.value = progress.saved / progress.asked if progress.asked else 0.0
         self._progress_text.text = self._progress_sentence()
 
     def _progress_sentence(self) -> str:
-        progress = self._desk.progress()
+        progress = self._cache.progress()
         if progress.over:
             return f"The study is over after round {progress.round} of {progress.rounds}"
         if not progress.asked:
@@ -172,7 +172,7 @@ class OwnerPage:
         return f"{counted} saved{drafts}{pace.in_words(self._seconds_left(left))}"
 
     def _seconds_left(self, left: int) -> float | None:
-        return pace.seconds_left(self._desk.annotations.latest(self._seat.name), self._seat.name, left)
+        return pace.seconds_left(self._cache.annotations.latest(self._seat.name), self._seat.name, left)
 
     # What the person does
 
@@ -189,7 +189,7 @@ class OwnerPage:
         self._show_all()
 
     async def _next_open(self) -> None:
-        following = self._seat.next_unwritten(None, self._list.order) if self._desk.writable else None
+        following = self._seat.next_unwritten(None, self._list.order) if self._cache.writable else None
         if following is None:
             tell("No record is open.")
         else:
@@ -205,8 +205,8 @@ class OwnerPage:
 
     def _export_questions(self) -> None:
         try:
-            content = question_files.archive(self._desk)
+            content = question_files.archive(self._cache)
         except InputError as error:
             tell(str(error), "problem")
             return
-        ui.download.content(content, f"questions-round-{self._desk.state.round}.zip", "application/zip")
+        ui.download.content(content, f"questions-round-{self._cache.state.round}.zip", "application/zip")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from blindlabel.errors import InputError
 from blindlabel.parties.question_folders import SUFFIX, file_name
 from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
-from blindlabel.web.desk import Desk
+from blindlabel.web.cached_workspace import CachedWorkspace
 from blindlabel.web.seats import Seat
 
 _LARGEST = 64 * 2**20
@@ -33,13 +33,13 @@ class Imported:
     """What each task was and what it became."""
 
 
-def archive(desk: Desk) -> bytes:
+def archive(cache: CachedWorkspace) -> bytes:
     """All saved questions and drafts of the round."""
-    ids = {own.id for own in desk.records}
+    ids = {own.id for own in cache.records}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        for own in desk.records:
-            task = desk.task(own.record)
+        for own in cache.records:
+            task = cache.task(own.record)
             if task is not None and task.draft:
                 file.writestr(file_name(own.position, own.id, ids), task.draft)
     return buffer.getvalue()
@@ -80,24 +80,24 @@ def _text(name: str, content: bytes) -> str:
         raise InputError(f"{name} is not UTF-8 text; save it as UTF-8.") from error
 
 
-def take_in(desk: Desk, seat: Seat, texts: Mapping[str, str]) -> Imported:
+def take_in(cache: CachedWorkspace, seat: Seat, texts: Mapping[str, str]) -> Imported:
     """Save what is right as questions and the rest as drafts, as written by the person at this seat."""
     changes: list[tuple[Task, Task]] = []
-    by_name = _names(desk.records)
+    by_name = _names(cache.records)
     saved: dict[int, str] = {}
     drafts, unknown = 0, []
     for name, text in texts.items():
         record = by_name.get(name)
-        before = desk.task(record) if record is not None else None
+        before = cache.task(record) if record is not None else None
         if record is None or before is None or not seat.is_mine(record) or seat.is_second(record):
             unknown.append(name)
-        elif desk.check(text).ok:
+        elif cache.check(text).ok:
             saved[record] = text
         else:
             seat.save_draft(record, text)
-            changes.append((before, desk.tasks[record]))
+            changes.append((before, cache.tasks[record]))
             drafts += 1
-    changes += desk.save_many(saved, BULK, seat.name) if saved else []
+    changes += cache.save_many(saved, BULK, seat.name) if saved else []
     changed = tuple((before, after) for before, after in changes if before != after)
     return Imported(len(saved), drafts, tuple(unknown), changed)
 

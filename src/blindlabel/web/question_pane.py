@@ -114,7 +114,7 @@ class QuestionPane:
     ) -> Question | None:
         """Begin with a record's question; `fixed` says why it cannot be changed."""
         self._words = words
-        checked = self._app.desk.check(question) if question.strip() else None
+        checked = self._app.cache.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
         self.points.open(own, offered, fixed=bool(fixed))
         self.editor.load(key, serial, question, offered, checked.problems if checked else (), fixed=bool(fixed))

@@ -38,8 +38,8 @@ class RecordList:
     """The list of one tab."""
 
     def __init__(self, app: OwnerApp, seat: Seat, on_open: Callable[[int], Any], on_next: Callable[[], Any]) -> None:
-        self._app, self._desk, self.seat = app, app.desk, seat
-        self._shown: Filter = "mine" if app.desk.team.assigned else "all"
+        self._app, self._cache, self.seat = app, app.cache, seat
+        self._shown: Filter = "mine" if app.cache.team.assigned else "all"
         self._search = ""
         self._sort, self._descending, self._page = "record", False, 1
         self._edition: tuple[int, int, str] | None = None
@@ -63,7 +63,7 @@ class RecordList:
             with field.add_slot("append"):
                 text("kbd", "/")
             choices = {"all": "All", "open": "Open", "draft": "Drafts", "saved": "Saved", "unsure": "Not sure"}
-            if self._desk.team.names:
+            if self._cache.team.names:
                 choices = {"all": "All", "mine": "Mine"} | choices
             toggle = ui.toggle(choices, value=self._shown, on_change=self._filtered)
             toggle.props("no-caps unelevated dense").classes("filter")
@@ -93,7 +93,7 @@ class RecordList:
 
     def refresh(self) -> None:
         """Show the list as it is now, if it has changed."""
-        edition = (self._desk.edition, self._app.judging.edition, self.seat.name)
+        edition = (self._cache.edition, self._app.judging.edition, self.seat.name)
         if self._edition == edition:
             return
         self._edition = edition
@@ -105,11 +105,11 @@ class RecordList:
         shape = {"sort": self._sort, "descending": self._descending, "page": self._page, "pages": pages}
         rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
         self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
-        asked = len(self._desk.tasks)
+        asked = len(self._cache.tasks)
         noun = "record" if asked == 1 else "records"
         self._count.text = f"{asked:,} {noun}" if len(found) == asked else f"{len(found):,} of {asked:,} {noun}"
         left = len(self.seat.unwritten())
-        self._next.set_visibility(self._desk.writable and left > 0)
+        self._next.set_visibility(self._cache.writable and left > 0)
 
     def _empty(self) -> str:
         if self._search or self._shown != "all":
@@ -122,7 +122,7 @@ class RecordList:
             {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "7.4rem"},
             {"name": "id", "label": "Record", "kind": "id", "width": "7.5rem"},
         ]
-        records = self._desk.records
+        records = self._cache.records
         names = list(records[0].row)[:MOST_ATTRIBUTES] if records else []
         weights = [_weight(name, [len(own.row[name]) for own in records[:200]]) for name in names]
         columns += [
@@ -135,9 +135,9 @@ class RecordList:
             }
             for place, (name, weight) in enumerate(zip(names, weights, strict=True))
         ]
-        if self._desk.state.round > 1:
+        if self._cache.state.round > 1:
             columns.append({"name": "disagreed", "label": "Disagreed", "kind": "again", "width": "6.2rem"})
-        if self._desk.team.names:
+        if self._cache.team.names:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
         columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]

@@ -46,7 +46,7 @@ class RecordPane:
     def show(self, own: OwnRecord, task: Task, *, fixed: bool) -> None:
         """Show a record."""
         self._own = None  # what follows is no note
-        mark = self._app.desk.mark(own.record)
+        mark = self._app.cache.mark(own.record)
         self._unsure.value, self._note.value = mark.unsure, mark.note
         self._own = own
         self._title.text = own.id
@@ -91,9 +91,9 @@ class RecordPane:
         if self._own is None:
             return
         mark = Mark(bool(self._unsure.value), str(self._note.value or ""))
-        if mark == self._app.desk.mark(self._own.record):
+        if mark == self._app.cache.mark(self._own.record):
             return
         try:
-            self._app.desk.set_mark(self._own.record, mark)
+            self._app.cache.set_mark(self._own.record, mark)
         except InputError as error:
             tell(str(error), "problem")

@@ -62,7 +62,7 @@ class Review:
         self._choose([])
 
     def _card(self, record: int, question: str) -> dict[str, Any]:
-        own, workspace = self._app.desk.record(record), self._app.workspace
+        own, workspace = self._app.cache.record(record), self._app.workspace
         checked = check_question(workspace.agreement, question)
         assert checked.formula is not None
         verdict = self._app.judging.verdict(own, question, checked.formula)
@@ -87,7 +87,7 @@ class Review:
     def _save(self) -> None:
         chosen = {record: self._texts[record] for record in self._chosen if record in self._texts}
         try:
-            changes = self._app.desk.save_many(chosen, BULK, self._author()) if chosen else []
+            changes = self._app.cache.save_many(chosen, BULK, self._author()) if chosen else []
         except InputError as error:
             tell(str(error), "problem")
             return
@@ -105,7 +105,7 @@ def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str,
     """Offer to bring many tasks back to what they were, but for those that changed since."""
 
     async def undo() -> str:
-        kept = app.desk.take_back(changes)
+        kept = app.cache.take_back(changes)
         after()
         if not kept:
             return ""

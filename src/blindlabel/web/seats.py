@@ -1,4 +1,4 @@
-"""A person at the desk: which records are theirs, in which order they go through them, and what they write.
+"""One person of an app: which records are theirs, in which order they go through them, and what they write.
 
 For most records a person writes the question that is asked. Where somebody else has been asked first and this person
 second (see `storage.team`), what is written here goes to the second question, and the first is not shown.
@@ -13,7 +13,7 @@ from typing import Literal
 from blindlabel.language import Question
 from blindlabel.protocol.interfaces import PERSON, OwnRecord, Task, TaskState
 from blindlabel.storage.annotations import Mark
-from blindlabel.web.desk import STATES, Desk
+from blindlabel.web.cached_workspace import STATES, CachedWorkspace
 from blindlabel.web.judging import Judging
 from blindlabel.web.verdicts import RISKIEST, Judged
 
@@ -48,22 +48,22 @@ class Row:
 
 
 class Seat:
-    """One person at the desk."""
+    """One person who annotates."""
 
-    def __init__(self, desk: Desk, judging: Judging, name: str) -> None:
-        self.desk, self._judging, self.name = desk, judging, name
+    def __init__(self, cache: CachedWorkspace, judging: Judging, name: str) -> None:
+        self.cache, self._judging, self.name = cache, judging, name
 
     def is_second(self, record: int) -> bool:
         """Whether this person writes the second question about a record."""
-        return bool(self.name) and self.desk.team.second(record) == self.name
+        return bool(self.name) and self.cache.team.second(record) == self.name
 
     def is_mine(self, record: int) -> bool:
         """Whether this person is asked about a record."""
-        return not self.desk.team.names or self.desk.team.is_asked(self.name, record)
+        return not self.cache.team.names or self.cache.team.is_asked(self.name, record)
 
     def task(self, record: int) -> Task | None:
         """What this person is to write about a record."""
-        return (self.desk.seconds if self.is_second(record) else self.desk.tasks).get(record)
+        return (self.cache.seconds if self.is_second(record) else self.cache.tasks).get(record)
 
     # The list
 
@@ -74,15 +74,15 @@ class Seat:
         words = search.casefold().split()
         found = [
             self._row(record)
-            for record in self.desk.tasks
-            if self._is_shown(record, shown) and self.desk.has_words(record, words)
+            for record in self.cache.tasks
+            if self._is_shown(record, shown) and self.cache.has_words(record, words)
         ]
         return sorted(found, key=lambda row: (*_sort_key(row, sort), row.own.record), reverse=descending)
 
     def _is_shown(self, record: int, shown: Filter) -> bool:
         task = self.task(record)
         if shown == "unsure":
-            return self.desk.mark(record).unsure
+            return self.cache.mark(record).unsure
         if shown == "mine":
             return self.is_mine(record)
         return task is not None and shown in ("all", task.state)
@@ -90,14 +90,14 @@ class Seat:
     def _row(self, record: int) -> Row:
         task = self.task(record)
         assert task is not None
-        own, team = self.desk.record(record), self.desk.team
+        own, team = self.cache.record(record), self.cache.team
         verdict = self._judging.known_verdict(record, task.question)
         asked = " and ".join(name for name in (team.first(record), team.second(record)) if name)
-        return Row(own, task, verdict, self.desk.mark(record), asked)
+        return Row(own, task, verdict, self.cache.mark(record), asked)
 
     def unwritten(self) -> list[Task]:
         """This person's tasks without a saved question."""
-        tasks = [self.task(record) for record in self.desk.tasks if self.is_mine(record)]
+        tasks = [self.task(record) for record in self.cache.tasks if self.is_mine(record)]
         return [task for task in tasks if task is not None and task.state != "saved"]
 
     def next_unwritten(self, after: int | None, order: Sequence[int] = ()) -> int | None:
@@ -105,8 +105,8 @@ class Seat:
         None where all have one.
         """
         waiting = {task.record for task in self.unwritten() if task.record != after}
-        first = list(order) or list(self.desk.tasks)
-        ordered = [record for record in [*first, *self.desk.tasks] if record in waiting]
+        first = list(order) or list(self.cache.tasks)
+        ordered = [record for record in [*first, *self.cache.tasks] if record in waiting]
         if after in first:
             behind = set(first[first.index(after) + 1 :])
             return next((record for record in ordered if record in behind), ordered[0] if ordered else None)
@@ -123,23 +123,23 @@ class Seat:
             self.discard(record)
             return
         if self.is_second(record):
-            self.desk.annotations.save_second(record, {"draft": text, "author": self.name})
+            self.cache.annotations.save_second(record, {"draft": text, "author": self.name})
         else:
-            self.desk.workspace.save_draft(record, text)
+            self.cache.workspace.save_draft(record, text)
         state: TaskState = "saved" if text == task.question else "draft"
         self._put(replace(task, draft=text, state=state))
 
     def save(self, record: int, text: str, source: str = PERSON) -> Question:
         """Make a text the record's question where it has no error; keep it as a draft in any case."""
-        checked = self.desk.check(text)
+        checked = self.cache.check(text)
         if not checked.ok:
             self.save_draft(record, text)
             return checked
         if self.is_second(record):
             values: dict[str, str | None] = {"draft": text, "question": text, "source": source, "author": self.name}
-            self.desk.annotations.save_second(record, values)
+            self.cache.annotations.save_second(record, values)
         else:
-            self.desk.workspace.save_questions({record: text}, source, self.name)
+            self.cache.workspace.save_questions({record: text}, source, self.name)
         task = self.task(record)
         assert task is not None
         self._put(replace(task, draft=text, question=text, state="saved", source=source, author=self.name))
@@ -150,9 +150,9 @@ class Seat:
         before = self.task(record)
         assert before is not None
         if self.is_second(record):
-            self.desk.annotations.discard_second(record)
+            self.cache.annotations.discard_second(record)
         else:
-            self.desk.workspace.discard(record)
+            self.cache.workspace.discard(record)
         after = replace(before, draft="", question=None, state="open", source="", author="")
         self._put(after)
         return before, after
@@ -161,16 +161,16 @@ class Seat:
         """Undo a change of one record; a sentence where it cannot be undone."""
         before, after = change
         if not self.is_second(before.record):
-            return "It has changed again since, so it stays." if self.desk.take_back([change]) else ""
+            return "It has changed again since, so it stays." if self.cache.take_back([change]) else ""
         if self.task(before.record) != after:
             return "It has changed again since, so it stays."
         values = {"draft": before.draft, "question": before.question, "source": before.source, "author": before.author}
-        self.desk.annotations.save_second(before.record, values)
+        self.cache.annotations.save_second(before.record, values)
         self._put(before)
         return ""
 
     def _put(self, task: Task) -> None:
-        self.desk.put(task, second=self.is_second(task.record))
+        self.cache.put(task, second=self.is_second(task.record))
 
 
 def _sort_key(row: Row, sort: str) -> tuple[object, ...]:

@@ -40,7 +40,7 @@ def create_app(app: OwnerApp) -> FastAPI:
 
     @api.get("/plot.svg")
     def plot() -> Response:
-        return Response(agreement_plot(rounds_of_owner(app.desk.state)), media_type="image/svg+xml")
+        return Response(agreement_plot(rounds_of_owner(app.cache.state)), media_type="image/svg+xml")
 
     @api.get("/export/{peer}/{format}")
     def export(peer: str, format: str) -> Response:

@@ -42,30 +42,30 @@ class Standing:
 
     def refresh(self) -> None:
         """Show what has changed."""
-        desk = self._app.desk
-        waiting = not desk.writable
+        cache = self._app.cache
+        waiting = not cache.writable
         activity = self._app.workspace.activity() if waiting else None
-        runs = waiting and desk.state.truth is None and self._app.workspace.is_run
+        runs = waiting and cache.state.truth is None and self._app.workspace.is_run
         said = None if activity is None else (activity.phase, activity.sentence, activity.share)
         unsent = waiting and bool(self._app.workspace.unsent())
-        shown = (desk.version, desk.writable, said, runs, unsent)
+        shown = (cache.version, cache.writable, said, runs, unsent)
         if shown == self._shown:
             return
         self._shown = shown
         self.root.clear()
         with self.root:
-            if desk.state.truth is not None:
+            if cache.state.truth is not None:
                 self._build_end()
             elif waiting:
                 self._build_waiting(activity, runs=runs)
             self._build_rounds()
-        self.root.set_visibility(waiting or desk.state.round > 1)
+        self.root.set_visibility(waiting or cache.state.round > 1)
 
     def _build_waiting(self, activity: Activity | None, *, runs: bool) -> None:
-        desk, progress = self._app.desk, self._app.desk.progress()
+        cache, progress = self._app.cache, self._app.cache.progress()
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
         agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
-        for step in of_owner(agreement, desk.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
+        for step in of_owner(agreement, cache.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
             sentence(step.sentence)
         sentence(RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
         if activity is not None and activity.phase == "stopped" and not runs:
@@ -79,7 +79,7 @@ class Standing:
                 )
 
     def _build_end(self) -> None:
-        truth, labels = self._app.desk.state.truth, self._app.truths()
+        truth, labels = self._app.cache.state.truth, self._app.truths()
         assert truth is not None
         text("h2", "The study is over")
         text("p", _REASONS[truth.reason])
@@ -121,7 +121,7 @@ class Standing:
                         text("td", outcome.unsettled)
 
     def _build_rounds(self) -> None:
-        rounds = rounds_of_owner(self._app.desk.state)
+        rounds = rounds_of_owner(self._app.cache.state)
         if not rounds:
             return
         text("h2", "Agreement by round")

@@ -26,7 +26,7 @@ class Verifying:
 
     def refresh(self) -> None:
         """Show whom there is to confirm."""
-        state = self._app.desk.state
+        state = self._app.cache.state
         peers = self._app.workspace.agreement.peers(self._app.workspace.name) if state.keys else []
         waiting = tuple(peer for peer in peers if peer not in state.confirmed)
         if waiting == self._shown:

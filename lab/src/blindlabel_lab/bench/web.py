@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from blindlabel.web.desk import Desk
+from blindlabel.web.cached_workspace import CachedWorkspace
 from blindlabel.web.judging import Judging
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
@@ -61,15 +61,15 @@ def measure(records: int = 5000, repeats: int = 15) -> WebFigures:
         study.begin()
         workspace = study.workspace("anna")
         workspace.remember(GUIDE_SEEN, "yes")
-        desk, judging = Desk(workspace), Judging(workspace)
-        seat = Seat(desk, judging, "bench")
+        cache, judging = CachedWorkspace(workspace), Judging(workspace)
+        seat = Seat(cache, judging, "bench")
         judging.warm_up()
-        own, tasks = desk.records, workspace.tasks()
+        own, tasks = cache.records, workspace.tasks()
         questions = [judging.suggest(own[place], tasks[place]).text for place in range(repeats)]
         figures = {
             "list_ms": _median(lambda _: seat.rows("street", "open", "surname"), repeats),
-            "check_ms": _median(lambda place: desk.check(questions[place]), repeats),
-            "verdict_ms": _median(lambda place: _judge(desk, judging, questions[place], place), repeats),
+            "check_ms": _median(lambda place: cache.check(questions[place]), repeats),
+            "verdict_ms": _median(lambda place: _judge(cache, judging, questions[place], place), repeats),
             "suggest_ms": _median(lambda place: judging.suggest(own[-1 - place], tasks[-1 - place]), repeats),
             "save_ms": _median(lambda place: seat.save(place, questions[place]), repeats),
         }
@@ -77,10 +77,10 @@ def measure(records: int = 5000, repeats: int = 15) -> WebFigures:
         return WebFigures(records=records, machine=machine(), browser=seen, **figures)
 
 
-def _judge(desk: Desk, judging: Judging, question: str, place: int) -> None:
-    formula = desk.check(question).formula
+def _judge(cache: CachedWorkspace, judging: Judging, question: str, place: int) -> None:
+    formula = cache.check(question).formula
     assert formula is not None
-    judging.verdict(desk.record(place), question, formula)
+    judging.verdict(cache.record(place), question, formula)
 
 
 def _median(work: Callable[[int], object], repeats: int) -> float:

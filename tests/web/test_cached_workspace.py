@@ -1,4 +1,4 @@
-"""What the pages work with, without a browser: the desk over a workspace, trying questions on own records, patterns and
+"""What the pages work with, without a browser: a cache over a workspace, trying questions on own records, patterns and
 question files.
 """
 
@@ -17,7 +17,7 @@ from blindlabel.parties.asking import check_question
 from blindlabel.protocol.interfaces import BULK, PERSON
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import question_files
-from blindlabel.web.desk import Desk
+from blindlabel.web.cached_workspace import CachedWorkspace
 from blindlabel.web.judging import Judging
 from blindlabel.web.patterns import check_pattern, fill
 from blindlabel.web.record_words import asked_for, word_of
@@ -27,7 +27,7 @@ from blindlabel.web.seats import Seat
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Rehearsal:
-    made = Rehearsal(tmp_path_factory.mktemp("desk"), Wanted(records=8))
+    made = Rehearsal(tmp_path_factory.mktemp("cache"), Wanted(records=8))
     made.begin()
     return made
 
@@ -42,11 +42,11 @@ def workspace(study: Rehearsal) -> Workspace:
 
 @pytest.fixture
 def seat(workspace: Workspace) -> Seat:
-    return Seat(Desk(workspace), Judging(workspace), "Ada")
+    return Seat(CachedWorkspace(workspace), Judging(workspace), "Ada")
 
 
 def test_desk_agrees_with_the_workspace_after_every_kind_of_writing(workspace: Workspace, seat: Seat) -> None:
-    desk = seat.desk
+    cache = seat.cache
     seat.save_draft(0, "ret is_i")
     seat.save(1, "ret true")
     seat.save(2, "ret nonsense")
@@ -56,9 +56,9 @@ def test_desk_agrees_with_the_workspace_after_every_kind_of_writing(workspace: W
     seat.discard(4)
     seat.save_draft(5, "x")
     seat.save_draft(5, "")
-    desk.save_many({6: "ret false", 7: "ret true"}, BULK, "Ada")
-    assert [desk.task(record) for record in range(8)] == workspace.tasks()
-    assert desk.progress() == workspace.progress()
+    cache.save_many({6: "ret false", 7: "ret true"}, BULK, "Ada")
+    assert [cache.task(record) for record in range(8)] == workspace.tasks()
+    assert cache.progress() == workspace.progress()
     assert [task.state for task in workspace.tasks()] == [
         "draft",
         "saved",
@@ -83,11 +83,11 @@ def test_undo_brings_back_question_draft_source_and_author(workspace: Workspace,
 
 
 def test_undo_of_many_leaves_alone_what_changed_since(workspace: Workspace, seat: Seat) -> None:
-    desk = seat.desk
-    changes = desk.save_many({0: "ret false", 1: "ret false", 2: "ret false"}, BULK, "Ada")
+    cache = seat.cache
+    changes = cache.save_many({0: "ret false", 1: "ret false", 2: "ret false"}, BULK, "Ada")
     seat.save(1, "ret true", PERSON)
     workspace.save_draft(2, "ret another process")
-    assert desk.take_back(changes) == [1, 2]
+    assert cache.take_back(changes) == [1, 2]
     tasks = workspace.tasks()
     assert tasks[0].state == "open"
     assert (tasks[1].question, tasks[1].source) == ("ret true", PERSON)
@@ -98,7 +98,7 @@ def test_next_unwritten_follows_the_list_goes_round_and_ends(seat: Seat) -> None
     assert [seat.next_unwritten(None), seat.next_unwritten(3), seat.next_unwritten(7)] == [0, 4, 0]
     assert seat.next_unwritten(3, [5, 3, 1, 0]) == 1, "in the order of the list"
     assert seat.next_unwritten(0, [5, 3, 1, 0]) == 5, "from its start again"
-    seat.desk.save_many(dict.fromkeys(range(7), "ret true"), PERSON)
+    seat.cache.save_many(dict.fromkeys(range(7), "ret true"), PERSON)
     assert seat.next_unwritten(3) == 7
     assert seat.next_unwritten(3, [5, 3]) == 7, "what the list does not show is not forgotten"
     assert seat.next_unwritten(7) is None, "the record itself is not the next one"
@@ -106,7 +106,7 @@ def test_next_unwritten_follows_the_list_goes_round_and_ends(seat: Seat) -> None
 
 def test_rows_are_searched_filtered_and_sorted(workspace: Workspace, seat: Seat) -> None:
     seat.save(2, "ret true")
-    own = seat.desk.record(5)
+    own = seat.cache.record(5)
     assert [row.own.record for row in seat.rows(search=own.id)] == [5]
     assert [row.own.record for row in seat.rows(search=f"{own.row['surname'].upper()} {own.id}")] == [5]
     assert [row.own.record for row in seat.rows(shown="saved")] == [2]
@@ -155,24 +155,24 @@ def test_pattern_values_are_quoted_and_missing_ones_leave_the_record_out(workspa
 
 
 def test_questions_survive_going_out_and_coming_in(workspace: Workspace, seat: Seat) -> None:
-    desk = seat.desk
+    cache = seat.cache
     texts = {0: "ret true", 3: "ret is_in(", 5: '# ü\nret is_in("é", $r)'}
     for record, text in texts.items():
         seat.save(record, text, BULK)
-    packed = question_files.archive(desk)
+    packed = question_files.archive(cache)
     before = workspace.tasks()
     for record in texts:
         seat.discard(record)
-    done = question_files.take_in(desk, seat, question_files.unpacked([("all.zip", packed)]))
+    done = question_files.take_in(cache, seat, question_files.unpacked([("all.zip", packed)]))
     assert (done.saved, done.drafts, done.unknown, len(done.changes)) == (2, 1, (), 3)
     assert workspace.tasks() == before
 
 
 def test_names_of_question_files_mean_ids_before_positions(workspace: Workspace, seat: Seat) -> None:
-    desk = seat.desk
-    own = desk.record(4)
+    cache = seat.cache
+    own = cache.record(4)
     done = question_files.take_in(
-        desk, seat, {own.id: "ret true", str(desk.record(6).position): "ret false", "nobody": "ret true"}
+        cache, seat, {own.id: "ret true", str(cache.record(6).position): "ret false", "nobody": "ret true"}
     )
     assert (done.saved, done.unknown) == (2, ("nobody",))
     assert workspace.tasks()[4].question == "ret true" and workspace.tasks()[6].question == "ret false"

@@ -1,7 +1,7 @@
 """What an owner's page works with: the sampled records and the questions of the round, kept in memory over the
 workspace.
 
-One desk serves all tabs of one app; each person sits at a `Seat` of it (see `seats`). It reads the workspace again only
+One cache serves all tabs of one app; each person has a `Seat` over it (see `seats`). It reads the workspace again only
 when its state has changed there (`owner run` took in a round), so that opening, checking and saving stay quick with
 thousands of records. Knows nothing of browsers.
 """
@@ -25,7 +25,7 @@ STATES: dict[TaskState, int] = {"open": 0, "draft": 1, "saved": 2}
 """The states of a task, in the order of a round."""
 
 
-class Desk:
+class CachedWorkspace:
     """The records and tasks of one workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
