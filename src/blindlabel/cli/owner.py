@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -62,15 +63,25 @@ def _party(
         yield Owner(workspace, transport, computing=computing, report=report)
 
 
+_SAID_EVERY = 0.5
+"""Seconds between two times that other processes are told how far a phase is: each is a transaction."""
+
+
 @contextmanager
 def _reporting(workspace: Workspace) -> Iterator[Report]:
-    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it."""
+    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it: when
+    a phase begins or ends, and now and then between.
+    """
     with progress_bar() as bar:
-        shown = Phases(bar)
+        shown, told, last = Phases(bar), "", 0.0
 
         def report(text: str, share: float) -> None:
-            phase = text.partition(" · ")[0]
-            workspace.say(phase, shown.show(phase, share, text), text)
+            nonlocal told, last
+            phase, now = text.partition(" · ")[0], time.monotonic()
+            share = shown.show(phase, share, text)
+            if phase != told or share >= 1.0 or now - last > _SAID_EVERY:
+                workspace.say(phase, share, text)
+                told, last = phase, now
 
         yield report
 
