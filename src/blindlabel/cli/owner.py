@@ -331,7 +331,7 @@ def run(
     if hand_in:
         name_risky(workspace)
         workspace.hand_in()
-    with workspace.alone("owner run"), _reporting(workspace) as report:
+    with workspace.locked_for("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
         with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)
