@@ -236,6 +236,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         )
     for step in steps:
         result(f"  {step.sentence}")
+    if activity is not None and 0 < activity.share < 1 and workspace.is_run:
+        result(f"  at work now: {activity.sentence}, {activity.share:.0%}")
+    if activity is not None and activity.phase == "stopped" and not workspace.is_run:
+        result(f"  `owner run` stopped with these words: {activity.sentence}")
     if steps and not workspace.is_run:
         machine = any(step.who == "machine" for step in steps)
         does = "does that, and is not running" if machine else "fetches news, and is not running"
