@@ -30,10 +30,13 @@ JsonFlag = Annotated[
 ]
 """The --json option that every command with a result takes."""
 
+_CONSOLE = Console(stderr=True, highlight=False)
+"""One for all, so that a line said while a progress display is up stands above it."""
+
 
 def say(message: str = "", *, style: str | None = None) -> None:
     """A line for the person, on standard error. Never interpreted as markup, since it may hold a user's text."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style=style, markup=False)
+    _CONSOLE.print(message, style=style, markup=False, soft_wrap=True)
 
 
 def result(text: str) -> None:
@@ -64,7 +67,6 @@ def progress_bar(*, time_left: bool = True) -> Progress:
     """A progress display on standard error; silent where that is not a terminal. Without `time_left` where the whole
     may end early, so that nobody can tell.
     """
-    console = Console(stderr=True)
     columns = [
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -74,7 +76,7 @@ def progress_bar(*, time_left: bool = True) -> Progress:
     ]
     if time_left:
         columns.append(TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    return Progress(*columns, console=_CONSOLE, disable=not _CONSOLE.is_terminal, transient=True)
 
 
 class Phases:

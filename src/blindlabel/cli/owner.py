@@ -236,6 +236,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         )
     for step in steps:
         result(f"  {step.sentence}")
+    if activity is not None and 0 < activity.share < 1 and workspace.is_run:
+        result(f"  at work now: {activity.sentence}, {activity.share:.0%}")
+    if activity is not None and activity.phase == "stopped" and not workspace.is_run:
+        result(f"  `owner run` stopped with these words: {activity.sentence}")
     if steps and not workspace.is_run:
         machine = any(step.who == "machine" for step in steps)
         does = "does that, and is not running" if machine else "fetches news, and is not running"
@@ -331,7 +335,7 @@ def run(
     if hand_in:
         name_risky(workspace)
         workspace.hand_in()
-    with workspace.alone("owner run"), _reporting(workspace) as report:
+    with workspace.locked_for("owner run"), _reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
         with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)
