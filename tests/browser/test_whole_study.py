@@ -173,7 +173,7 @@ def handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context
     page.get_by_role("button", name="Hand in", exact=True).click()
     expect(page.get_by_role("heading", name="Round 1 is handed in")).to_be_visible()
     expect(page.get_by_text("Your machine has to ask your questions of berta")).to_be_visible()
-    with anna.alone("owner run"):
+    with anna.locked_for("owner run"):
         expect(page.locator("p", has_text="blindlabel owner run is at work on this machine.")).to_be_visible()
         anna.say("round 1: ask berta", 0.0, "round 1: ask berta")
         page.wait_for_timeout(2100)

@@ -74,7 +74,7 @@ def score_of_owner(
     from blindlabel.parties.owner import Owner
     from blindlabel.transport.connecting import connect
 
-    with workspace.alone("owner score"), closing(connect(workspace, via, authority=ca, stays=False)) as line:
+    with workspace.locked_for("owner score"), closing(connect(workspace, via, authority=ca, stays=False)) as line:
         found = {pairing: _asked(Owner(workspace, line), pairing, cells) for pairing, cells in predicted.items()}
     _show({"-".join(pairing): one for pairing, one in found.items()}, json=json)
     for peer, asked in workspace.state().scores_asked.items():
