@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,6 +25,9 @@ from rich.progress import (
 )
 
 from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.storage.workspace import Workspace
 
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")
@@ -102,6 +106,29 @@ class Phases:
         shown = self._together or self._shares[phase] < 1.0
         self._bar.update(self._tasks[phase], completed=self._shares[phase], visible=shown, description=text or phase)
         return self._shares[phase]
+
+
+_SAID_EVERY = 0.5
+"""Seconds between two times that other processes are told how far a phase is: each is a transaction."""
+
+
+@contextmanager
+def reporting(workspace: Workspace) -> Iterator[Callable[[str, float], None]]:
+    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it: when
+    a phase begins or ends, and now and then between.
+    """
+    with progress_bar() as bar:
+        shown, told, last = Phases(bar), "", 0.0
+
+        def report(text: str, share: float) -> None:
+            nonlocal told, last
+            phase, now = text.partition(" · ")[0], time.monotonic()
+            share = shown.show(phase, share, text)
+            if phase != told or share >= 1.0 or now - last > _SAID_EVERY:
+                workspace.say(phase, share, text)
+                told, last = phase, now
+
+        yield report
 
 
 def phases(bar: Progress) -> Callable[[str, float], None]:

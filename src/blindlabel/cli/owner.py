@@ -13,7 +13,7 @@ import typer
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
-from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, is_meant, reporting, result, result_json, say
 from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import questions_app
 from blindlabel.cli.score import score_of_owner
@@ -60,19 +60,6 @@ def _party(
     transport = connect(workspace, via, authority=ca, patience=patience, stays=stays)
     with closing(transport):
         yield Owner(workspace, transport, computing=computing, report=report)
-
-
-@contextmanager
-def _reporting(workspace: Workspace) -> Iterator[Report]:
-    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it."""
-    with progress_bar() as bar:
-        shown = Phases(bar)
-
-        def report(text: str, share: float) -> None:
-            phase = text.partition(" · ")[0]
-            workspace.say(phase, shown.show(phase, share, text), text)
-
-        yield report
 
 
 @app.command("join")
@@ -335,7 +322,7 @@ def run(
     if hand_in:
         name_risky(workspace)
         workspace.hand_in()
-    with workspace.locked_for("owner run"), _reporting(workspace) as report:
+    with workspace.locked_for("owner run"), reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
         with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)

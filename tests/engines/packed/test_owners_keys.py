@@ -23,9 +23,11 @@ from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.running.tiles import tiles_of
 from blindlabel.engines.packed.seal.forms import SEED
 from blindlabel.engines.packed.seal.residues import uniform
 from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.points import way as points
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
@@ -95,8 +97,12 @@ def test_points_and_exclusions_are_answered_under_the_owners_keys() -> None:
     assert (found[[0, 1, 2, 4]] != Outcome.EXCLUDED).all()
 
 
-def test_points_made_by_worker_processes_are_the_interpreters() -> None:
-    one = Round(POINTS)
+@pytest.mark.slow
+def test_points_of_several_tiles_made_by_worker_processes_are_the_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "_MOST_SUMS", 1)  # a tile for every group
+    terms = replace(POINTS, records=4096)  # room for so many makes groups of four questions
+    assert len(tiles_of(way_of(terms), 0, len(ASKED))) == 2
+    one = Round(terms)
     assert (one.run(RECORDS[:5], ASKED, workers=2) == in_clear(RECORDS[:5], ASKED)).all()
     assert all(one.pads) and not one.requests
 
