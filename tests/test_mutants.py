@@ -13,7 +13,15 @@ MUTANTS = tomllib.loads((ROOT / "scripts" / "mutants.toml").read_text())["mutant
 
 def test_there_are_enough_of_every_kind() -> None:
     assert len(MUTANTS) >= 40 and len({one["name"] for one in MUTANTS}) == len(MUTANTS)
-    assert {one["area"] for one in MUTANTS} == {"protocol", "storage", "transport", "parties", "points", "keys"}
+    assert {one["area"] for one in MUTANTS} == {
+        "protocol",
+        "storage",
+        "transport",
+        "parties",
+        "points",
+        "keys",
+        "reviewer",
+    }
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one["name"].replace(" ", "-"))

@@ -128,6 +128,21 @@ def test_uploads_have_a_quota_of_their_owner_and_study(tmp_path: Path) -> None:
         assert [berta.put(bytes([number])) for number in range(3)] == [200, 200, 413]
 
 
+def test_announcing_less_afterwards_makes_no_room_in_a_quota(tmp_path: Path) -> None:
+    """A part stays on the coordinator's disk whatever its owner says of its length later."""
+    coordinator, workspaces = read_by_the_coordinator(tmp_path)
+    folder = tmp_path / "coordinator" / "bodies" / workspaces[0].agreement.hash
+    limits = ServerLimits(owner_bytes=100, owner_bodies=9, requests_per_second=1e6)
+    with served(coordinator, limits) as address, httpx.Client(base_url=address, trust_env=False) as client:
+        anna, _ = (Asker(client, one) for one in workspaces)
+        for number in range(6):
+            name = f"{number:064x}"
+            anna.put(b"x" * 89, Blob(hash=name, length=90))  # never whole
+            anna.put(b"", Blob(hash=name, length=1))
+    held = sum(path.stat().st_size for path in folder.glob("*.anna.part"))
+    assert held <= 100, f"{held} bytes lie there, and 100 are allowed"
+
+
 def test_requests_are_bounded_before_anybody_asks_who_sends_them(tmp_path: Path) -> None:
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     limits = ServerLimits(largest_part=1000, largest_assist=1000, largest_other=1000)

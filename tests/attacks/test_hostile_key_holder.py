@@ -43,6 +43,12 @@ def _fractions(ring: Ring, rows: Residues, factor: int) -> Residues:
     return np.array(((value * factor % whole) << 64) // whole, dtype=np.uint64)
 
 
+def _residue_fractions(ring: Ring, row: Residues, place: int, factor: int) -> Residues:
+    """The same modulo one prime alone: a pad that left a prime out would show there."""
+    prime = ring.primes[place]
+    return np.array(((row.astype(object) * factor % prime) << 64) // prime, dtype=np.uint64)
+
+
 def _phase(ring: Ring, secret: Residues, cipher: Cipher) -> Residues:
     """c0 + c1·s, coefficient by coefficient, for a secret in NTT form[prime, position]."""
     level = cipher.coeff_modulus_size()
@@ -171,6 +177,9 @@ def test_with_the_pad_a_hostile_holder_sees_uniform_numbers_whatever_is_asked(ki
         phases = _phases(hostile, answers)
         for seen in (halves[0], halves[1], phases):
             assert _chi_square(_fractions(RING, seen, 1)) < LIMIT
+            for place, row in enumerate(seen):
+                assert _chi_square(_residue_fractions(RING, row, place, 1)) < LIMIT
+                assert _chi_square(_residue_fractions(RING, row, place, RING.modulus)) < LIMIT
         assert _chi_square(_fractions(RING, phases, RING.modulus)) < LIMIT
         assert abs(_noise(phases) - 0.5) < 0.011  # deviation 0.0018 where uniform
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from blindlabel.transport.connecting import VIA
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.web_app import App, expect_question, open_app, running, show_text
@@ -28,8 +29,9 @@ class Played:
 @pytest.fixture
 def played(tmp_path: Path) -> Iterator[Played]:
     folder = tmp_path / "study"
-    study = Rehearsal(folder, Wanted(records=56, rounds=2))
+    study = Rehearsal(folder, Wanted(records=56, rounds=2), budget={"scores": 2})
     study.workspace("anna").remember(GUIDE_SEEN, "yes")
+    study.workspace("anna").remember(VIA, f"folder:{study.shared}")
     with running(folder / "anna") as app:
         yield Played(study, app)
 
@@ -62,6 +64,7 @@ def test_whole_study_from_the_first_question_to_the_export(played: Played, conte
     handed_in_round_is_fixed_and_says_what_is_waited_for(played, context)
     second_round_begins_with_the_question_before_and_offers_others(played, context)
     end_of_the_study_shows_figures_and_exports(played, context)
+    linkage_is_scored_where_the_agreement_allows_it(played, context)
 
 
 def tab_before_the_round_shows_it_when_it_begins(played: Played, context: BrowserContext) -> None:
@@ -173,7 +176,7 @@ def handed_in_round_is_fixed_and_says_what_is_waited_for(played: Played, context
     page.get_by_role("button", name="Hand in", exact=True).click()
     expect(page.get_by_role("heading", name="Round 1 is handed in")).to_be_visible()
     expect(page.get_by_text("Your machine has to ask your questions of berta")).to_be_visible()
-    with anna.alone("owner run"):
+    with anna.locked_for("owner run"):
         expect(page.locator("p", has_text="blindlabel owner run is at work on this machine.")).to_be_visible()
         anna.say("round 1: ask berta", 0.0, "round 1: ask berta")
         page.wait_for_timeout(2100)
@@ -244,3 +247,26 @@ def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserC
     assert len(lines) == 1 + matches
     page.keyboard.press("n")
     expect(page.get_by_text("No record is open.")).to_be_visible()
+
+
+def linkage_is_scored_where_the_agreement_allows_it(played: Played, context: BrowserContext) -> None:
+    page = open_app(context, played.app)
+    state = played.study.workspace("anna").state()
+    assert state.truth is not None and state.sample is not None
+    own, others = state.sample.positions, state.truth.pairings[0].positions
+    rows = "".join(f"{own[place]},{others[place]}\n" for place in range(3))
+    picker = page.get_by_label("Choose a file of pairs")
+    status = page.locator(".scored")
+    expect(status).to_have_text("Scores used with berta: 0 of 2, each 35 bits of the account.")
+
+    def choose(content: str) -> None:
+        picker.set_input_files({"name": "pairs.csv", "mimeType": "text/csv", "buffer": content.encode()})
+
+    choose("left,right\n1,2\n")
+    expect(status).to_contain_text("needs two columns of row positions")
+    choose(f"anna,berta\n{rows}")
+    expect(status).to_contain_text("The coordinator has not scored the pairs with berta yet. Carry the folder")
+    played.study.go_on()
+    choose(f"anna,berta\n{rows}")
+    expect(status).to_contain_text(re.compile(r"anna and berta: precision \d\.\d{3}, recall \d\.\d{3}, F"))
+    expect(status).to_contain_text("Scores used with berta: 1 of 2")

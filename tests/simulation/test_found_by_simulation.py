@@ -6,9 +6,11 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
+import httpcore
 import pytest
 
 from blindlabel.engines.interface import Assist, Evaluated, Terms
@@ -31,6 +33,7 @@ from blindlabel_lab.simulation.parties import FaultyEngine, Mortality
 from blindlabel_lab.simulation.places import InMemory
 from blindlabel_lab.simulation.plan import Plan
 from blindlabel_lab.simulation.schedule import Study, judged, run
+from blindlabel_lab.simulation.wire import Pipe, Wire
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
@@ -449,3 +452,17 @@ def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
     anna.owner._assist("berta", bytes(2) + b"please")
     after = study.coordinator.known().owners["anna"]
     assert used >= 40 and after.assist_number > used and after.assist_calls == before + 1, "one call counts once"
+
+
+@pytest.mark.parametrize(
+    "request_", [b"POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nhalf", b"GET /v1"]
+)
+def test_request_whose_end_never_comes_is_given_up(tmp_path: Path, request_: bytes) -> None:
+    """Damage to the length of a body: the server waits for the rest, and the simulated client waited for ever."""
+    wire = Wire(lambda: Coordinator(CoordinatorStore(tmp_path)), Weather(Random(1), {}))
+    with wire.open():
+        pipe = Pipe(wire)
+        pipe.feed(request_)
+        with pytest.raises(httpcore.ReadTimeout):
+            pipe.answer()
+        wire.arrives(request_)

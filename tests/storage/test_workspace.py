@@ -134,12 +134,12 @@ def test_no_second_workspace_in_one_folder_and_no_workspace_elsewhere(tmp_path: 
 def test_one_process_runs_at_a_time(tmp_path: Path) -> None:
     workspace = in_round(tmp_path / "w", [0])
     with (
-        workspace.alone("owner run"),
+        workspace.locked_for("owner run"),
         pytest.raises(InputError, match="Another"),
-        Workspace.open(tmp_path / "w").alone("owner run"),
+        Workspace.open(tmp_path / "w").locked_for("owner run"),
     ):
         pass
-    with workspace.alone("owner run"):
+    with workspace.locked_for("owner run"):
         pass
 
 

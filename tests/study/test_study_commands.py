@@ -15,6 +15,7 @@ from blindlabel.cli.main import run
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.invitation_files import read_invitation
+from blindlabel.storage.workspace import Workspace
 from support.study_parties import free_port, served, write_person_tables
 
 Said = tuple[int, str, str]
@@ -90,6 +91,20 @@ def test_deadline_is_said_and_whether_it_has_passed(tell: Tell, tmp_path: Path, 
         assert ("which has passed" in said) == passed
     assert json.loads(tell("coordinator status --at home --json")[1])[0]["overdue"] == passed
     assert json.loads(tell("owner status --at anna --json")[1])["overdue"] == passed
+
+
+def test_status_says_what_the_machine_is_at_and_how_far(tell: Tell, tmp_path: Path) -> None:
+    table = write_person_tables(tmp_path, rows=4)[0]
+    tell(NEW)
+    tell("coordinator invite a.toml --at home --to out --address http://127.0.0.1:1")
+    tell(f"owner join out/anna.invitation {table} --at anna")
+    workspace = Workspace.open(Path("anna"))
+    workspace.say("work", 0.25, "round 1: ask berta")
+    assert "at work now" not in tell("owner status --at anna")[1]
+    with workspace.locked_for("owner run"):
+        assert "  at work now: round 1: ask berta, 25%\n" in tell("owner status --at anna")[1]
+    workspace.say("stopped", 0.0, "The disk is full.")
+    assert "`owner run` stopped with these words: The disk is full.\n" in tell("owner status --at anna")[1]
 
 
 def test_owner_joins_without_the_coordinator_and_is_told_what_is_missing(tell: Tell, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from blindlabel.engines.interface import Keys, Terms
+from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, signed_by
@@ -35,6 +37,7 @@ from blindlabel.transport.client import HttpTransport, Untrusted
 from blindlabel.transport.connecting import connect, read_authority
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 from blindlabel.transport.server import ServerLimits
+from support.patience import PATIENCE, Patience
 from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
 
 
@@ -230,6 +233,40 @@ def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> No
     for owner, facts in state.owners.items():
         numbers = [messages.parse(wire).message.sequence for wire in one.store.outgoing(agreement.hash, owner, 0)]
         assert numbers == list(range(1, facts.sent + 1))
+
+
+class WaitingKeys(PlainEngine):
+    """The plain engine, whose keys of one study wait until another study is over."""
+
+    def __init__(self) -> None:
+        self.begun, self.over = threading.Event(), threading.Event()
+
+    def make_keys(self, terms: Terms) -> Keys:
+        self.begun.set()
+        assert self.over.wait(PATIENCE)
+        return super().make_keys(terms)
+
+
+def test_study_whose_keys_take_long_does_not_hold_up_another(tmp_path: Path) -> None:
+    engine = WaitingKeys()
+    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"), engines=lambda _: engine)
+    slow, quick = small_agreement(records=3), small_agreement(records=3, name="quick", keys="owners")
+    tables = write_person_tables(tmp_path, rows=3)
+    with served(coordinator) as address:
+        for agreement in (slow, quick):
+            invitations = coordinator.create(to_text(agreement), address)
+            workspaces = joined(tmp_path / agreement.name, invitations, tables)
+            if agreement is slow:
+                for workspace in workspaces:
+                    owner = Owner(workspace, over_http(address)(workspace))
+                    owner.send()
+                    owner.line.close()
+                assert engine.begun.wait(PATIENCE)
+        play(workspaces, over_http(address))
+        assert coordinator.load(quick.hash).state.ended
+        assert coordinator.load(slow.hash).state.public_key is None
+        engine.over.set()
+        Patience().wait_until(lambda: coordinator.load(slow.hash).state.public_key is not None)
 
 
 def test_deleted_study_leaves_no_bytes(tmp_path: Path) -> None:

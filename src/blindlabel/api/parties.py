@@ -204,7 +204,7 @@ class Owner:
         source: QuestionSource | None = FolderQuestions(Path(questions)) if questions is not None else None
         if suggested:
             source = SuggestedQuestions()
-        with self._workspace.alone("run"), self._party(workers) as party:
+        with self._workspace.locked_for("run"), self._party(workers) as party:
             return running.run(party, source, once=True, tell=lambda _: None)
 
     def waits_for(self) -> list[str]:

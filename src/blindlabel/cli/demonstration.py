@@ -44,6 +44,8 @@ GATES_ATTRIBUTES = ("given_name", "surname")
 PATIENCE = 900.0
 """Seconds after which a demonstration is given up, and more for every pair: see `Plan.patience`."""
 PATIENCE_PER_PAIR = 0.002
+LOOK = 1.0
+"""Seconds between two looks at what the parties have done."""
 EXIT_OUTSIDE = 3
 MOST_FAILURES = 10
 """How often a process may fail by something outside (one of its workers was killed, say) before that is an error."""
@@ -168,6 +170,15 @@ class Processes:
         code = self._running[name].poll()
         return code is None or code < 0
 
+    def pause(self, seconds: float) -> None:
+        """Wait so long, or until a process has ended: looking at their files takes time that they need themselves."""
+        before, until = self._ended(), time.monotonic() + seconds
+        while time.monotonic() < until and self._ended() == before:
+            time.sleep(0.05)
+
+    def _ended(self) -> list[str]:
+        return [name for name, process in self._running.items() if process.poll() is not None]
+
     def look_after(self, finished: Callable[[str], bool]) -> None:
         """Start those again that were killed, or that failed by something outside; any other early end ends the
         demonstration.
@@ -250,7 +261,7 @@ def _watch(
         show(_doing(workspaces), share_done(agreement, state))
         running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
         _check_time(until)
-        time.sleep(0.2)
+        running.pause(LOOK)
     for done in standing(coordinator, agreement.hash).history[told:]:
         tell(_told(done))
 

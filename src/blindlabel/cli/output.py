@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -25,15 +26,21 @@ from rich.progress import (
 
 from blindlabel.errors import InputError
 
+if TYPE_CHECKING:
+    from blindlabel.storage.workspace import Workspace
+
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")
 ]
 """The --json option that every command with a result takes."""
 
+_CONSOLE = Console(stderr=True, highlight=False)
+"""One for all, so that a line said while a progress display is up stands above it."""
+
 
 def say(message: str = "", *, style: str | None = None) -> None:
     """A line for the person, on standard error. Never interpreted as markup, since it may hold a user's text."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style=style, markup=False)
+    _CONSOLE.print(message, style=style, markup=False, soft_wrap=True)
 
 
 def result(text: str) -> None:
@@ -64,7 +71,6 @@ def progress_bar(*, time_left: bool = True) -> Progress:
     """A progress display on standard error; silent where that is not a terminal. Without `time_left` where the whole
     may end early, so that nobody can tell.
     """
-    console = Console(stderr=True)
     columns = [
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -74,7 +80,7 @@ def progress_bar(*, time_left: bool = True) -> Progress:
     ]
     if time_left:
         columns.append(TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    return Progress(*columns, console=_CONSOLE, disable=not _CONSOLE.is_terminal, transient=True)
 
 
 class Phases:
@@ -100,6 +106,29 @@ class Phases:
         shown = self._together or self._shares[phase] < 1.0
         self._bar.update(self._tasks[phase], completed=self._shares[phase], visible=shown, description=text or phase)
         return self._shares[phase]
+
+
+_SAID_EVERY = 0.5
+"""Seconds between two times that other processes are told how far a phase is: each is a transaction."""
+
+
+@contextmanager
+def reporting(workspace: Workspace) -> Iterator[Callable[[str, float], None]]:
+    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it: when
+    a phase begins or ends, and now and then between.
+    """
+    with progress_bar() as bar:
+        shown, told, last = Phases(bar), "", 0.0
+
+        def report(text: str, share: float) -> None:
+            nonlocal told, last
+            phase, now = text.partition(" · ")[0], time.monotonic()
+            share = shown.show(phase, share, text)
+            if phase != told or share >= 1.0 or now - last > _SAID_EVERY:
+                workspace.say(phase, share, text)
+                told, last = phase, now
+
+        yield report
 
 
 def phases(bar: Progress) -> Callable[[str, float], None]:

@@ -13,7 +13,7 @@ import typer
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import passphrase, workspace_at
-from blindlabel.cli.output import JsonFlag, Phases, is_meant, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, is_meant, reporting, result, result_json, say
 from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import questions_app
 from blindlabel.cli.score import score_of_owner
@@ -60,19 +60,6 @@ def _party(
     transport = connect(workspace, via, authority=ca, patience=patience, stays=stays)
     with closing(transport):
         yield Owner(workspace, transport, computing=computing, report=report)
-
-
-@contextmanager
-def _reporting(workspace: Workspace) -> Iterator[Report]:
-    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it."""
-    with progress_bar() as bar:
-        shown = Phases(bar)
-
-        def report(text: str, share: float) -> None:
-            phase = text.partition(" · ")[0]
-            workspace.say(phase, shown.show(phase, share, text), text)
-
-        yield report
 
 
 @app.command("join")
@@ -236,6 +223,10 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         )
     for step in steps:
         result(f"  {step.sentence}")
+    if activity is not None and 0 < activity.share < 1 and workspace.is_run:
+        result(f"  at work now: {activity.sentence}, {activity.share:.0%}")
+    if activity is not None and activity.phase == "stopped" and not workspace.is_run:
+        result(f"  `owner run` stopped with these words: {activity.sentence}")
     if steps and not workspace.is_run:
         machine = any(step.who == "machine" for step in steps)
         does = "does that, and is not running" if machine else "fetches news, and is not running"
@@ -331,7 +322,7 @@ def run(
     if hand_in:
         name_risky(workspace)
         workspace.hand_in()
-    with workspace.alone("owner run"), _reporting(workspace) as report:
+    with workspace.locked_for("owner run"), reporting(workspace) as report:
         computing = Computing(workers, cluster, cluster_may_see_records)
         with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +9,9 @@ import typer
 
 from blindlabel.cli.opening import coordinator_at, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
-from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.export.scoring import LinkageScore
-    from blindlabel.parties.owner import Owner
 
 Pairs = Annotated[
     Path, typer.Option("--pairs", help="Predicted matches: a table with a column of row positions for each owner.")
@@ -57,41 +54,14 @@ def score_of_owner(
     this owner was not given all labels the coordinator is asked, if the agreement allows it (budget.scores): it sees
     the predicted pairs of sampled rows, and tells three counts.
     """
-    from blindlabel.export.scoring import read_pairs
-    from blindlabel.export.scoring import score as judged
-    from blindlabel.export.studies import truths_of_owner
-
-    workspace = workspace_at(at)
-    if workspace.state().truth is None:
-        raise InputError("Linkages are scored when the study is over and has labels.")
-    name = workspace.name
-    predicted = read_pairs(pairs, [(min(name, peer), max(name, peer)) for peer in workspace.agreement.peers(name)])
-    if workspace.agreement.release == "labels":
-        truths = truths_of_owner(workspace)
-        given = {(truth.dataset_a, truth.dataset_b): truth for truth in truths.values()}
-        _show({"-".join(pairing): judged(given[pairing], cells) for pairing, cells in predicted.items()}, json=json)
-        return
-    from blindlabel.parties.owner import Owner
+    from blindlabel.export.asked_scores import cost, judged
     from blindlabel.transport.connecting import connect
 
-    with workspace.alone("owner score"), closing(connect(workspace, via, authority=ca, stays=False)) as line:
-        found = {pairing: _asked(Owner(workspace, line), pairing, cells) for pairing, cells in predicted.items()}
+    workspace = workspace_at(at)
+    found = judged(workspace, pairs, lambda: connect(workspace, via, authority=ca, stays=False), say)
     _show({"-".join(pairing): one for pairing, one in found.items()}, json=json)
-    for peer, asked in workspace.state().scores_asked.items():
-        say(f"Scores used with {peer}: {len(asked)} of {workspace.agreement.budget.scores}.")
-
-
-def _asked(owner: Owner, pairing: tuple[str, str], predicted: set[tuple[int, int]]) -> LinkageScore:
-    """The score of one pairing, from the counts that the coordinator tells."""
-    from blindlabel.export.scoring import of_counts, within
-    from blindlabel.parties.scoring import ask
-
-    state, name = owner.store.state(), owner.store.name
-    assert state.truth is not None and state.sample is not None
-    rows = {pairing.peer: pairing.positions for pairing in state.truth.pairings} | {name: state.sample.positions}
-    sampled = within(predicted, (rows[pairing[0]], rows[pairing[1]]))
-    told = ask(owner, pairing[pairing[0] == name], sampled)
-    return of_counts(predicted, int(sampled.sum()), told.right, told.labelled, told.matches)
+    for line in cost(workspace):
+        say(line)
 
 
 def _show(found: dict[str, LinkageScore], *, json: bool) -> None:

@@ -37,6 +37,14 @@ worker processes.
 """
 
 
+_SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who we are", "confirm": "confirmation"}
+"""How messages are called to people, where that is not their kind."""
+
+
+def _sending(kind: str) -> str:
+    return "send keys for the sample" if kind in messages.SAMPLING else f"send {_SENT.get(kind, kind)}"
+
+
 class Owner:
     """One owner's side of one study, at work."""
 
@@ -94,7 +102,7 @@ class Owner:
         for number, wire in waiting:
             message = messages.parse(wire).message
             try:
-                self.line.deliver(wire, self.store.bodies, self._mover(f"send {message.kind}"))
+                self.line.deliver(wire, self.store.bodies, self._mover(_sending(message.kind)))
             except TooEarly:
                 return False  # it stays in the outbox; what it needs is on its way
             except ProtocolError as refusal:

@@ -155,6 +155,11 @@ def _scored(own: int, others: int, scores: int) -> float:
     return scores * 3 * log2(own * others + 1)
 
 
+def score_bits(own: int, others: int) -> int:
+    """Bits of one score, for owners with so many sampled records."""
+    return ceil(_scored(own, others, 1))
+
+
 def sampling_bits(exposure: Exposure) -> int:
     """Bits about the other owner's blocking keys that an enriched sample gives an owner."""
     return ceil(_choices(exposure.offers, exposure.chosen) + exposure.records) if exposure.chosen else 0

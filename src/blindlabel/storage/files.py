@@ -1,9 +1,9 @@
 """Large bodies as files, named by their hash. A body is complete under its name or not there at all.
 
 Bodies are written to a temporary name, synced and renamed, so a crash or a full disk leaves no half body under a good
-name. What arrives piece by piece grows in `<hash>.part` and can be continued after any interruption, by any process; it
-gets its name only when length and hash are right. Whoever adds to a part holds its file lock, so two senders of one
-body cannot mix their pieces. Folders are for their user alone (0700), files too (0600).
+name. What arrives piece by piece grows in a `.part` file of its sender and can be continued after any interruption, by
+any process; it gets its name only when length and hash are right. Whoever adds to a part holds its file lock, so two
+lines of one sender cannot mix their pieces. Folders are for their user alone (0700), files too (0600).
 """
 
 from __future__ import annotations

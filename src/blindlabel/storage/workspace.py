@@ -114,9 +114,9 @@ class Workspace(RoundQuestions):
         return workspace
 
     @contextmanager
-    def alone(self, what: str) -> Iterator[None]:
+    def locked_for(self, what: str) -> Iterator[None]:
         """Keep a second process from doing the same here; a process that dies gives way by itself."""
-        with (self.folder / "alone.lock").open("w") as file:
+        with (self.folder / "running.lock").open("w") as file:
             if not any(_locked(file, fcntl.LOCK_EX, pause) for pause in (0.0, 0.02, 0.1, 0.2)):  # `is_run` may look
                 raise InputError(f"Another `blindlabel {what}` is at work in {self.folder}.")
             remove_abandoned(self.folder)
@@ -126,7 +126,7 @@ class Workspace(RoundQuestions):
     @property
     def is_run(self) -> bool:
         """Whether a process (`owner run`) is at work here now."""
-        with (self.folder / "alone.lock").open("w") as file:
+        with (self.folder / "running.lock").open("w") as file:
             return not _locked(file, fcntl.LOCK_SH)
 
     @property

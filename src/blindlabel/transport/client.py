@@ -61,7 +61,7 @@ class HttpTransport:
             raise InputError(
                 f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
             )
-        verify = True if authority is None else trusting(authority)
+        verify = _checks(address, authority)
         self._study = study
         self._patience = patience
         timeout = httpx.Timeout(60.0, connect=10.0)
@@ -169,9 +169,18 @@ def trusting(authority: str, shown: str = "What is remembered as the certificate
         raise InputError(f"{shown} cannot be read as a certificate: {error}.") from error
 
 
+def _checks(address: str, authority: str | None) -> ssl.SSLContext | bool:
+    """What certificates are checked with. Reading the system's own takes a tenth of a second, which an address without
+    TLS does not need; should TLS be met there after all, nothing is trusted.
+    """
+    if authority is not None:
+        return trusting(authority)
+    return True if address.startswith("https://") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 def health_of(address: str, authority: str | None = None) -> dict[str, Any]:
     """What a server says of its health; an `OutsideError` where it is not well or does not answer."""
-    verify = True if authority is None else trusting(authority)
+    verify = _checks(address, authority)
     try:
         response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
         said: dict[str, Any] = response.json()

@@ -29,9 +29,13 @@ class OwnerApp:
         return Seat(self.cache, self.judging, name)
 
     def truths(self) -> dict[str, GroundTruth]:
-        """After the end: the ground truth with every other owner; empty while its labels are still on their way."""
+        """After the end: the ground truth with every other owner; empty while its labels are still on their
+        way, and where the agreement releases none.
+        """
         truth = self.cache.state.truth
-        if truth is None or not all(self.workspace.bodies.has(pairing.labels) for pairing in truth.pairings):
+        if truth is None or self.workspace.agreement.release == "none":
+            return {}
+        if not all(self.workspace.bodies.has(pairing.labels) for pairing in truth.pairings):
             return {}
         return truths_of_owner(self.workspace)
 

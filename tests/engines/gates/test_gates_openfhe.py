@@ -8,7 +8,8 @@ import itertools
 import random
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,76 @@ def test_sizes_inside_a_key_decide_no_allocation(tmp_path: Path) -> None:
     assert _most_memory() <= 1.5 * honest
     with pytest.raises(ParcelError, match="bytes"):
         EncryptedGates().load_public_key(body[:-1])
+
+
+CRAFTED = 10_000
+
+
+def _crafted(kind: Kind, key_id: bytes, body: memoryview, chance: random.Random) -> bytes:
+    """A parcel with a right digest that lies otherwise: about its count, its record, its length, or its numbers."""
+    small = body[: chance.randrange(min(2000, len(body)))].tobytes()
+    what = chance.randrange(5)
+    if what == 0:  # counts and numbers of records that would be gigabytes
+        small = chance.choice([1, 1 << 20, (1 << 32) - 1]).to_bytes(4, "big") * 2 + small[8:]
+    elif what == 1:
+        small = chance.randbytes(chance.randrange(1, 5000))
+    elif what == 2:  # the length that a squeezed key says it has
+        small = chance.choice([0, 1, 1 << 33, 1 << 62]).to_bytes(8, "big") + small[8:]
+    elif (
+        what == 3 and kind is not Kind.PUBLIC and chance.random() < 0.05
+    ):  # all as it should be, but the numbers: OpenFHE is given these
+        small = body[:8].tobytes() + chance.randbytes(len(body) - 8)
+    made = bytearray(parcels.sealed(kind, TERMS, parcels.key_id_of(small) if kind is Kind.PUBLIC else key_id, small))
+    if what == 4:  # lengths and sizes of the header
+        place = chance.randrange(8, parcels.HEADER_BYTES - 8)
+        made[place : place + 8] = chance.choice([0, 1 << 31, (1 << 64) - 1]).to_bytes(8, "big")
+    return bytes(made)
+
+
+@pytest.mark.parametrize("kind", [Kind.PUBLIC, Kind.RECORD, Kind.ANSWERS])
+def test_crafted_parcels_take_no_more_memory_than_an_honest_one(kind: Kind) -> None:
+    """Keys are refused by their size before anything is unpacked; those of the right size are the test above."""
+    questions: list[Formula] = [Constant(True)]
+    (record,) = ENGINE.encrypt(TERMS, keys().public, [Record({}, "ab")])
+
+    key_id, _ = parcels.opened(Kind.SECRET, TERMS, keys().secret)
+    work = engine_module._Work(TERMS, key_id, compiled(TERMS, questions), library(), None)
+    masks = library().values_of([library().encrypt(True)])
+
+    def evaluated(content: bytes) -> bytes:
+        """What the engine does with one record; the key's half a gigabyte was checked once, before."""
+        return engine_module._answered(work, engine_module._Task(0, content, masks))
+
+    honest = {Kind.PUBLIC: keys().public, Kind.RECORD: record, Kind.ANSWERS: evaluated(record)}[kind]
+    use: Callable[[bytes], object] = {
+        Kind.PUBLIC: lambda content: library().load_public_key(parcels.opened(kind, TERMS, content)[1]),
+        Kind.RECORD: evaluated,
+        Kind.ANSWERS: lambda content: ENGINE.decrypt(TERMS, keys().secret, [content], 1, 1),
+    }[kind]
+    found_id, body = parcels.opened(kind, TERMS, honest)
+    with _peak() as of_honest:
+        use(honest)
+    refused, chance = 0, random.Random(kind.words)
+    with _peak() as of_crafted:
+        for _ in range(CRAFTED):
+            try:
+                use(_crafted(kind, found_id, body, chance))
+            except ParcelError:
+                refused += 1
+    found = f"{kind.words}: {of_honest[0]} MB with an honest one, {of_crafted[0]} MB with {CRAFTED} crafted ones"
+    sys.stdout.write(f"{found}, {refused} refused\n")
+    assert of_crafted[0] <= of_honest[0] + 64, found  # the keys alone are gigabytes; 1.5 times would hide one
+    assert refused >= 0.95 * CRAFTED, found
+
+
+@contextmanager
+def _peak() -> Iterator[list[int]]:
+    """The most memory, in MB, that this process has meanwhile; what it had before at its most is forgotten."""
+    found: list[int] = []
+    Path("/proc/self/clear_refs").write_text("5")
+    yield found
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    found.append(int(line.split()[1]) // 1024)
 
 
 def _most_memory() -> int:

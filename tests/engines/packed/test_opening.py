@@ -5,7 +5,7 @@ seen.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import product
+from itertools import combinations, product
 from math import prod
 from typing import Any
 
@@ -132,6 +132,24 @@ def test_nothing_random_is_used_twice() -> None:
     shares = joint.shares(HOLDER, 3)
     assert len({share[:64] for share in shares}) == 3
     assert HOLDER.seeded_zero(2) != HOLDER.seeded_zero(2)
+
+
+def test_the_askers_share_of_the_randomness_is_fresh_for_every_value_and_answer() -> None:
+    """With one share of the records' owner throughout, y = 1 and v = 0 (and the reverse) open as r + α, r + ρ', r +
+    ρ'': a factor that was used twice would open as the same numbers.
+    """
+    (share,) = joint.shares(HOLDER, 1)
+    one, zero = (np.full(RING.degree, value, dtype=np.uint64) for value in (1, 0))
+    drawn = []
+    for y, v in ((one, zero), (zero, one), (one, zero)):
+        made = joint.mixed(RING, [_encrypted(y), _encrypted(v)], [share] * 3, RELINEARISATION)
+        opened = [padding.padded(ENCRYPTOR, value) for value in made]
+        drawn += [
+            (_opened(each.cipher) + np.uint64(RING.modulus) - each.pad) % np.uint64(RING.modulus) for each in opened
+        ]
+    assert not drawn.pop(2).any()  # y' of y = 0
+    for first, second in combinations(drawn, 2):
+        assert (first != second).mean() > 0.99
 
 
 def test_a_forged_opening_makes_no_yes() -> None:

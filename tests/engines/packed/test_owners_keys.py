@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +23,11 @@ from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
 from blindlabel.engines.packed.keys import open_public
+from blindlabel.engines.packed.running.tiles import tiles_of
 from blindlabel.engines.packed.seal.forms import SEED
 from blindlabel.engines.packed.seal.residues import uniform
 from blindlabel.engines.packed.ways.choosing import way_of
+from blindlabel.engines.packed.ways.points import way as points
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
@@ -43,7 +45,6 @@ def asked(*sources: str) -> list[Formula]:
 
 
 MANY = asked(*[f'ret is_in("w{i % 3}", $r) & (is_in("com", $r) | is_in("x{i}", $r))' for i in range(6)])
-FEW = asked(*['ret has_word("q", $r)'] * 6)
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +57,8 @@ def sent(keys: Keys) -> list[bytes]:
     return list(ENGINE.encrypt(TERMS, keys.secret, RECORDS, questions=len(MANY)))
 
 
-def _evaluated(keys: Keys, sent: list[bytes], questions: list[Formula]) -> list[Evaluated]:
-    return list(ENGINE.evaluate(TERMS, keys.public, sent, questions, _never))
+def _evaluated(keys: Keys, sent: list[bytes], questions: list[Formula], terms: Terms = TERMS) -> list[Evaluated]:
+    return list(ENGINE.evaluate(terms, keys.public, sent, questions, _never))
 
 
 def _never(_: bytes) -> bytes:
@@ -96,8 +97,12 @@ def test_points_and_exclusions_are_answered_under_the_owners_keys() -> None:
     assert (found[[0, 1, 2, 4]] != Outcome.EXCLUDED).all()
 
 
-def test_points_made_by_worker_processes_are_the_interpreters() -> None:
-    one = Round(POINTS)
+@pytest.mark.slow
+def test_points_of_several_tiles_made_by_worker_processes_are_the_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "_MOST_SUMS", 1)  # a tile for every group
+    terms = replace(POINTS, records=4096)  # room for so many makes groups of four questions
+    assert len(tiles_of(way_of(terms), 0, len(ASKED))) == 2
+    one = Round(terms)
     assert (one.run(RECORDS[:5], ASKED, workers=2) == in_clear(RECORDS[:5], ASKED)).all()
     assert all(one.pads) and not one.requests
 
@@ -170,8 +175,31 @@ def _changed(sent: list[bytes], change: Callable[[bytes], bytes]) -> list[bytes]
     return made
 
 
-def _hostile(keys: Keys, sent: list[bytes]) -> Iterator[tuple[str, Keys, list[bytes]]]:
-    way = open_public(TERMS, keys.public).way
+@dataclass(frozen=True)
+class Served:
+    """A round that waits for its questions, and two sets of them that have little in common."""
+
+    terms: Terms
+    keys: Keys
+    sent: list[bytes]
+    many: list[Formula]
+    few: list[Formula]
+
+    def evaluated(self, keys: Keys, sent: list[bytes], questions: list[Formula]) -> list[Evaluated]:
+        return _evaluated(keys, sent, questions, self.terms)
+
+
+@pytest.fixture(scope="module", params=["points", "clauses"])
+def served(request: pytest.FixtureRequest) -> Served:
+    terms, many, word = (POINTS, ASKED, "is_in") if request.param == "points" else (TERMS, MANY, "has_word")
+    keys = keys_of(terms)
+    sent = list(ENGINE.encrypt(terms, keys.secret, RECORDS[: terms.records], questions=len(many)))
+    return Served(terms, keys, sent, many, asked(*[f'ret {word}("q", $r)'] * len(many)))
+
+
+def _hostile(served: Served) -> Iterator[tuple[str, Keys, list[bytes]]]:
+    keys, sent = served.keys, served.sent
+    way = open_public(served.terms, keys.public).way
     yield "a chosen second half", keys, _changed(sent, lambda item: item[SEED:] * 2)
     yield "a constant second half", keys, _changed(sent, lambda item: item[SEED:] + bytes(len(item) - SEED))
     yield "no second half", keys, _changed(sent, lambda item: item[SEED:])
@@ -183,6 +211,7 @@ def _hostile(keys: Keys, sent: list[bytes]) -> Iterator[tuple[str, Keys, list[by
     full = way.ring.sent(way.ring.load_seeded(public.items[0]))
     for name, items in {
         "a public half that was chosen": (full, *public.items[1:]),
+        "something behind a public half": (public.items[0] + bytes(64), *public.items[1:]),
         "switching keys cut off": (*public.items[:2], public.items[2][:-1]),
         "switching keys from one seed": (*public.items[:2], public.items[0][:SEED] + public.items[2][SEED:]),
     }.items():
@@ -195,31 +224,32 @@ def _hostile(keys: Keys, sent: list[bytes]) -> Iterator[tuple[str, Keys, list[by
         )
 
 
-def test_unseeded_and_constant_halves_are_refused(keys: Keys, sent: list[bytes]) -> None:
+def test_unseeded_and_constant_halves_are_refused(served: Served) -> None:
     """Whoever chooses the half that should be uniform could read the asker's randomness out of the answers."""
     names = {"a chosen second half", "a constant second half", "no second half", "a public half that was chosen"}
+    names |= {"something behind a public half"}
     tried = set()
-    for name, hostile, content in _hostile(keys, sent):
+    for name, hostile, content in _hostile(served):
         if name in names:
             with pytest.raises(ParcelError):
-                _evaluated(hostile, content, FEW)
+                served.evaluated(hostile, content, served.few)
             tried.add(name)
     assert tried == names
 
 
-def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(keys: Keys, sent: list[bytes]) -> None:
-    for name, hostile, content in _hostile(keys, sent):
+def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(served: Served) -> None:
+    for name, hostile, content in _hostile(served):
         said = []
-        for questions in (MANY, FEW):
+        for questions in (served.many, served.few):
             with pytest.raises(ParcelError) as problem:
-                _evaluated(hostile, content, questions)
+                served.evaluated(hostile, content, questions)
             said.append(str(problem.value))
         assert said[0] == said[1], name
 
 
-def test_records_and_keys_full_of_noise_are_answered_like_any_other(keys: Keys, sent: list[bytes]) -> None:
+def test_records_and_keys_full_of_noise_are_answered_like_any_other(served: Served) -> None:
     """Rubbish behind the seeds raises nothing: neither zeros nor noise lead to an error that depends on the weights."""
-    form = open_public(TERMS, keys.public).way.record_form
+    form = open_public(served.terms, served.keys.public).way.record_form
 
     def zeros(item: bytes) -> bytes:
         return item[:SEED] + bytes(len(item) - SEED)
@@ -230,10 +260,10 @@ def test_records_and_keys_full_of_noise_are_answered_like_any_other(keys: Keys, 
         rows = np.stack([uniform(form.rows.degree, prime) for prime in form.rows.primes])
         return item[:SEED] + form.rows.write(rows)
 
-    for change in (zeros, rubbish):
-        for questions in (MANY, FEW):
-            made = _evaluated(keys, _changed(sent, change), questions)
-            assert [len(one.parcel) for one in made] == [len(one.parcel) for one in _evaluated(keys, sent, MANY)]
+    sizes = [len(one.parcel) for one in served.evaluated(served.keys, served.sent, served.many)]
+    for change, questions in ((zeros, served.many), (zeros, served.few), (rubbish, served.few)):
+        made = served.evaluated(served.keys, _changed(served.sent, change), questions)
+        assert [len(one.parcel) for one in made] == sizes
 
 
 def test_the_coordinators_help_needs_the_coordinators_keys() -> None:

@@ -195,6 +195,20 @@ def test_every_bar_of_every_profile_counts_right(bar: int) -> None:
         assert (masked(shape, plan, places, MODULUS, masks) == 0) == (points >= bar)
 
 
+def test_conditions_that_take_several_places_count_right_at_every_bar() -> None:
+    """More different points than the profile has classes: a condition stands on places that come to its points."""
+    subsets = [[letter for place, letter in enumerate("abcde") if number >> place & 1] for number in range(32)]
+    records = [Record.of({"name": "".join(letters)}) for letters in subsets]
+    on_several = 0
+    for bar in range(1, 16):
+        source = " + ".join(f'{points}*is_in("{letter}", $r)' for points, letter in zip((5, 4, 3, 2, 1), "abcde"))
+        plan = plan_of(f"ret {source} >= {bar}")
+        check(TERMS, formula(f"ret {source} >= {bar}"), plan, records, Random(bar))
+        used = [leaf for leaf in plan.places if leaf is not None]
+        on_several += len(set(used)) < len(used)
+    assert on_several >= 2, "the way of several places was not taken"
+
+
 def test_answers_are_zero_or_exactly_uniform_at_a_small_modulus() -> None:
     """Every mask there is, t = 257: (y, v') depends on the outcome alone. No: all pairs of values equally often. Yes:
     y = 0 and v' any value but 0. Yes but for an exclusion: both 0.

@@ -116,9 +116,9 @@ def _encoded(terms: Terms, records: list[Record], workers: int) -> Residues:
     return features(terms, records, workers) if workers > 1 else features_of(way_of(terms).tables, records)
 
 
-def _encrypted(key: Public | Secret, encoded: Residues, batch: int, total: int) -> list[bytes]:
+def _encrypted(key: Public | Secret, encoded: Residues, batch: int, total: int, questions: int) -> list[bytes]:
     parcels = list(encrypt_batch(key, encoded, batch, total))
-    return parcels + (list(share_parcels(key, batch, total, total)) if isinstance(key, Secret) else [])
+    return parcels + (list(share_parcels(key, batch, questions, total)) if isinstance(key, Secret) else [])
 
 
 def _key(terms: Terms, keys: Keys) -> Public | Secret:
@@ -126,10 +126,12 @@ def _key(terms: Terms, keys: Keys) -> Public | Secret:
     return open_secret(terms, keys.secret) if terms.keys == "owners" else open_public(terms, keys.public)
 
 
-def _read(engine: PackedEngine, terms: Terms, keys: Keys, answers: list[Evaluated], size: int) -> Answers:
+def _read(
+    engine: PackedEngine, terms: Terms, keys: Keys, answers: list[Evaluated], questions: int, records: int
+) -> Answers:
     """The labels: what is opened is compared with the pads."""
-    opened = engine.open(terms, keys.secret, [one.parcel for one in answers], size, size)
-    pads = engine.pad_values(terms, [one.pads for one in answers], size, size)
+    opened = engine.open(terms, keys.secret, [one.parcel for one in answers], questions, records)
+    pads = engine.pad_values(terms, [one.pads for one in answers], questions, records)
     labels: Answers = outcomes(opened == pads) == Outcome.YES
     return labels
 
@@ -157,6 +159,7 @@ def measure(
     length: int,
     needles: int,
     *,
+    questions: int = 0,
     workers: int = 1,
     seed: int = 0,
     full: bool = False,
@@ -164,10 +167,12 @@ def measure(
     exclusions: int = 0,
     processor: bool = False,
 ) -> PackedFigures:
-    """Play one round of `records` questions over `records` records of `length` characters."""
+    """Play one round of `records` questions (or the first so many of them) over `records` records of `length`
+    characters.
+    """
     chance = random.Random(seed)  # noqa: S311 - nothing secret
     rows = [Record.of({"text": "".join(chance.choices(_LETTERS, k=length))}) for _ in range(records)]
-    questions = [question(chance, rows, own, needles, shape) for own in range(records)]
+    asked = [question(chance, rows, own, needles, shape) for own in range(min(questions or records, records))]
     terms = terms_of(shape, records, length, needles, full, anything=anything, exclusions=exclusions)
     engine, clock = PackedEngine(), _Clock(processor)
     way_of(terms)  # opening the library is not counted
@@ -179,7 +184,7 @@ def measure(
     for batch in range(key.way.layout.batches(records)):
         part = rows[batch * block : (batch + 1) * block]
         encoded = clock.timed("encode", partial(_encoded, terms, part, workers))
-        parcels += clock.timed("encrypt", partial(_encrypted, key, encoded, batch, records))
+        parcels += clock.timed("encrypt", partial(_encrypted, key, encoded, batch, records, len(asked)))
     moved = 0
 
     def assist(request: bytes) -> bytes:
@@ -197,11 +202,11 @@ def measure(
             prepare[1] = 0.0 if prepare[1] else now
 
     start = clock.now()
-    made = engine.evaluate(terms, keys.public, parcels, questions, assist, workers=workers, progress=progress)
+    made = engine.evaluate(terms, keys.public, parcels, asked, assist, workers=workers, progress=progress)
     answers = list(made)
     total = clock.now() - start
-    labels = clock.timed("decrypt", lambda: _read(engine, terms, keys, answers, records))
-    expected = np.array([[evaluate(one, row) for row in rows] for one in questions], dtype=np.bool_)
+    labels = clock.timed("decrypt", lambda: _read(engine, terms, keys, answers, len(asked), records))
+    expected = np.array([[evaluate(one, row) for row in rows] for one in asked], dtype=np.bool_)
     served = clock.seconds.get("assist", 0.0)
     measured = clock.seconds | {
         "prepare": prepare[0],
@@ -213,7 +218,7 @@ def measure(
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return PackedFigures(
         shape,
-        records,
+        len(asked),
         records,
         length,
         needles,

@@ -12,6 +12,9 @@ from blindlabel.errors import InputError
 
 def packed(
     records: Annotated[int, typer.Option(min=1, help="Records, and questions.")] = 50,
+    questions: Annotated[
+        int, typer.Option(min=0, help="Ask so many of them only, a stripe of the whole; 0: as many as records.")
+    ] = 0,
     length: Annotated[int, typer.Option(min=16, help="Characters of a record.")] = 148,
     needles: Annotated[int, typer.Option(min=1, max=24, help="Needles of a question.")] = 5,
     shape: Annotated[str, typer.Option(help="and, or (one OR), not (one negation) or count (weights 1 to 3).")] = "or",
@@ -44,6 +47,7 @@ def packed(
             records,
             length,
             needles,
+            questions=questions,
             workers=workers,
             full=full,
             anything=anything,
@@ -66,5 +70,8 @@ def packed(
         f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, assist {seconds['assist']:.2f} s"
     )
     result(f"a round: {seconds['total']:.2f} s, {1000 * seconds['total'] / pairs:.3f} ms a pair")
+    if figures.questions < figures.records:
+        whole = seconds["evaluate"] / pairs + seconds["prepare"] / figures.records**2
+        result(f"{figures.records} questions would take {1000 * whole:.3f} ms a pair: opening records is shared by all")
     sizes = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in figures.bytes.items())
     result(f"{sizes}; peak memory {figures.peak_rss_mb:.0f} MB; wrong labels: {figures.wrong_labels}")

@@ -160,7 +160,9 @@ def _candidates(plt: Any, document: Document) -> list[tuple[str, Any]]:
     for axis, (name, one) in zip(axes, sets.items()):
         rounds = range(1, len(one["rounds"]) + 1)
         for measure, style in (("precision", "-o"), ("recall", "-s"), ("f1", "-^")):
-            axis.plot(rounds, [100 * after[measure] for after in one["rounds"]], style, label=measure)
+            axis.plot(
+                rounds, [100 * after[measure] for after in one["rounds"]], style, label=measure.replace("f1", "F1")
+            )
         for (system, f1), colour in zip(one["published"].items(), ("grey", "tan", "black")):
             axis.axhline(f1, linestyle=":", color=colour, label=f"{system} F1 (trained)")
         axis.set(title=name, xlabel="round", ylabel="%", xticks=list(rounds))

@@ -20,9 +20,11 @@ import logging
 import ssl
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import count
 from typing import Any, ParamSpec, TypeVar
 from unittest.mock import patch
 
+import h11
 import httpcore
 import httpx
 import uvicorn
@@ -40,6 +42,9 @@ FAULTS = ("cut request", "cut reply", "late request", "repeat request", "damage"
 _UNLIMITED = ServerLimits(requests_per_second=1e9, joins_per_second=1e9, free_disk=0)
 _PIECE = 61
 """Bytes of a body that are handled at once here, so that bodies of some hundred bytes come in parts."""
+
+_TURNS = 200
+"""Turns of the server's loop after which an answer to half a request would have come."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,8 +82,8 @@ class Wire:
 
     def arrives(self, request: bytes) -> None:
         """A request whose answer nobody reads."""
-        pipe = _Pipe(self)
-        with suppress(httpcore.ReadError):  # the coordinator died over it
+        pipe = Pipe(self)
+        with suppress(httpcore.ReadError, httpcore.ReadTimeout):  # the coordinator died over it, or waits for more
             pipe.feed(request)
             pipe.answer()
             pipe.hang_up()
@@ -159,7 +164,7 @@ class _Stream(httpcore.NetworkStream):
     """The client's side of a connection."""
 
     def __init__(self, wire: Wire) -> None:
-        self._wire, self._pipe = wire, _Pipe(wire)
+        self._wire, self._pipe = wire, Pipe(wire)
         self._sent = bytearray()
         self._is_late = wire.weather.strikes("late request")
         self._reply: bytes | None = None
@@ -216,7 +221,7 @@ class _Stream(httpcore.NetworkStream):
         return False if info == "is_readable" else None
 
 
-class _Pipe(asyncio.Transport):
+class Pipe(asyncio.Transport):
     """The server's side of a connection."""
 
     def __init__(self, wire: Wire) -> None:
@@ -231,13 +236,21 @@ class _Pipe(asyncio.Transport):
             self._wire.run(lambda: self._protocol.data_received(content), lambda: True)
 
     def answer(self) -> bytes:
-        """The whole answer."""
-        self._wire.run(lambda: None, self._answered)
+        """The whole answer; none in time where the server waits for the rest of a request that has no rest."""
+        turns = count()
+        self._wire.run(lambda: None, lambda: self._answered() or (next(turns) > _TURNS and self._starved()))
+        if not self._answered():
+            self.hang_up()
+            raise httpcore.ReadTimeout("no answer came")
         return bytes(self._out)
 
     def _answered(self) -> bool:
         cycle = self._protocol.cycle
         return self._over or self._wire._crashed or (cycle is not None and cycle.response_complete)
+
+    def _starved(self) -> bool:
+        """Whether the request has not come to its end, as when damage hit the length of its body."""
+        return self._protocol.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def hang_up(self) -> None:
         """The connection is gone."""

@@ -43,6 +43,7 @@ PUBLIC_KEY_BYTES = 489_240_326
 """Bytes of a public key under STD128, squeezed."""
 
 _HEADER = struct.Struct(">8sHB16s32s16s16sQ")
+HEADER_BYTES = _HEADER.size
 _BATCH = struct.Struct(">II")
 _SQUEEZED = struct.Struct(">Q")
 

@@ -224,23 +224,31 @@ class SwitchingForm:
         """SEAL's file of what has travelled."""
         parts = self._parts(content)
         written = [self.one.level, self.list_length.to_bytes(8, "little")]
-        wanted = set(self.places)
-        for place in range(self.list_length):
-            digits = self._digits if place in wanted else 0
-            written.append(digits.to_bytes(8, "little"))
-            written += [self.one.to_seal(next(parts)) for _ in range(digits)]
+        for empty, is_key in self._stretches():
+            written.append(bytes(8 * empty))
+            if is_key:
+                written.append(self._digits.to_bytes(8, "little"))
+                written += [self.one.to_seal(next(parts)) for _ in range(self._digits)]
         return framed(b"".join(written))
+
+    def _stretches(self) -> Iterator[tuple[int, bool]]:
+        """How many places are empty, and whether a key follows."""
+        following = 0
+        for place in self.places:
+            yield place - following, True
+            following = place + 1
+        yield self.list_length - following, False
 
     def travelling(self, body: bytes) -> bytes:
         """What travels of a file that SEAL wrote (behind its header)."""
         size = self.one.seal_bytes
         found, start = [], 40
-        for place in range(self.list_length):
-            digits = int.from_bytes(body[start : start + 8], "little")
-            if digits != (self._digits if place in self.places else 0):
+        for empty, is_key in self._stretches():
+            counts = bytes(8 * empty) + (self._digits.to_bytes(8, "little") if is_key else b"")
+            if body[start : start + len(counts)] != counts:
                 raise _unknown()
-            start += 8
-            for _ in range(digits):
+            start += len(counts)
+            for _ in range(self._digits if is_key else 0):
                 found.append(self.one.travelling(body[start + _HEADER.size : start + _HEADER.size + size]))
                 start += _HEADER.size + size
         if start != len(body):

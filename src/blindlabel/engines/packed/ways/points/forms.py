@@ -28,6 +28,9 @@ from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.engines.packed.ways.points import periodic
 
+_SUMMAND = 0.007
+"""Of a rotation: what a summand of a product of matrices costs."""
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -40,8 +43,8 @@ class Steps:
 
     @classmethod
     def of(cls, layout: RecordLayout, width: int, outputs: int, most_babies: int) -> Steps:
-        """The division with the fewest rotations for so many outputs of a batch; a giant step also costs the making of
-        its sum, which is about as much.
+        """The cheapest division for so many outputs of a batch, counted in rotations: a giant step also costs the
+        making of its sum, about as much, and a summand a little. Steps beyond those wanted multiply by zeros.
         """
         wanted, most = 2 * width - 1, max(1, most_babies)
         choices = [
@@ -50,9 +53,10 @@ class Steps:
             if width == layout.stride or width % babies == 0
         ]
 
-        def rotations(one: Steps) -> int:
+        def rotations(one: Steps) -> float:
             sums = 2 * one.giants - 1 + one.folds(layout) * (width // one.babies)
-            return layout.chunks * (one.babies - 1) + outputs * sums
+            summands = layout.chunks * one.babies * one.giants
+            return layout.chunks * (one.babies - 1) + outputs * (sums + summands * _SUMMAND)
 
         return min(choices, key=rotations)
 

@@ -71,22 +71,22 @@ def _left(signed: matrices.Doubles, transform: Residues, prime: int) -> matrices
     neighbouring stretches belong to Y and −Y, where even powers are the same and odd ones have the other sign, so
     either kind is summed up for every other stretch alone.
     """
-    kinds = [(np.ascontiguousarray(signed[:, odd::2]), transform[odd::2, 0::2]) for odd in (0, 1)]
-    right = [matrices.right_digits(matrix, prime) for _, matrix in kinds]
+    kinds = [(np.ascontiguousarray(signed[:, odd::2]), transform[odd::2, 0::2].T) for odd in (0, 1)]
+    left = [matrices.right_digits(matrix, prime) for _, matrix in kinds]
     p = np.uint64(prime)
     found: matrices.Doubles | None = None
     for start in range(0, signed.shape[0], _PIECE):
         even, odd = (
-            matrices.product([powers[start : start + _PIECE]], digits, prime)
-            for (powers, _), digits in zip(kinds, right)
+            matrices.product(digits, [powers[start : start + _PIECE].T], prime)
+            for (powers, _), digits in zip(kinds, left)
         )
-        values = np.empty((even.shape[0], signed.shape[1]), dtype=np.uint64)
-        values[:, 0::2] = _reduced(even + odd, p)
-        values[:, 1::2] = _reduced(even + (p - odd), p)
+        values = np.empty((signed.shape[1], even.shape[1]), dtype=np.uint64)
+        values[0::2] = _reduced(even + odd, p)
+        values[1::2] = _reduced(even + (p - odd), p)
         made = matrices.left_digits(values, prime)
         found = np.empty((len(made), *signed.shape[::-1])) if found is None else found
         for place, digit in zip(found, made):
-            place[:, start : start + _PIECE] = digit.T
+            place[:, start : start + _PIECE] = digit
     assert found is not None
     return found
 

@@ -25,11 +25,11 @@ from blindlabel.language.formula import Formula
 
 _LEAST_BLOCK = 32
 """Records of a batch: fewer would make records hardly smaller, and the steps of the linear forms many."""
-_ROTATION, _RESIDUES, _PRODUCT = 0.011, 0.006, 0.033
-"""Processor seconds at degree 16384 and five primes, on a busy machine: key switching, a ciphertext as residues or
+_ROTATION, _RESIDUES, _PRODUCT = 0.0085, 0.0045, 0.026
+"""Processor seconds at degree 16384 and five primes, on a quiet machine: key switching, a ciphertext as residues or
 back, a product of two with what goes with it.
 """
-_SUMMAND, _PATTERN = 1.4e-4, 2.5e-9
+_SUMMAND, _PATTERN = 1.0e-4, 1.9e-9
 """The same for a summand of a product of matrices, and for transforming its pattern, times the stride squared."""
 _WRONG = 1e-6
 """How likely a label may be wrong, at most."""
