@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -469,9 +470,9 @@ def test_members_of_a_household_are_told_apart_in_every_round() -> None:
             assert [suggestion.points.fits(other) for other in family] == [other is record for other in family]
 
 
-def households(other_given_name: bool) -> list[dict[str, str]]:
+def households(other_given_name: bool) -> list[Mapping[str, str]]:
     """Rows two by two: the same surname and telephone, and another given name or the same one."""
-    rows = []
+    rows: list[Mapping[str, str]] = []
     for number, letter in enumerate("abcdefghijkl"):
         shared = {"surname": f"smith{letter}", "phone": f"{77_000_000 + 12_345 * number}"}
         given = f"anna{letter}"
@@ -479,7 +480,7 @@ def households(other_given_name: bool) -> list[dict[str, str]]:
     return rows
 
 
-def siblings_of(rows: list[dict[str, str]]) -> Siblings:
+def siblings_of(rows: list[Mapping[str, str]]) -> Siblings:
     return Siblings.of(rows, lambda row: [Neighbour(rows.index(row) ^ 1, 0.7)], lambda _, __: False)
 
 
