@@ -85,25 +85,17 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
     address, port = _free_address()
     coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     invitations = coordinator.create(to_text(agreement), address)
-    workspaces = [
-        join(Workspace.create(folder / one.owner), one, TableOptions(table)) for one, table in zip(invitations, tables)
-    ]
-    commands = {"coordinator": ["coordinator", "serve", "--at", str(folder / "coordinator"), "--port", str(port)]}
-    for workspace in workspaces:
-        commands[workspace.name] = [
-            "owner",
-            "run",
-            "--auto",
-            "--at",
-            str(workspace.folder),
-            "--workers",
-            str(plan.workers),
-        ]
     tell(
         f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled, part of them for a likely"
         f" partner; a coordinator and two owners as processes on {address}, {plan.engine} engine."
     )
-    with Processes(commands, folder, tell) as running:
+    with Processes(folder, tell) as running:  # each is started as soon as it can be: that takes it a second or two
+        running.start("coordinator", "coordinator", "serve", "--at", str(folder / "coordinator"), "--port", str(port))
+        workspaces = []
+        for one, table in zip(invitations, tables):
+            workspaces.append(join(Workspace.create(folder / one.owner), one, TableOptions(table)))
+            at = str(workspaces[-1].folder)
+            running.start(one.owner, "owner", "run", "--auto", "--at", at, "--workers", str(plan.workers))
         until = time.monotonic() + plan.patience
         _confirm(workspaces, running, tell, until)
         _watch(coordinator, agreement, workspaces, running, tell, show, until)
@@ -147,20 +139,20 @@ class Processes:
     again.
     """
 
-    def __init__(self, commands: dict[str, list[str]], folder: Path, tell: Tell) -> None:
-        self._commands, self._folder, self._tell = commands, folder, tell
+    def __init__(self, folder: Path, tell: Tell) -> None:
+        self._folder, self._tell = folder, tell
+        self._commands: dict[str, tuple[str, ...]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._failures: dict[str, int] = {}
         self.restarts = 0
 
     def __enter__(self) -> Processes:
-        try:
-            for name in self._commands:
-                self._start(name)
-        except BaseException:
-            self._stop()
-            raise
         return self
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a party."""
+        self._commands[name] = command
+        self._start(name)
 
     def __exit__(self, *_: object) -> None:
         self._stop()
