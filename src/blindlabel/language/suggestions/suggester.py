@@ -136,12 +136,7 @@ class Suggester:
         )
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
         self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
-        # A phrase ties two words together, and one lost loses both. Where a question is a few conjunctions, or a record
-        # one text, there is nothing to make up for that; where identifiers name things, words name the family only; and
-        # where words are often misspelt, or a table is too small to tell, one of the two is often lost.
-        coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
-        spelt = self._spelt >= WELL_SPELT and len(self._texts) >= ENOUGH_ROWS
-        self._tied = counting and len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
+        self._tied = self._ties_words()
         self._column = self.table.column(View(None, self._case))
         self._neighbourhood = Neighbourhood(self._column)
         self._same: dict[str, list[int]] = {}
@@ -216,6 +211,15 @@ class Suggester:
         """What speaks for a neighbour that the points would let pass."""
         everything = zip(judged.near, judged.scores, judged.named, strict=True)
         return exclusions_of([(row, named) for row, score, named in everything if score >= enough], self.exclusions)
+
+    def _ties_words(self) -> bool:
+        """Whether two words side by side are asked for as one. One lost loses both: where a question is a few
+        conjunctions, or a record one text, nothing makes up for that; where identifiers name things, words name the
+        family only; and where words are often misspelt, or a table is too small to tell, one is often lost.
+        """
+        coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
+        spelt = self._spelt >= WELL_SPELT and len(self._texts) >= ENOUGH_ROWS
+        return self.counting and len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
 
     def _texts_of(self, record: Record) -> Mapping[str, str]:
         return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
