@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Literal
@@ -19,9 +21,11 @@ from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
 from blindlabel.language.suggestions.conjunctions import conjunctions
 from blindlabel.language.suggestions.evidence import Circumstances, weigh_all
-from blindlabel.language.suggestions.needles import Found, Needle, core_of, words_in_order
+from blindlabel.language.suggestions.needles import Found, Needle, core_of, kind_of, words_in_order
+from blindlabel.language.suggestions.neighbours import Neighbour
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import profiles_of
+from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
 from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, fits_places
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate, typing_error
@@ -114,6 +118,23 @@ def test_a_suggestion_says_when_it_was_asked_before() -> None:
     assert second.text == first.text
     assert second.again
     assert "asked before" in second.why
+
+
+def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_again() -> None:
+    made = generate("persons", Size(600, 300), 4)
+    rows = [Record.of(row | {"phone_number": "", "sex": ""}) for row in made.a]
+    suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=["is_in"], single_attributes=False)
+    raised = 0
+    for record in rows[:120]:
+        judged = suggester.judge(record)
+        first = suggester.suggest(record)
+        assert first.verdict.others <= 6 or first.points.bar == first.points.total
+        raised += first.points.bar > suggester.enough(judged, 1)
+        again = suggester.suggest(record, 2, [first.text], loose=True)
+        assert again.points.bar > first.points.bar or first.points.bar == first.points.total
+        third = suggester.suggest(record, 3, [first.text, again.text], loose=True)
+        assert third.points.bar >= again.points.bar
+    assert raised, "without that, no question would have fitted more"
 
 
 def test_no_lower_is_written_where_records_are_lower_case_already() -> None:
@@ -464,6 +485,62 @@ def test_members_of_a_household_are_told_apart_in_every_round() -> None:
             assert suggestion.verdict.itself
             family = table[place // 4 * 4 : place // 4 * 4 + 4]
             assert [suggestion.points.fits(other) for other in family] == [other is record for other in family]
+
+
+def households(other_given_name: bool) -> list[Mapping[str, str]]:
+    """Rows two by two: the same surname and telephone, and another given name or the same one."""
+    rows: list[Mapping[str, str]] = []
+    for number, letter in enumerate("abcdefghijkl"):
+        shared = {"surname": f"smith{letter}", "phone": f"{77_000_000 + 12_345 * number}"}
+        given = f"anna{letter}"
+        rows += [{"given": given, **shared}, {"given": f"otto{letter}" if other_given_name else given, **shared}]
+    return rows
+
+
+def siblings_of(rows: list[Mapping[str, str]]) -> Siblings:
+    return Siblings.of(rows, lambda row: [Neighbour(rows.index(row) ^ 1, 0.7)], lambda _, __: False)
+
+
+def test_what_siblings_share_and_what_tells_them_apart_is_seen_in_the_own_table() -> None:
+    siblings = siblings_of(households(other_given_name=True))
+    shared = {
+        name: siblings.share(Found(Needle("is_in", word), kind_of(word), (name,), word))
+        for name, word in (("given", "anna"), ("surname", "smith"), ("phone", "77123456"))
+    }
+    assert siblings.known
+    assert shared["given"] < 0.25 < 0.75 < min(shared["surname"], shared["phone"])
+    assert siblings.lonely([Neighbour(0, 0.1), Neighbour(1, 0.7)]) == 0.5
+
+
+def test_rows_that_share_everything_are_no_siblings_to_learn_from() -> None:
+    """They may be the same persons twice, and then a bar above them would lose every partner."""
+    for siblings in (siblings_of(households(other_given_name=False)), siblings_of([]), Siblings()):
+        assert not siblings.known
+        assert siblings.lonely([Neighbour(0, 0.1)]) == 0
+
+
+def test_the_bar_is_raised_above_a_sibling_that_may_stand_in_the_other_table() -> None:
+    """Generated persons: where telephone and address are shared by households, they are worth less, and the given name
+    and the age more, than where nothing is known of siblings."""
+    rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
+    suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=("is_in",), single_attributes=False)
+    unaware = Suggester(
+        rows, PERSON_ATTRIBUTES, functions=("is_in",), single_attributes=False, priors=Priors(of_family=0.0)
+    )
+
+    def shares(one: Suggester, record: Record) -> float:
+        """The share of the points that halves of a telephone have."""
+        weighed = one.judge(record).weighed
+        return sum(each.points for each in weighed if each.evidence.kind == "piece") / sum(w.points for w in weighed)
+
+    complete = [record for record in rows[:40] if all(record.attributes.values())]
+    assert sum(shares(suggester, one) for one in complete) < 0.9 * sum(shares(unaware, one) for one in complete)
+    lonely = [judged for judged in map(suggester.judge, rows[:40]) if judged.sibling]
+    assert len(lonely) > 20
+    for judged in lonely:
+        without = replace(judged, sibling=0)
+        assert all(suggester.enough(judged, number) >= suggester.enough(without, number) for number in (1, 2))
+    assert any(suggester.enough(one, 2) > suggester.enough(replace(one, sibling=0), 2) for one in lonely)
 
 
 def test_given_name_and_date_of_birth_separate_members_of_generated_households() -> None:

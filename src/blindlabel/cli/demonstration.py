@@ -42,8 +42,7 @@ STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
 """What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
 PATIENCE = 900.0
-"""Seconds after which a demonstration is given up, and more for every pair: see `Plan.patience`."""
-PATIENCE_PER_PAIR = 0.002
+"""Seconds without any change after which a demonstration is given up."""
 LOOK = 1.0
 """Seconds between two looks at what the parties have done."""
 EXIT_OUTSIDE = 3
@@ -64,11 +63,6 @@ class Plan:
     rounds: int = 3
     seed: int = 1
     workers: int = 1
-
-    @property
-    def patience(self) -> float:
-        """Seconds after which it is given up."""
-        return PATIENCE + PATIENCE_PER_PAIR * self.records**2
 
     @property
     def rows(self) -> int:
@@ -96,10 +90,28 @@ def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, A
             workspaces.append(join(Workspace.create(folder / one.owner), one, TableOptions(table)))
             at = str(workspaces[-1].folder)
             running.start(one.owner, "owner", "run", "--auto", "--at", at, "--workers", str(plan.workers))
-        until = time.monotonic() + plan.patience
-        _confirm(workspaces, running, tell, until)
-        _watch(coordinator, agreement, workspaces, running, tell, show, until)
+        standstill = _Standstill()
+        _confirm(workspaces, running, tell, standstill)
+        _watch(coordinator, agreement, workspaces, running, tell, show, standstill)
     return _report(coordinator, agreement, made, folder, began) | {"restarts": running.restarts}
+
+
+class _Standstill:
+    """Gives up where nothing changes for long: a busy machine may take as long as it needs."""
+
+    def __init__(self) -> None:
+        self._at: object = None
+        self._since = time.monotonic()
+
+    def check(self, at: object) -> None:
+        """`at` is where the study stands now."""
+        if at != self._at:
+            self._at, self._since = at, time.monotonic()
+        elif time.monotonic() > self._since + PATIENCE:
+            raise OutsideError(
+                f"Nothing has changed for {PATIENCE / 60:.0f} minutes, so the demonstration is given up. With --keep,"
+                " the parties' logs say what they were at."
+            )
 
 
 def _agreement(plan: Plan, made: Generated) -> Agreement:
@@ -220,12 +232,12 @@ class _NoTransport:
         raise OutsideError(f"The demonstration does not {name}.")
 
 
-def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, until: float) -> None:
+def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, standstill: _Standstill) -> None:
     """Compare the verification words as the owners' people would by telephone, and confirm on both sides."""
     transport: Line = _NoTransport()
     while any(workspace.state().keys is None for workspace in workspaces):
         running.look_after(lambda _: False)
-        _check_time(until)
+        standstill.check("confirming")
         time.sleep(0.1)
     first, second = (Owner(workspace, transport) for workspace in workspaces)
     spoken = [" ".join(first.words(NAMES[1])), " ".join(second.words(NAMES[0]))]
@@ -241,7 +253,7 @@ def _watch(
     running: Processes,
     tell: Tell,
     show: Show,
-    until: float,
+    standstill: _Standstill,
 ) -> None:
     """Show what happens until both owners have the truth."""
     told = 0
@@ -252,7 +264,8 @@ def _watch(
             tell(_told(standing(coordinator, agreement.hash).history[told - 1]))
         show(_doing(workspaces), share_done(agreement, state))
         running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
-        _check_time(until)
+        activities = [workspace.activity() for workspace in workspaces]
+        standstill.check((state, [(one.phase, one.share) for one in activities if one is not None]))
         running.pause(LOOK)
     for done in standing(coordinator, agreement.hash).history[told:]:
         tell(_told(done))
@@ -292,13 +305,6 @@ def _told(round: RoundStanding) -> str:
         f" %, kappa {kappa}, AC1 {total.ac1:.3f}), {total.both} matches, {total.disagreed} disagreed;"
         f" records to ask again: {again}."
     )
-
-
-def _check_time(until: float) -> None:
-    if time.monotonic() > until:
-        raise OutsideError(
-            "The demonstration takes far longer than it should, and is given up. Is the machine busy with other things?"
-        )
 
 
 def _report(

@@ -12,20 +12,17 @@ from collections.abc import Sequence
 from math import ceil, floor
 
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.weighing import Weighed, expected
+from blindlabel.language.suggestions.weighing import Weighed
 
 
-def bar(
-    weighed: Sequence[Weighed], neighbours: Sequence[int], round: int, priors: Priors, *, single: bool = False
-) -> int:
+def bar(weighed: Sequence[Weighed], neighbours: Sequence[int], round: int, partner: float, priors: Priors) -> int:
     """The points from which the answer is yes. `neighbours` are the points of the nearest own rows that are other
-    things; `single` says that the table has one attribute only.
+    things, `partner` those that a true partner should get.
     """
     total = sum(one.points for one in weighed)
     if not weighed:
         return 1
     step = min(max(round, 1), len(priors.enough)) - 1
-    partner = expected(weighed) * (priors.single_attribute if single else 1.0)
     wanted = ceil(priors.enough[step] * partner - 1e-9)
     likest = max(neighbours, default=0) + 1
     wanted = max(wanted, min(likest, floor(priors.above_neighbours[step] * partner + 1e-9)))
@@ -33,12 +30,8 @@ def bar(
     return min(total, max(1, wanted, alone + 1))
 
 
-def raised(
-    enough: int, left: Sequence[int], weighed: Sequence[Weighed], priors: Priors, *, single: bool = False
-) -> int:
-    """The bar above the points of own rows that would still pass, as far as a true partner should follow."""
-    if not left:
-        return enough
-    partner = expected(weighed) * (priors.single_attribute if single else 1.0)
-    total = sum(one.points for one in weighed)
-    return min(total, max(enough, min(max(left) + 1, ceil(priors.above_others * partner - 1e-9))))
+def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:
+    """The bar above the points of others that would still pass, as far as a true partner should follow (`up_to`), and
+    never above the points that there are (`most`).
+    """
+    return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough

@@ -5,13 +5,14 @@ something that could be mistaken for the record has it too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import log2, prod, sqrt
 
 from blindlabel.language import words
 from blindlabel.language.suggestions.needles import Found, Kind, Needle, kind_of
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import Profile
+from blindlabel.language.suggestions.siblings import Siblings
 
 IDENTIFYING: frozenset[Kind] = frozenset({"identifier", "piece"})
 RELIED_ON = 0.6
@@ -99,6 +100,15 @@ class Circumstances:
     spelt: float
     """How far the table's spelling can be relied on: 1, and less where words are often misspelt."""
     priors: Priors
+    siblings: Siblings = field(default_factory=Siblings)
+    """What siblings share."""
+    lonely: float = 0.0
+    """How far the record has no siblings among the own rows: 0 to 1."""
+
+    @property
+    def misspelt(self) -> float:
+        """How far words are often misspelt: 0 to 1."""
+        return min(1.0, (1 - self.spelt) / self.priors.often_misspelt)
 
 
 def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[Evidence]:
@@ -110,7 +120,7 @@ def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[
         having = sum(holds(one.needle, texts) for texts in given.near)
         mistaken = _mistaken(one, rows, having, given, identified=identified)
         anybody = min(mistaken, max(given.priors.rarest_of_all, _in_table(rows, given)))
-        far = given.priors.far * min(1.0, (1 - given.spelt) / given.priors.often_misspelt)
+        far = given.priors.far * given.misspelt
         evidence.append(Evidence(one, rows, partner, mistaken, len(given.near) - having, anybody, far))
     return evidence
 
@@ -134,7 +144,10 @@ def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, ide
         least = priors.rarest_word
     if identified and found.kind not in IDENTIFYING and _of_text(found, given.profiles):
         least = max(least, priors.rarest_beside_identifier)
-    return min(MOST_COMMON, max(chance, _in_table(rows, given), least))
+    mistaken = max(chance, _in_table(rows, given), least)
+    if given.lonely:
+        mistaken += given.misspelt * given.lonely * priors.of_family * (given.siblings.share(found) - mistaken)
+    return min(MOST_COMMON, mistaken)
 
 
 def _of_text(found: Found, profiles: Mapping[str, Profile]) -> bool:

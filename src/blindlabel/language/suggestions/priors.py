@@ -33,7 +33,7 @@ class Priors:
     year: float = 0.87
     amount: float = 0.45
     """A price: two tables seldom state the same one."""
-    count: float = 0.5
+    count: float = 0.75
     """A whole number: an age, a quantity, a size."""
     most: float = 0.97
 
@@ -77,6 +77,9 @@ class Priors:
     duplicate: float = 0.9
     """An own row that shares this much, and differs in no number or identifier, may be about the same thing."""
 
+    of_family: float = 0.5
+    """Where words are often misspelt and the nearest own rows are no siblings: how far what could be mistaken for the
+    record is taken for a sibling all the same."""
     far: float = 0.3
     """Where words are often misspelt: how much telling a record from any other counts, beside telling it from its like.
     Any one word may be damaged, so a question must rest on more of them."""
@@ -101,3 +104,5 @@ class Priors:
     """By round: up to which share of them the bar is raised above the likest other own row."""
     above_others: float = 0.8
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""
+    above_siblings: float = 1.1
+    """In every round: up to which share of them it is raised above what a sibling in the other table should get."""

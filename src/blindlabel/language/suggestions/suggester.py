@@ -29,9 +29,10 @@ from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import misspelt, profiles_of, units_of
 from blindlabel.language.suggestions.reasons import Reason
+from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.variants import looser, stricter
 from blindlabel.language.suggestions.verdicts import Verdict, verdict
-from blindlabel.language.suggestions.weighing import PLACES, Weighed, weigh
+from blindlabel.language.suggestions.weighing import PLACES, Weighed, expected, weigh
 
 DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
 """What can be asked where nothing else is said: what an agreement encodes by default."""
@@ -40,6 +41,12 @@ WELL_SPELT = 0.95
 """From here on spelling is taken to be right, so that what differs by a letter is another thing."""
 ENOUGH_ROWS = 100
 """Fewer rows do not tell how well a table is spelt."""
+MOSTLY = 0.75
+"""With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
+MOST_OTHERS, ROWS_TO_ONE_OTHER = 5, 400
+"""A question that fits more other own rows than so many, and one more for so many rows, is no question about one thing:
+as many would fit in the other table.
+"""
 
 _KEPT = 4096
 
@@ -79,6 +86,8 @@ class Judged:
     """What names each of them, and not the record; nothing where it may be about the same thing."""
     looked_at: int
     """How many nearest own rows the conditions were weighed against."""
+    sibling: int = 0
+    """Where hardly one of them is a sibling: the points of one that may stand in the other table."""
 
 
 class Suggester:
@@ -131,12 +140,7 @@ class Suggester:
         )
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
         self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
-        # A phrase ties two words together, and one lost loses both. Where a question is a few conjunctions, or a record
-        # one text, there is nothing to make up for that; where identifiers name things, words name the family only; and
-        # where words are often misspelt, or a table is too small to tell, one of the two is often lost.
-        coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
-        spelt = self._spelt >= WELL_SPELT and len(self._texts) >= ENOUGH_ROWS
-        self._tied = counting and len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
+        self._tied = self._ties_words()
         self._column = self.table.column(View(None, self._case))
         self._neighbourhood = Neighbourhood(self._column)
         self._same: dict[str, list[int]] = {}
@@ -146,16 +150,29 @@ class Suggester:
         self._alike = Duplicates(self._profiles, self._rarity_of_shared)
         self.duplicates = self._alike.share(self._texts, self._nearest)
         """The share of own rows that have another which looks like the same thing."""
+        # Where words are spelt right, the nearest own rows and exclusions tell siblings apart better than this.
+        self._siblings = (
+            Siblings() if self._spelt >= WELL_SPELT else Siblings.of(self._texts, self._nearest, self._alike.alike)
+        )
 
     # -- what others build on
 
-    def suggest(self, record: Record, round: int = 1, previous: Sequence[str] = ()) -> Suggestion:
+    def suggest(
+        self, record: Record, round: int = 1, previous: Sequence[str] = (), *, loose: bool = False
+    ) -> Suggestion:
         """A question about the partner of this record. `previous` are those asked in earlier rounds: one of them may be
-        suggested again, for a pair that stays in doubt had better be discarded than labelled wrong.
+        suggested again, for a pair that stays in doubt had better be discarded than labelled wrong; but not where the
+        last was too `loose`. Nor is one suggested that fits many own rows, as far as more points help.
         """
         judged = self.judge(record)
-        suggestion = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
-        return replace(suggestion, again=suggestion.text in previous)
+        made = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
+        most = MOST_OTHERS + len(self.table) // ROWS_TO_ONE_OTHER
+        while made.verdict.others > most or (loose and made.text in previous):
+            changed = stricter(made.points, ())
+            if changed is None:
+                break
+            made = self._suggestion(record, changed, judged, round)
+        return replace(made, again=made.text in previous)
 
     def stricter(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
         """A question a little stricter than this one, which a person may have written; None where there is none, or
@@ -188,21 +205,34 @@ class Suggester:
     # -- the steps
 
     def enough(self, judged: Judged, round: int) -> int:
-        """The bar of a round: higher where more neighbours would pass than can be excluded."""
-        single = len(self.attributes) == 1
-        enough = bar(judged.weighed, judged.scores, round, self._priors, single=single)
+        """The bar of a round: higher where more neighbours would pass than can be excluded, or a sibling would."""
+        priors, single = self._priors, len(self.attributes) == 1
+        partner = expected(judged.weighed) * (priors.single_attribute if single else 1.0)
+        sibling = [judged.sibling] if judged.sibling else []
+        enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
         excluded = [one.needle for one in self.excluded(judged, enough)]
         left = [
             score
             for row, score, named in zip(judged.near, judged.scores, judged.named, strict=True)
             if score >= enough and named and not any(holds(needle, row) for needle in excluded)
         ]
-        return raised(enough, left, judged.weighed, self._priors, single=single)
+        most = sum(one.points for one in judged.weighed)
+        enough = raised(enough, left, priors.above_others * partner, most)
+        return raised(enough, sibling, priors.above_siblings * partner, most)
 
     def excluded(self, judged: Judged, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
         everything = zip(judged.near, judged.scores, judged.named, strict=True)
         return exclusions_of([(row, named) for row, score, named in everything if score >= enough], self.exclusions)
+
+    def _ties_words(self) -> bool:
+        """Whether two words side by side are asked for as one. One lost loses both: where a question is a few
+        conjunctions, or a record one text, nothing makes up for that; where identifiers name things, words name the
+        family only; and where words are often misspelt, or a table is too small to tell, one is often lost.
+        """
+        coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
+        spelt = self._spelt >= WELL_SPELT and len(self._texts) >= ENOUGH_ROWS
+        return self.counting and len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
 
     def _texts_of(self, record: Record) -> Mapping[str, str]:
         return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
@@ -221,9 +251,11 @@ class Suggester:
     def _judge_texts(self, texts: Mapping[str, str]) -> Judged:
         priors = self._priors
         itself = self._same.get(" | ".join(texts.values()), [])
-        near, others = self._others(texts, self._nearest(texts))
+        nearest = self._nearest(texts)
+        near, others = self._others(texts, nearest)
         found = needles_of(texts, self._numeric, self._asking)
         identified = any(one.kind in IDENTIFYING for one in found)
+        lonely = self._siblings.lonely(nearest)
         given = Circumstances(
             len(self.table),
             near,
@@ -231,6 +263,8 @@ class Suggester:
             {name: len(words_in_order(text)) for name, text in texts.items()},
             self._spelt,
             priors,
+            self._siblings,
+            lonely,
         )
         asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
         evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
@@ -241,7 +275,8 @@ class Suggester:
             tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))
             for row in others
         ]
-        return Judged(texts, tuple(conditions), tuple(others), tuple(scores), tuple(named), len(near))
+        sibling = sum(one.points for one in conditions if lonely >= MOSTLY and self._siblings.has(one.evidence.found))
+        return Judged(texts, tuple(conditions), tuple(others), tuple(scores), tuple(named), len(near), sibling)
 
     def _nearest(self, texts: Mapping[str, str]) -> list[Neighbour]:
         reliance: dict[str, float] = {}

@@ -34,7 +34,7 @@ _SUMMAND, _PATTERN = 1.0e-4, 1.9e-9
 _WRONG = 1e-6
 """How likely a label may be wrong, at most."""
 _MOST_ROTATED = 1 << 30
-"""Bytes of rotated record ciphertexts that are held at once."""
+"""Bytes of rotated record ciphertexts that are held at once: those of one batch."""
 _MOST_SUMS = 1 << 28
 """Bytes of sums that are held at once, unless one group has more."""
 
@@ -70,10 +70,10 @@ class PointsWay(Way[PointsPlan]):
                 f"The profile's {self.shape.places} places and {terms.exclusions} exclusions would let more than one"
                 " label in a million be wrong. Agree on fewer."
             )
-        sums = self.layout.batches(terms.records) * self.layout.chunks * 8 * 2 * ring.data_primes * ring.degree
+        once = self.layout.chunks * 8 * 2 * ring.data_primes * ring.degree
         columns = Columns.of(self.layout, terms.records, self.places)
         outputs = columns.outputs * len(groups(terms.records, columns.questions))
-        self.steps = forms.Steps.of(self.layout, columns.width, outputs, _MOST_ROTATED // sums)
+        self.steps = forms.Steps.of(self.layout, columns.width, outputs, _MOST_ROTATED // once)
 
     @property
     def places(self) -> int:
