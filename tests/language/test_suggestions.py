@@ -120,6 +120,23 @@ def test_a_suggestion_says_when_it_was_asked_before() -> None:
     assert "asked before" in second.why
 
 
+def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_again() -> None:
+    made = generate("persons", Size(600, 300), 4)
+    rows = [Record.of(row | {"phone_number": "", "sex": ""}) for row in made.a]
+    suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=["is_in"], single_attributes=False)
+    raised = 0
+    for record in rows[:120]:
+        judged = suggester.judge(record)
+        first = suggester.suggest(record)
+        assert first.verdict.others <= 6 or first.points.bar == first.points.total
+        raised += first.points.bar > suggester.enough(judged, 1)
+        again = suggester.suggest(record, 2, [first.text], loose=True)
+        assert again.points.bar > first.points.bar or first.points.bar == first.points.total
+        third = suggester.suggest(record, 3, [first.text, again.text], loose=True)
+        assert third.points.bar >= again.points.bar
+    assert raised, "without that, no question would have fitted more"
+
+
 def test_no_lower_is_written_where_records_are_lower_case_already() -> None:
     lowered = [{name: text.lower() for name, text in row.items()} for row in PRODUCTS]
     suggestion = Suggester(records(lowered), ["name", "price"], lowered=True).suggest(Record.of(lowered[0]))

@@ -466,3 +466,10 @@ def test_request_whose_end_never_comes_is_given_up(tmp_path: Path, request_: byt
         with pytest.raises(httpcore.ReadTimeout):
             pipe.answer()
         wire.arrives(request_)
+
+
+def test_owner_or_coordinator_that_dies_over_the_last_score_has_it_asked_for_again() -> None:
+    """The campaign itself died where a crash fell into the scores with which a schedule is judged."""
+    points = run(40001, rates={}, owners=2).points
+    for at in range(points - 5, points + 1):
+        assert run(40001, rates={}, crash_at=at, owners=2).violations == (), at

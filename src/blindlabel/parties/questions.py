@@ -168,7 +168,7 @@ class SuggestedQuestions:
         texts = {}
         for task in tasks:
             previous = [text for _, text in task.previous]
-            text = self._suggester.suggest(records[task.record].prepared, task.round, previous).text
+            text = self._suggester.suggest(records[task.record].prepared, task.round, previous, loose=task.loose).text
             checked = check_question(store.agreement, text)
             if not checked.ok:
                 raise InputError(

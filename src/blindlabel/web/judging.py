@@ -128,7 +128,8 @@ class Judging:
     def suggest(self, own: OwnRecord, task: Task) -> Suggestion:
         """A question for one record that can be used as it is."""
         with self._lock:
-            made = self._suggester.suggest(own.prepared, task.round, [text for _, text in task.previous])
+            previous = [text for _, text in task.previous]
+            made = self._suggester.suggest(own.prepared, task.round, previous, loose=task.loose)
         checked = check_question(self._workspace.agreement, made.text)
         if not checked.ok:
             raise InputError(f"The suggestion for {own.id} cannot be used: {checked.problems[0].message}")

@@ -4,6 +4,7 @@ other files run.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import random
 import resource
@@ -164,8 +165,11 @@ def test_crafted_parcels_take_no_more_memory_than_an_honest_one(kind: Kind) -> N
 
 @contextmanager
 def _peak() -> Iterator[list[int]]:
-    """The most memory, in MB, that this process has meanwhile; what it had before at its most is forgotten."""
+    """The most memory, in MB, that this process has meanwhile; what it had before at its most is forgotten, and what it
+    has freed is given back first, or new memory would come out of that and not show.
+    """
     found: list[int] = []
+    ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     yield found
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))

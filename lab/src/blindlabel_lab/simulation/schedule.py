@@ -28,10 +28,10 @@ from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import begin_study, own_identity
-from blindlabel.protocol import labels, next_steps
+from blindlabel.protocol import labels, messages, next_steps
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.errors import Forked, OverBudget
-from blindlabel.protocol.interfaces import Line, Store
+from blindlabel.protocol.interfaces import Line, Store, Unreachable
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel_lab.simulation.carried import CarriedFolders
 from blindlabel_lab.simulation.faults import Crash, Weather
@@ -322,6 +322,17 @@ def judged(study: Study, finished: bool) -> list[str]:
     return found
 
 
+def _told(study: Study, name: str, peer: str, *, first: bool) -> messages.Scored | None:
+    """A score; asked for again where somebody died over it, which costs nothing."""
+    try:
+        return study.owners[name].score(peer, first=first)
+    except Crash:
+        study.dies(name)
+    except Unreachable:
+        pass
+    return study.owners[name].score(peer, first=first)
+
+
 def _judged_scores(study: Study, name: str) -> list[str]:
     """An owner has as many scores as agreed, and they are those of the labels."""
     agreement, found = study.plan.agreement, []
@@ -330,7 +341,7 @@ def _judged_scores(study: Study, name: str) -> list[str]:
         matrix = labelled[(min(name, peer), max(name, peer))]
         for number, first in enumerate((True, False), start=1):
             try:
-                told = study.owners[name].score(peer, first=first)
+                told = _told(study, name, peer, first=first)
             except (InputError, OverBudget):
                 if number <= agreement.budget.scores:
                     found.append(f"{name} was refused a score that was agreed")

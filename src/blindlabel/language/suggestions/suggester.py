@@ -43,6 +43,10 @@ ENOUGH_ROWS = 100
 """Fewer rows do not tell how well a table is spelt."""
 MOSTLY = 0.75
 """With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
+MOST_OTHERS, ROWS_TO_ONE_OTHER = 5, 400
+"""A question that fits more other own rows than so many, and one more for so many rows, is no question about one thing:
+as many would fit in the other table.
+"""
 
 _KEPT = 4096
 
@@ -153,13 +157,22 @@ class Suggester:
 
     # -- what others build on
 
-    def suggest(self, record: Record, round: int = 1, previous: Sequence[str] = ()) -> Suggestion:
+    def suggest(
+        self, record: Record, round: int = 1, previous: Sequence[str] = (), *, loose: bool = False
+    ) -> Suggestion:
         """A question about the partner of this record. `previous` are those asked in earlier rounds: one of them may be
-        suggested again, for a pair that stays in doubt had better be discarded than labelled wrong.
+        suggested again, for a pair that stays in doubt had better be discarded than labelled wrong; but not where the
+        last was too `loose`. Nor is one suggested that fits many own rows, as far as more points help.
         """
         judged = self.judge(record)
-        suggestion = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
-        return replace(suggestion, again=suggestion.text in previous)
+        made = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
+        most = MOST_OTHERS + len(self.table) // ROWS_TO_ONE_OTHER
+        while made.verdict.others > most or (loose and made.text in previous):
+            changed = stricter(made.points, ())
+            if changed is None:
+                break
+            made = self._suggestion(record, changed, judged, round)
+        return replace(made, again=made.text in previous)
 
     def stricter(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
         """A question a little stricter than this one, which a person may have written; None where there is none, or
