@@ -123,7 +123,7 @@ def test_a_suggestion_says_when_it_was_asked_before() -> None:
 def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_again() -> None:
     made = generate("persons", Size(600, 300), 4)
     rows = [Record.of(row | {"phone_number": "", "sex": ""}) for row in made.a]
-    suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=["is_in"], single_attributes=False)
+    suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=["is_in"], single_attributes=False, most_others=6)
     raised = 0
     for record in rows[:120]:
         judged = suggester.judge(record)

@@ -10,6 +10,7 @@ from blindlabel.engines.interface import Terms
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.joining import own_table
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Store
 from blindlabel.records.preparation import prepare_rows
 
@@ -38,7 +39,15 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
         alternatives=terms.alternatives,
+        most_others=_most_others(agreement, len(rows)),
     )
+
+
+def _most_others(agreement: Agreement, rows: int) -> float:
+    """How many other own rows a question may fit. As large a share of the other owner's sample is expected to fit, and
+    half of what is too loose there is enough.
+    """
+    return max(1.0, agreement.budget.most_yes * rows / (2 * agreement.sampling.records))
 
 
 def _exclusions(terms: Terms) -> int:

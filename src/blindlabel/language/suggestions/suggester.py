@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from blindlabel.language import Question, case
 from blindlabel.language.formula import Atom, Formula
@@ -43,11 +44,6 @@ ENOUGH_ROWS = 100
 """Fewer rows do not tell how well a table is spelt."""
 MOSTLY = 0.75
 """With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
-MOST_OTHERS, ROWS_TO_ONE_OTHER = 5, 400
-"""A question that fits more other own rows than so many, and one more for so many rows, is no question about one thing:
-as many would fit in the other table.
-"""
-
 _KEPT = 4096
 
 
@@ -95,7 +91,8 @@ class Suggester:
 
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
     predicates that the agreement encodes; `counting`, `exclusions`, `places` and the two views say what else it allows,
-    and `alternatives` how many conjunctions a question without counting may have.
+    and `alternatives` how many conjunctions a question without counting may have. A question that fits more other own
+    rows than `most_others` would be too loose for the study: more points are asked for.
     """
 
     def __init__(
@@ -112,6 +109,7 @@ class Suggester:
         whole: bool = True,
         single_attributes: bool = True,
         alternatives: int = 1,
+        most_others: float = inf,
         priors: Priors | None = None,
     ) -> None:
         self.attributes = tuple(attributes)
@@ -121,6 +119,7 @@ class Suggester:
         self.exclusions = exclusions
         self.places = tuple(places)[: self.limits.predicates]
         self.alternatives = alternatives
+        self.most_others = most_others
         # Whatever else a record holds is not looked at.
         own = [Record.of({name: one.attributes.get(name, "") for name in self.attributes}) for one in records]
         self.table = OwnTable(own, self.attributes)
@@ -162,12 +161,11 @@ class Suggester:
     ) -> Suggestion:
         """A question about the partner of this record. `previous` are those asked in earlier rounds: one of them may be
         suggested again, for a pair that stays in doubt had better be discarded than labelled wrong; but not where the
-        last was too `loose`. Nor is one suggested that fits many own rows, as far as more points help.
+        last was too `loose`. Nor is one suggested that fits more than `most_others`, as far as more points help.
         """
         judged = self.judge(record)
         made = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
-        most = MOST_OTHERS + len(self.table) // ROWS_TO_ONE_OTHER
-        while made.verdict.others > most or (loose and made.text in previous):
+        while made.verdict.others > self.most_others or (loose and made.text in previous):
             changed = stricter(made.points, ())
             if changed is None:
                 break
