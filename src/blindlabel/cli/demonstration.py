@@ -23,13 +23,12 @@ from blindlabel.errors import OutsideError
 from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner
 from blindlabel.parties.study import RoundStanding, standing
+from blindlabel.parties.verifying import confirm_heard, words_to_read_out
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.facts import State, directions
-from blindlabel.protocol.interfaces import Line
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Generated, Size, generate, write
 from blindlabel.records.preparation import prepare_rows
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -225,25 +224,17 @@ class Processes:
                 process.wait()
 
 
-class _NoTransport:
-    """The demonstration itself sends nothing: the owners' own processes do."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise OutsideError(f"The demonstration does not {name}.")
-
-
 def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, standstill: _Standstill) -> None:
     """Compare the verification words as the owners' people would by telephone, and confirm on both sides."""
-    transport: Line = _NoTransport()
     while any(workspace.state().keys is None for workspace in workspaces):
         running.look_after(lambda _: False)
         standstill.check("confirming")
-        time.sleep(0.1)
-    first, second = (Owner(workspace, transport) for workspace in workspaces)
-    spoken = [" ".join(first.words(NAMES[1])), " ".join(second.words(NAMES[0]))]
+        time.sleep(0.05)
+    first, second = workspaces
+    spoken = [" ".join(words_to_read_out(first, NAMES[1])), " ".join(words_to_read_out(second, NAMES[0]))]
     tell(f"Verification words compared automatically (people do this by telephone): {spoken[0]}")
-    first.verify(NAMES[1], spoken[1])
-    second.verify(NAMES[0], spoken[0])
+    confirm_heard(first, NAMES[1], spoken[1])
+    confirm_heard(second, NAMES[0], spoken[0])
 
 
 def _watch(
