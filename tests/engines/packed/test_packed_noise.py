@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from random import Random
 
@@ -25,6 +24,7 @@ from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
 from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
 from blindlabel.engines.packed.ways.interface import Public, Secret
 from blindlabel.language import Limits, Question, Record
+from support.noise import noise_bits
 from support.packed_rounds import keys_of
 
 TERMS = Terms(
@@ -51,13 +51,6 @@ def _opened(terms: Terms) -> tuple[Public, Secret, list[Cipher]]:
     return public, secret, [ring.to_ntt(ring.load_cipher(item)) for item in batch.items]
 
 
-def _true_noise(secret: Secret, cipher: Cipher) -> float:
-    """Bits of the largest noise coefficient: SEAL's budget is log2(q / noise / t) - 1 of it."""
-    ring = secret.way.ring
-    modulus = sum(ring.parameters.prime_bits[:-1])
-    return modulus - math.log2(ring.modulus) - 1 - secret.records.noise_budget(cipher)
-
-
 def test_packed_inner_products_stay_within_the_estimate() -> None:
     public, secret, chunks = _opened(TERMS)
     way = public.way
@@ -72,7 +65,7 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
 
     packed = inner_products.pack(way.ring, way.layout, way.layout.stride, column, public.records.galois)
     estimate = way.noise()["digits"].bits
-    assert estimate - 10 <= _true_noise(secret, packed) <= estimate
+    assert estimate - 10 <= noise_bits(secret.records, packed) <= estimate
 
 
 def test_products_of_forms_stay_within_the_estimate() -> None:
@@ -84,7 +77,7 @@ def test_products_of_forms_stay_within_the_estimate() -> None:
     forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]
     product = way.ring.multiply(forms[0], forms[1], public.records.relinearisation)
     estimate = way.noise()["answers"].bits
-    assert estimate - 10 <= _true_noise(secret, product) <= estimate
+    assert estimate - 10 <= noise_bits(secret.records, product) <= estimate
 
 
 def test_weighted_sums_stay_within_the_estimate() -> None:
@@ -97,8 +90,7 @@ def test_weighted_sums_stay_within_the_estimate() -> None:
         pairs.append((cipher, ring.transformed(ring.slots(residues.uniform(ring.degree, ring.modulus)))))
     combined = ring.combination(pairs)
     estimate = public.way.noise()["answers"].bits
-    true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - holder.noise_budget(combined)
-    assert estimate - 6 <= true <= estimate
+    assert estimate - 6 <= noise_bits(holder, combined) <= estimate
 
 
 @pytest.mark.parametrize(

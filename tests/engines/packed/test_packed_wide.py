@@ -4,7 +4,6 @@ can be resumed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
 from blindlabel.engines.packed.ways.conjunctive.way import ManyRecords
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
+from support.noise import noise_bits
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
 
 TERMS = Terms(
@@ -85,9 +85,8 @@ def test_noise_stays_within_the_estimate() -> None:
     plan = compile_question(TERMS, way.tables, ASKED[0])
     forms = conjunctive.forms_together(public, many_records.opened(ring, batch.items), [[plan] * way.layout.stride])[0]
     product = ring.multiply(forms[0], forms[1], public.records.relinearisation)
-    true = sum(ring.parameters.prime_bits[:-1]) - math.log2(ring.modulus) - 1 - secret.records.noise_budget(product)
     estimate = way.noise()["answers"].bits
-    assert estimate - 12 <= true <= estimate
+    assert estimate - 12 <= noise_bits(secret.records, product) <= estimate
     assert way.noise()["answers"].left <= -noise.HIDDEN
 
 

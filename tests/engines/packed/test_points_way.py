@@ -23,6 +23,7 @@ from blindlabel.engines.packed.ways.points import forms, periodic
 from blindlabel.engines.packed.ways.points.way import PointsWay
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
+from support.noise import noise_bits
 from support.packed_rounds import ENGINE, Round, in_clear, keys_of
 from support.random_questions import random_record
 
@@ -116,9 +117,7 @@ def test_noise_is_within_its_estimate() -> None:
     evaluation = way.evaluation(public, plans, len(RECORDS), items)
     (values,) = evaluation.answers([0], _never, lambda *_: None)
     for value in values:
-        bits = sum(np.log2(float(prime)) for prime in ring.primes[: value.coeff_modulus_size()])
-        true = bits - 1 - np.log2(ring.modulus) - secret.answers.noise_budget(value)
-        assert way.noise()["answers"].bits - 20 < true <= way.noise()["answers"].bits
+        assert way.noise()["answers"].bits - 20 < noise_bits(secret.answers, value) <= way.noise()["answers"].bits
 
 
 def test_noise_under_an_owners_key_is_within_its_estimate() -> None:
@@ -132,11 +131,9 @@ def test_noise_under_an_owners_key_is_within_its_estimate() -> None:
     items = [secret.records.encrypt(plain) for plain in way.plaintexts(features_of(way.tables, records))]
     evaluation = way.evaluation(public, [way.plan(found) for found in formulas(*ASKED)], len(records), items)
     ((reached, _),) = evaluation.answers([0], _never, lambda *_: None)
-    estimate, primes = way.noise()["answers"], way.ring.primes[: reached.coeff_modulus_size()]
-    assert len(primes) == estimate.level < len(way.ring.primes)
-    bits = sum(np.log2(float(prime)) for prime in primes)
-    true = bits - 1 - np.log2(way.ring.modulus) - secret.answers.noise_budget(reached)
-    assert estimate.bits - 20 < true <= estimate.bits
+    estimate = way.noise()["answers"]
+    assert reached.coeff_modulus_size() == estimate.level < len(way.ring.primes)
+    assert estimate.bits - 20 < noise_bits(secret.answers, reached) <= estimate.bits
 
 
 def test_residues_read_from_memory_are_those_that_are_written() -> None:
