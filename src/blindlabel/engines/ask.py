@@ -22,7 +22,7 @@ from blindlabel.engines.interface import (
     Terms,
     outcomes,
 )
-from blindlabel.language.formula import Count, Formula, Negation, atoms_of, in_order
+from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.record import Record
 
 
@@ -105,15 +105,19 @@ class EncryptedRecords:
 
 
 def terms_for(
-    questions: Sequence[Formula], records: Sequence[Record], attributes: Sequence[str], *, lowered: bool = False
+    engine: Engine,
+    questions: Sequence[Formula],
+    records: Sequence[Record],
+    attributes: Sequence[str],
+    *,
+    lowered: bool = False,
 ) -> Terms:
-    """Terms that encode just what these questions ask of these records. (A study fixes its terms before any question is
-    known.) `lowered` says that the records are in lower case.
+    """Terms that encode just what these questions ask of these records, with just the room that they take. (A study
+    fixes its terms before any question is known.) `lowered` says that the records are in lower case.
     """
     asked = [atom for question in questions for atom in atoms_of(question)]
-    nodes = [node for question in questions for node in in_order(question)]
     views = {atom.view.attribute for atom in asked}
-    return Terms(
+    encoded = Terms(
         attributes=tuple(attributes),
         agreement_hash=secrets.token_bytes(32),
         salt=secrets.token_bytes(16),
@@ -123,11 +127,9 @@ def terms_for(
         encode_attributes=bool(views - {None}),
         case="lower" if lowered else "both",
         functions=tuple(sorted({atom.function for atom in asked} or {"is_in"})),
-        counting=any(isinstance(node, Count) for node in nodes),
-        negation=any(isinstance(node, Negation) for node in nodes),
         records=max(1, len(records)),
-        questions="any",  # answers the whole language, and few records soonest; nobody has to be asked for help here
     )
+    return engine.least_terms(encoded, questions)
 
 
 def ask(
@@ -141,5 +143,5 @@ def ask(
     progress: Progress | None = None,
 ) -> Answers:
     """All questions over all records on one engine, from keys to answers."""
-    terms = terms_for(questions, records, attributes, lowered=lowered)
+    terms = terms_for(engine, questions, records, attributes, lowered=lowered)
     return EncryptedRecords(engine, terms, records, workers=workers, progress=progress).ask(questions)

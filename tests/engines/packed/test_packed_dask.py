@@ -56,7 +56,7 @@ TERMS = Terms(
     probes=2,
     inner_gates=0,
 )
-ALONE = replace(TERMS, counting=False, negation=False)
+ALONE = replace(TERMS, questions="points", profile=(1, 1), exclusions=0)
 POINTS = replace(TERMS, questions="points", keys="owners", profile=(1, 1), exclusions=1, records=4)
 RECORDS = [Record.of({"name": text}) for text in ("anna berg", "bert ahorn", "carla birke", "")]
 

@@ -22,7 +22,7 @@ from blindlabel.engines.interface import (
     outcomes,
 )
 from blindlabel.engines.packed import keys
-from blindlabel.engines.packed.advice import advice
+from blindlabel.engines.packed.advice import advice, least_terms
 from blindlabel.engines.packed.encoding.tables import check_sharing, features_of
 from blindlabel.engines.packed.planning import security
 from blindlabel.engines.packed.planning.explaining import Explained
@@ -60,6 +60,10 @@ class PackedEngine:
         except EngineError as problem:
             return str(problem)
         return None
+
+    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
+        """Terms with places and exclusions for just these questions; of any form only where points do not do."""
+        return least_terms(terms, questions)
 
     def make_keys(self, terms: Terms) -> Keys:
         """New keys for a study."""

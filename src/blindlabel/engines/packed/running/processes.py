@@ -300,7 +300,7 @@ class _Batch:
         """The units of one group after the other, at most two groups under way at a time."""
         joining = Opened.of(self.public, self.plans, replace(self.batch, items=()))
         wanted = [group for tile in self.wanted for group in tile.groups]
-        units = range(joining.evaluation.units())
+        units = range(joining.in_units.units())
 
         def start(place: int) -> list[Future[Any]]:
             if place >= len(wanted):

@@ -54,6 +54,10 @@ class ClusterEngine:
         """Why this question cannot be answered under these terms; None where it can."""
         return self._packed.refuse(terms, question)
 
+    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
+        """The terms with just the room that these questions take."""
+        return self._packed.least_terms(terms, questions)
+
     def make_keys(self, terms: Terms) -> Keys:
         """New keys for a study, made in this process."""
         return self._packed.make_keys(terms)
