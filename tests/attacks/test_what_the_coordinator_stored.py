@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from nacl import bindings
 
-from blindlabel.engines.interface import Keys, Progress, Terms
+from blindlabel.engines.interface import ALONE, Keys, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope import Context, EnvelopeError, open_, unlock
 from blindlabel.language.record import Record
@@ -67,17 +67,10 @@ class CountingKeys(PlainEngine):
         return Keys(keys.public, keys.secret + b" " * len(self.made))
 
     def encrypt(
-        self,
-        terms: Terms,
-        key: bytes,
-        records: Sequence[Record],
-        *,
-        questions: int = 0,
-        workers: int = 1,
-        progress: Progress | None = None,
+        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
     ) -> Iterator[bytes]:
         self.used.append(key)
-        return super().encrypt(terms, key, records, questions=questions, workers=workers, progress=progress)
+        return super().encrypt(terms, key, records, questions, working)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from blindlabel.engines.interface import (
+    ALONE,
     Answers,
     Engine,
     Evaluated,
     Keys,
     Outcome,
-    Progress,
     QuestionError,
     Terms,
+    Working,
     outcomes,
 )
 from blindlabel.language.formula import Formula, atoms_of
@@ -36,11 +37,9 @@ class EncryptedRecords:
         records: Sequence[Record],
         *,
         keys: Keys | None = None,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = ALONE,
     ) -> None:
-        self.engine, self.terms, self.count = engine, terms, len(records)
-        self.workers, self.progress = workers, progress
+        self.engine, self.terms, self.count, self.working = engine, terms, len(records), working
         self.keys = engine.make_keys(terms) if keys is None else keys
         self._tell("keys")
         self._records = records
@@ -49,10 +48,7 @@ class EncryptedRecords:
         self.traffic = 0
 
     def _encrypted(self, key: bytes, questions: int = 0) -> list[bytes]:
-        made = self.engine.encrypt(
-            self.terms, key, self._records, questions=questions, workers=self.workers, progress=self.progress
-        )
-        parcels = list(made)
+        parcels = list(self.engine.encrypt(self.terms, key, self._records, questions, self.working))
         self._tell("encrypt")
         return parcels
 
@@ -78,8 +74,7 @@ class EncryptedRecords:
             self.parcels,
             questions,
             self.assist,
-            workers=self.workers,
-            progress=self.progress,
+            self.working,
         )
         answers = list(evaluated)
         self._tell("evaluate")
@@ -100,8 +95,7 @@ class EncryptedRecords:
         return found
 
     def _tell(self, phase: str) -> None:
-        if self.progress is not None:
-            self.progress(phase, 1.0)
+        self.working.tell(phase, 1.0)
 
 
 def terms_for(
@@ -139,9 +133,8 @@ def ask(
     attributes: Sequence[str],
     *,
     lowered: bool = False,
-    workers: int = 1,
-    progress: Progress | None = None,
+    working: Working = ALONE,
 ) -> Answers:
     """All questions over all records on one engine, from keys to answers."""
     terms = terms_for(engine, questions, records, attributes, lowered=lowered)
-    return EncryptedRecords(engine, terms, records, workers=workers, progress=progress).ask(questions)
+    return EncryptedRecords(engine, terms, records, working=working).ask(questions)

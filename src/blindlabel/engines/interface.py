@@ -46,6 +46,22 @@ Progress = Callable[[str, float], None]
 """Called with the name of a phase and the share of it that is done, 0 to 1."""
 
 
+@dataclass(frozen=True)
+class Working:
+    """How an engine works: in how many processes, and who is told how far it is."""
+
+    workers: int = 1
+    progress: Progress | None = None
+
+    def tell(self, phase: str, done: float) -> None:
+        """So much of a phase is done."""
+        if self.progress is not None:
+            self.progress(phase, done)
+
+
+ALONE = Working()
+"""In this process, and nobody watches."""
+
 Values = npt.NDArray[np.uint64]
 """What was opened, or the pads that it was opened with: [value, question, record]."""
 
@@ -207,14 +223,7 @@ class Engine(Protocol):
         ...
 
     def encrypt(
-        self,
-        terms: Terms,
-        key: bytes,
-        records: Sequence[Record],
-        *,
-        questions: int = 0,
-        workers: int = 1,
-        progress: Progress | None = None,
+        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
     ) -> Iterator[bytes]:
         """The records as parcels that only the evaluation of questions can use. The key is the public one, or under
         `keys = "owners"` the secret one, and then `questions` says how many will be asked.
@@ -228,9 +237,7 @@ class Engine(Protocol):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        *,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = ALONE,
     ) -> Iterator[Evaluated]:
         """All questions over all records: parcels of encrypted answers, ready to leave, with their pads."""
         ...

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import EngineUnavailable, Keys, Outcome, Terms, outcomes
+from blindlabel.engines.interface import EngineUnavailable, Keys, Outcome, Terms, Working, outcomes
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.running.dask import ClusterEngine, connecting
 from blindlabel.errors import InputError, OutsideError
@@ -114,7 +114,9 @@ def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, key
     told: list[str] = []
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
     engine = ClusterEngine(address, journal=tmp_path / "journal")
-    made = engine.evaluate(TERMS, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase))
+    made = engine.evaluate(
+        TERMS, keys.public, parcels, asked, assist, Working(progress=lambda phase, _: told.append(phase))
+    )
     answers = [one.parcel for one in made]
     assert (ENGINE.decrypt(TERMS, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
     assert told[-1] == "evaluate: 4 of 4 tiles"

@@ -10,7 +10,16 @@ from random import Random
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
+from blindlabel.engines.interface import (
+    Answers,
+    EngineError,
+    QuestionError,
+    RecordError,
+    Terms,
+    TermsError,
+    WorkerLost,
+    Working,
+)
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding import layout
 from blindlabel.engines.packed.questions import plan_of
@@ -180,7 +189,7 @@ def test_an_error_in_a_worker_is_the_same_error() -> None:
         raise EngineError("the line is down")
 
     with pytest.raises(EngineError, match="the line is down"):
-        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), broken, workers=2))
+        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), broken, Working(2)))
 
 
 def test_a_killed_worker_is_an_error_that_trying_again_may_help() -> None:
@@ -195,7 +204,7 @@ def test_a_killed_worker_is_an_error_that_trying_again_may_help() -> None:
         return one.assist(request)
 
     with pytest.raises(WorkerLost, match="Start again") as caught:
-        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), deadly, workers=2))
+        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), deadly, Working(2)))
     assert isinstance(caught.value, OutsideError)
 
 
@@ -233,10 +242,9 @@ def test_terms_that_cannot_be_served_are_refused_with_a_sentence(terms: Terms) -
 
 def test_progress_is_told_and_ends_at_one() -> None:
     told: list[tuple[str, float]] = []
+    working = Working(progress=lambda *step: told.append(step))
     one = Round(SMALL)
-    parcels = list(
-        ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], progress=lambda *step: told.append(step))
-    )
+    parcels = list(ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], working=working))
     list(
         ENGINE.evaluate(
             SMALL,
@@ -244,7 +252,7 @@ def test_progress_is_told_and_ends_at_one() -> None:
             parcels,
             formulas('ret is_in("x", $r)'),
             one.assist,
-            progress=lambda *step: told.append(step),
+            working,
         )
     )
     for phase in ("encrypt", "prepare", "evaluate"):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progress, Terms, Values
+from blindlabel.engines.interface import ALONE, Answers, Assist, Evaluated, Keys, Progress, Terms, Values, Working
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import check_sharing
 from blindlabel.engines.packed.keys import open_public
@@ -91,22 +91,13 @@ class ClusterEngine:
         return self._packed.zero_tests(terms)
 
     def encrypt(
-        self,
-        terms: Terms,
-        key: bytes,
-        records: Sequence[Record],
-        *,
-        questions: int = 0,
-        workers: int = 1,
-        progress: Progress | None = None,
+        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
     ) -> Iterator[bytes]:
         """The records as parcels: made in this process, or on the cluster where its machines may see records in
         clear. A secret key never goes there.
         """
         if not self.may_see_records or terms.keys == "owners":
-            yield from self._packed.encrypt(
-                terms, key, records, questions=questions, workers=workers, progress=progress
-            )
+            yield from self._packed.encrypt(terms, key, records, questions, working)
             return
         opened = open_public(terms, key)
         check_records(terms, records)
@@ -126,8 +117,7 @@ class ClusterEngine:
                 for part, future in enumerate(parts):
                     yield future.result()
                     future.release()
-                    if progress is not None:
-                        progress("encrypt", (batch + (part + 1) / len(parts)) / batches)
+                    working.tell("encrypt", (batch + (part + 1) / len(parts)) / batches)
 
     def evaluate(
         self,
@@ -136,12 +126,10 @@ class ClusterEngine:
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        *,
-        workers: int = 1,  # noqa: ARG002 - the cluster has as many as it has
-        progress: Progress | None = None,
+        working: Working = ALONE,
     ) -> Iterator[Evaluated]:
-        """All questions over all records, tile by tile on the cluster; answers come in the order in which they are
-        finished.
+        """All questions over all records, tile by tile on the cluster, which has as many workers as it has; answers
+        come in the order in which they are finished.
         """
         opened = open_public(terms, public)
         plans_of(opened.way, questions)  # what is wrong with a question is said before anything is shipped
@@ -152,7 +140,7 @@ class ClusterEngine:
             connected(self.address) as client,
             Driver(client, Study(secrets.token_hex(8), terms, public, questions), KeptCalls(assist, journal)) as driver,
         ):
-            clock = _Clock(progress)
+            clock = _Clock(working.tell)
             in_all = len(tiles_of(opened.way, 0, len(questions)))
 
             def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
@@ -169,7 +157,7 @@ class ClusterEngine:
 class _Clock:
     """Tells tiles done and time left; what a journal had does not count for the pace."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._started = time.monotonic()
         self._all = self._done = self._made = 0
@@ -187,8 +175,6 @@ class _Clock:
         self._tell()
 
     def _tell(self) -> None:
-        if self._progress is None:
-            return
         phase = f"evaluate: {self._done} of {self._all} tiles"
         if self._made and self._done < self._all:
             left = (time.monotonic() - self._started) / self._made * (self._all - self._done)
