@@ -30,7 +30,7 @@ from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.points import way as points
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
-from support.packed_rounds import ENGINE, Round, in_clear, keys_of
+from support.packed_rounds import ENGINE, Round, agree, in_clear, keys_of
 
 TERMS = Terms(
     ("a",), questions="any",
@@ -132,9 +132,12 @@ def test_nobody_but_the_key_holder_and_the_asker_together_can_read_an_answer(key
     shape = (len(MANY), len(RECORDS))
     opened = ENGINE.open(TERMS, keys.secret, (one.parcel for one in made), *shape)
     pads = ENGINE.pad_values(TERMS, (one.pads for one in made), *shape)
-    assert ((opened == pads)[0] == in_clear(RECORDS, MANY)).all()
-    assert not (opened == 0).any() and not (pads == 0).any()  # 180 values of 24 bits: uniform, and zero by chance only
-    assert len(np.unique(opened)) == opened.size and len(np.unique(pads)) == pads.size
+    assert agree((opened == pads)[0], in_clear(RECORDS, MANY))
+    for values in (
+        opened,
+        pads,
+    ):  # 180 of 24 bits: two are the same in one run of a thousand, three pairs of them never
+        assert np.count_nonzero(values == 0) <= 1 and len(np.unique(values)) >= values.size - 2
 
 
 def test_a_retry_has_the_very_bytes_and_what_was_lost_is_made_anew(
@@ -150,9 +153,8 @@ def test_a_retry_has_the_very_bytes_and_what_was_lost_is_made_anew(
     (second,) = again()
     assert second.parcel != first.parcel and second.pads != first.pads
     opened = ENGINE.open(TERMS, keys.secret, [second.parcel], len(MANY), len(RECORDS))
-    assert (
-        (opened == ENGINE.pad_values(TERMS, [second.pads], len(MANY), len(RECORDS)))[0] == in_clear(RECORDS, MANY)
-    ).all()
+    pads = ENGINE.pad_values(TERMS, [second.pads], len(MANY), len(RECORDS))
+    assert agree((opened == pads)[0], in_clear(RECORDS, MANY))
 
 
 def test_a_round_encrypted_again_has_other_bytes_throughout(keys: Keys, sent: list[bytes]) -> None:
