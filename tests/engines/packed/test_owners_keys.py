@@ -107,6 +107,16 @@ def test_points_of_several_tiles_made_by_worker_processes_are_the_interpreters(m
     assert all(one.pads) and not one.requests
 
 
+@pytest.mark.parametrize(("workers", "sizes"), [(1, [2, 2, 2]), (2, [1, 2, 1, 2]), (5, [1, 1, 1, 1, 2]), (9, [1] * 6)])
+def test_workers_share_the_groups_out_evenly(monkeypatch: pytest.MonkeyPatch, workers: int, sizes: list[int]) -> None:
+    way = way_of(replace(POINTS, records=4096))
+    monkeypatch.setattr(type(way), "groups_together", lambda _: 2)
+    found = tiles_of(way, 0, 24, workers=workers)
+    assert [len(tile.groups) for tile in found] == sizes
+    assert [group for tile in found for group in tile.groups] == list(range(6))
+    assert tiles_of(way, 0, 24, done={(0, group) for group in range(6)}, workers=workers) == []
+
+
 def test_bytes_of_a_round_are_those_that_explain_says() -> None:
     """Beside the headers of parcels, under both kinds of keys."""
     for terms in (POINTS, replace(POINTS, keys="coordinator")):

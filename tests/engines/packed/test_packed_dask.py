@@ -77,7 +77,12 @@ def questions(terms: Terms, count: int) -> list[Formula]:
 def address() -> Iterator[str]:
     """A scheduler and two worker processes of two threads, with nannies that replace a killed one."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50
+        n_workers=2,
+        threads_per_worker=2,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        host="127.0.0.1",
+        silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
 

@@ -265,7 +265,7 @@ def evaluate(
             enough = len(wanted) >= 2 * workers or not public.way.shares_units()
             return work.by_tiles(pool) if enough else work.by_units(pool)
 
-        yield from over_batches(public, contents, len(plans), journal, make)
+        yield from over_batches(public, contents, len(plans), journal, make, workers=workers)
 
 
 @dataclass(frozen=True, eq=False)
