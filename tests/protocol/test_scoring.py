@@ -70,7 +70,7 @@ def test_an_owner_counts_its_scores_itself() -> None:
 def test_either_side_counts_what_the_other_has_forgotten() -> None:
     study = ended(3)
     own, forgetful = study.owners["anna"], study.state
-    sent = []
+    sent: list[Signed] = []
     for body in (b"ab", b"cd"):
         step = scoring.asks(study.agreement, own, "berta", facts.blob_of(body))
         own, sent = step.state, [*sent, study.signed(step.messages[0])]
