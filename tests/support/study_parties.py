@@ -105,7 +105,9 @@ def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> l
 
 def over_http(address: str) -> Connect:
     """Connects owners to a coordinator over HTTP."""
-    return lambda workspace: HttpTransport(address, workspace.agreement.hash, workspace.secret("token").decode())
+    return lambda workspace: HttpTransport(
+        address, workspace.agreement.hash, workspace.secret("token").decode(), patience=PATIENCE
+    )
 
 
 def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[Owner]:
