@@ -13,18 +13,30 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, settings
 
 from blindlabel.storage import coordinator_store
 from blindlabel.storage.database import Database
+from support.patience import PATIENCE
 from support.postgres import Server, running
 
 WHOLE = {"bench", "browser", "cli", "cluster", "experiments", "fuzzing", "simulation", "study"}
 """Folders of tests that start whole programs or play whole studies; `make check` leaves them out."""
 
-# No test depends on how fast the machine is, so Hypothesis does not mind how long anything takes.
-settings.register_profile("blindlabel", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test depends on how fast the machine is, so Hypothesis does not mind how long anything takes, and tests' own
+# requests have as much time as anything else. Examples are the same in every run: a change is judged by what it
+# changes. `BLINDLABEL_SEARCH=yes pytest …` looks for new ones.
+settings.register_profile(
+    "blindlabel",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=os.environ.get("BLINDLABEL_SEARCH") != "yes",
+    database=None,
+)
 settings.load_profile("blindlabel")
+for step in ("connect", "read", "write", "pool"):
+    setattr(DEFAULT_TIMEOUT_CONFIG, step, PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

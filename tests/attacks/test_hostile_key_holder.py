@@ -22,8 +22,8 @@ from blindlabel.engines.packed.seal.ring import Cipher, Ring, open_ring
 
 RING = open_ring(RingParameters(8192, (38, 54, 54, 54), plain_bits=24))
 BINS = 256
-LIMIT = 375.0
-"""χ² of 255 degrees lies beyond this with probability below 1e-6."""
+LIMIT = 430.0
+"""χ² of 255 degrees lies beyond this with probability 4e-11; some two hundred are looked at."""
 
 
 def _chi_square(shares: Residues) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from blindlabel_lab.bench.server import Load, measure
+from support.patience import PATIENCE
 
 
 def test_coordinator_holds_under_load() -> None:
-    found = measure(Load(studies=3, records=4, upload_megabytes=2, slow_clients=2, seconds=120))
+    found = measure(Load(studies=3, records=4, upload_megabytes=2, slow_clients=2, seconds=PATIENCE))
     assert found.errors == []
     assert found.wrong_labels == 0 and found.labels == 3 * 16
     assert found.foreign_accepted == 0 and found.foreign_refused == 12

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from support.patience import PATIENCE
-from support.web_app import launched
+from support.web_app import launched, new_context
 
 expect.set_options(timeout=1000 * PATIENCE)
 
@@ -23,7 +23,6 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    made = browser.new_context(viewport={"width": 1366, "height": 768})
-    made.set_default_timeout(1000 * PATIENCE)
+    made = new_context(browser, viewport={"width": 1366, "height": 768})
     yield made
     made.close()

@@ -13,8 +13,7 @@ from blindlabel.storage.workspace import Workspace
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.axe import fits, no_violations
-from support.patience import PATIENCE
-from support.web_app import App, open_app, running, write
+from support.web_app import App, new_context, open_app, running, write
 
 LOOKS = [("light", 1440), ("dark", 1440), ("light", 1024), ("dark", 1024)]
 STRICT = 'ret is_in("{0}", $r.surname) & is_in("{1}", $r.given_name)'
@@ -41,8 +40,7 @@ def app(study: Rehearsal, tmp_path: Path) -> Iterator[App]:
 
 @pytest.fixture
 def page(browser: Browser, app: App) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1440, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(1000 * PATIENCE)
+    context = new_context(browser, viewport={"width": 1440, "height": 800}, reduced_motion="reduce")
     yield open_app(context, app)
     context.close()
 
@@ -160,7 +158,7 @@ def test_words_to_compare_in_every_look(tmp_path: Path, context: BrowserContext)
 
 
 def test_usable_at_two_hundred_percent(app: App, browser: Browser) -> None:
-    context = browser.new_context(viewport={"width": 683, "height": 384}, device_scale_factor=2)
+    context = new_context(browser, viewport={"width": 683, "height": 384}, device_scale_factor=2)
     page = open_app(context, app)
     expect(page.locator(".row-open").first).to_be_visible()
     page.locator(".row-open").nth(2).click()

@@ -17,7 +17,18 @@ from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
-from support.web_app import App, expect_question, open_app, question, running, show_text, take_completion, write
+from support.web_app import (
+    App,
+    expect_question,
+    expect_told,
+    new_context,
+    open_app,
+    question,
+    running,
+    show_text,
+    take_completion,
+    write,
+)
 
 
 @dataclass
@@ -57,7 +68,7 @@ def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browse
     study = Rehearsal(tmp_path / "study", Wanted(records=4))
     study.begin()
     with running(tmp_path / "study" / "anna") as app:
-        first = browser.new_context()
+        first = new_context(browser)
         page = first.new_page()
         page.goto(app.link)
         expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
@@ -72,7 +83,7 @@ def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browse
         expect(page.locator(".title")).to_contain_text("Ada Byron for anna")
         page.wait_for_timeout(300)
         expect(page.locator(".q-dialog")).to_have_count(0)
-        second = browser.new_context()
+        second = new_context(browser)
         refused = second.new_page()
         refused.goto(app.link)
         expect(refused.locator("body")).to_contain_text("This link has been used: it lets one browser in.")
@@ -168,7 +179,7 @@ def test_error_is_shown_at_its_place_and_kept_as_draft(expert: Expert, context: 
     finding = page.locator(".finding-error")
     expect(finding).to_contain_text("Line 2, column 5")
     page.keyboard.press("Control+s")
-    expect(page.get_by_text("Not saved: it has an error.")).to_be_visible()
+    expect_told(page, "Not saved: it has an error.")
     assert expert.task(2) == ('# 🦉\nret is_inn("smith", $r)', None)
     page.keyboard.press("Alt+v")
     expect(page.locator(".points-problem")).to_contain_text("cannot be read as a question yet")
@@ -183,7 +194,7 @@ def test_error_is_shown_at_its_place_and_kept_as_draft(expert: Expert, context: 
     expect(page.get_by_text("Discarded.")).to_be_visible()  # it comes after the editor has been emptied
     expect(page.locator(".points-empty")).to_be_visible()
     page.keyboard.press("Control+s")
-    expect(page.get_by_text("There is nothing to save yet")).to_be_visible()
+    expect_told(page, "There is nothing to save yet")
 
 
 def test_suggestion_is_accepted_or_changed_and_the_log_says_which(expert: Expert, context: BrowserContext) -> None:

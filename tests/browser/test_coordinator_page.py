@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -16,10 +17,12 @@ from playwright.sync_api import Browser, Page, expect
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.transport import rate
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.axe import no_violations
 from support.study_parties import served
+from support.web_app import new_context
 
 
 @dataclass
@@ -49,9 +52,7 @@ def sign_in(page: Page, coordinated: Coordinated) -> None:
 @pytest.mark.parametrize("look", ["light 1440", "dark 1440", "light 1024", "dark 1024"])
 def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, browser: Browser, look: str) -> None:
     scheme, width = look.split()
-    context = browser.new_context(
-        viewport={"width": int(width), "height": 800}, color_scheme="dark" if scheme == "dark" else "light"
-    )
+    context = new_context(browser, viewport={"width": int(width), "height": 800}, color_scheme=scheme)
     page = context.new_page()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
@@ -126,7 +127,8 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
         )
 
 
-def test_guessing_the_code_is_slowed_down(tmp_path: Path) -> None:
+def test_guessing_the_code_is_slowed_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with (
         served(coordinator, add=lambda app: add_page(app, coordinator)) as address,

@@ -17,6 +17,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
+from support.patience import PATIENCE
 from support.web_app import App, open_app, running, show_text
 
 ATTACKS = (
@@ -62,7 +63,7 @@ def upgrade(app: App, headers: dict[str, str]) -> str:
     ]
     lines += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"]
     lines += [f"{name}: {value}" for name, value in ({"Host": place.netloc} | headers).items()]
-    with socket.create_connection((place.hostname, place.port), 5) as connection:
+    with socket.create_connection((place.hostname, place.port), PATIENCE) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         return connection.recv(200).decode("latin-1").partition("\r\n")[0]
 

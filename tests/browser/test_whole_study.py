@@ -17,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from blindlabel.transport.connecting import VIA
 from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel.web.rehearsal import Rehearsal, Wanted
-from support.web_app import App, expect_question, open_app, running, show_text
+from support.web_app import App, expect_question, expect_told, open_app, running, show_text
 
 
 @dataclass
@@ -109,7 +109,7 @@ def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
     assert saved and {anna.tasks()[record].source for record in saved} == {"bulk"}
     anna.save_questions({saved[0]: "ret false"}, "person", "Ben")
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("1 question has changed since and stays.")).to_be_visible()
+    expect_told(page, "1 question has changed since and stays.")
     tasks = anna.tasks()
     assert tasks[saved[0]].question == "ret false" and all(tasks[record].question is None for record in saved[1:])
 
@@ -246,7 +246,7 @@ def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserC
         lines = archive.read("ground_truth.csv").decode().strip().splitlines()
     assert len(lines) == 1 + matches
     page.keyboard.press("n")
-    expect(page.get_by_text("No record is open.")).to_be_visible()
+    expect_told(page, "No record is open.")
 
 
 def linkage_is_scored_where_the_agreement_allows_it(played: Played, context: BrowserContext) -> None:

@@ -115,7 +115,8 @@ def test_places_say_nothing_about_which_of_them_have_a_partner() -> None:
         with_partner = [left[offered.origin[place]].key in common for place in places]
         early += sum(with_partner[: len(places) // 2])
         chosen_ += len(places)
-    assert 0.2 < early / chosen_ < 0.3  # a quarter: half have a partner, and half of those stand in the first half
+    # A quarter: half have a partner, and half of those stand in the first half. 0.07 is 6.7 standard deviations.
+    assert 0.18 < early / chosen_ < 0.32
 
 
 def test_the_sample_holds_what_was_drawn_and_what_was_chosen() -> None:

@@ -29,7 +29,7 @@ def ended(scores: int) -> Study:
 
 def asked(study: Study, body: bytes, name: str = "anna", peer: str = "berta") -> Signed:
     """A score message, from an owner that does not count."""
-    score = messages.Score(peer=peer, blob=facts.blob_of(body))
+    score = messages.Score(peer=peer, blob=facts.blob_of(body), before=())
     return study.signed(Message(study.agreement.hash, name, "coordinator", study.state.round, 1, score))
 
 
@@ -67,6 +67,24 @@ def test_an_owner_counts_its_scores_itself() -> None:
         scoring.asks(study.agreement, state.model_copy(update={"truth": None}), "berta", facts.blob_of(b"ab"))
 
 
+def test_either_side_counts_what_the_other_has_forgotten() -> None:
+    study = ended(3)
+    own, forgetful = study.owners["anna"], study.state
+    sent: list[Signed] = []
+    for body in (b"ab", b"cd"):
+        step = scoring.asks(study.agreement, own, "berta", facts.blob_of(body))
+        own, sent = step.state, [*sent, study.signed(step.messages[0])]
+    restored = scoring.count(study.agreement, forgetful, sent[1])
+    assert restored.scores_of("anna", "berta") == 2, "the coordinator has forgotten the first, and hears of it again"
+    assert scoring.count(study.agreement, restored, sent[0]) == restored, "which may still be asked about"
+    anew = scoring.asks(study.agreement, study.owners["anna"], "berta", facts.blob_of(b"ef"))
+    both = scoring.count(study.agreement, restored, study.signed(anew.messages[0]))
+    assert both.scores_of("anna", "berta") == 3, "the owner has forgotten all, and the coordinator has not"
+    further = scoring.asks(study.agreement, own, "berta", facts.blob_of(b"gh"))
+    with pytest.raises(OverBudget):
+        scoring.count(study.agreement, both, study.signed(further.messages[0]))
+
+
 def test_counts_are_those_of_the_labels_and_leave_out_what_was_never_agreed() -> None:
     generator = np.random.default_rng(3)
     for rows, columns in ((4, 4), (3, 5), (1, 1)):
@@ -74,7 +92,7 @@ def test_counts_are_those_of_the_labels_and_leave_out_what_was_never_agreed() ->
         pairs = generator.integers(0, 2, (rows, columns)).astype(np.bool_)
         body = scoring.to_bytes(pairs)
         assert (scoring.from_bytes(body, rows, columns) == pairs).all()
-        told = scoring.result(matrix, pairs, messages.Score(peer="berta", blob=facts.blob_of(body)))
+        told = scoring.result(matrix, pairs, messages.Score(peer="berta", blob=facts.blob_of(body), before=()))
         cells = [(bool(matrix[i, j]), bool(matrix[i, j] & 1), pairs[i, j]) for i, j in np.ndindex(rows, columns)]
         assert told.right == sum(match and named for _, match, named in cells)
         assert told.labelled == sum(agreed and named for agreed, _, named in cells)

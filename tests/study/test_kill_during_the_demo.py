@@ -34,14 +34,14 @@ def test_the_demo_gives_the_same_labels_whatever_is_killed(tmp_path: Path) -> No
     while kills < KILLS:
         demos += 1
         assert demos <= 6, "the demos end before anything can be killed"
-        killed = one_demo(tmp_path / str(demos), chance, workers=1 + demos % 2)
+        killed = one_demo(tmp_path / str(demos), chance, 1 + demos % 2, victims)
         kills += len(killed)
         victims |= set(killed)
     assert {"coordinator", "anna", "berta"} <= victims
 
 
-def one_demo(folder: Path, chance: random.Random, workers: int) -> list[str]:
-    """Run a demo while killing its processes; who was killed, in order."""
+def one_demo(folder: Path, chance: random.Random, workers: int, before: set[str]) -> list[str]:
+    """Run a demo while killing its processes, those first that were not killed `before`; who was killed, in order."""
     folder.mkdir()
     killed: list[str] = []
     kept, patience = folder / "kept", Patience()
@@ -63,12 +63,12 @@ def one_demo(folder: Path, chance: random.Random, workers: int) -> list[str]:
         while demo.poll() is None:
             patience.check((folder / "err").read_text)
             time.sleep(chance.uniform(0.1, 2.5))
-            below = descendants(demo.pid)
+            below = {victim: name for victim in descendants(demo.pid) if (name := party_of(victim))}
             if len(killed) < KILLS_EACH and below:
-                victim = chance.choice(below)
-                name = party_of(victim)
-                if name and kill(victim):
-                    killed.append(name)
+                new = [victim for victim, name in below.items() if name not in {*before, *killed}]
+                victim = chance.choice(new or list(below))
+                if kill(victim):
+                    killed.append(below[victim])
     finally:
         for process in (
             [demo.pid, *descendants(demo.pid)] if demo.poll() is None else ()

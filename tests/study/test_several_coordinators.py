@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from blindlabel.engines.interface import Evaluated
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
@@ -94,6 +96,17 @@ def _send_joins_many_times(addresses: list[str], workspaces: list[Workspace]) ->
     assert Counter(name for name, is_new in new if is_new) == {workspace.name: 1 for workspace in workspaces}
 
 
+class Waiting(SlowEngine):
+    """Answers nothing before something has happened, so that the study cannot end before it."""
+
+    def __init__(self, happened: threading.Event) -> None:
+        self.happened = happened
+
+    def evaluate(self, *given: Any, **more: Any) -> Iterator[Evaluated]:
+        assert self.happened.wait(PATIENCE)
+        yield from super().evaluate(*given, **more)
+
+
 def _play_and_kill(
     coordinator: Coordinator,
     processes: CoordinatorProcesses,
@@ -102,8 +115,10 @@ def _play_and_kill(
     agreement: Agreement,
 ) -> None:
     """Every owner at work in a thread of its own; one process is killed when the first answers have come in."""
-    # The slow engine calls the assist four times for each other owner.
-    owners = [Owner(workspace, over_http(address)(workspace), engine=SlowEngine()) for workspace in workspaces]
+    # The slow engine calls the assist four times for each other owner. The last owner's waits for the kill.
+    killed = threading.Event()
+    owners = [Owner(workspace, over_http(address)(workspace), engine=SlowEngine()) for workspace in workspaces[:-1]]
+    owners.append(Owner(workspaces[-1], over_http(address)(workspaces[-1]), engine=Waiting(killed)))
     failures: list[BaseException] = []
     patience = Patience()
 
@@ -127,6 +142,7 @@ def _play_and_kill(
         time.sleep(0.05)
     assert coordinator.load(agreement.hash).state.ended is None, "the study must not be over before the kill"
     processes.kill(0)
+    killed.set()
     for thread in threads:
         thread.join(PATIENCE)
     for owner in owners:

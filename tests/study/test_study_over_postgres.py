@@ -12,6 +12,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
+from support.patience import Patience
 from support.postgres import Server
 from support.study_parties import (
     clear_labels,
@@ -49,8 +50,9 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
     rounds = coordinator.load(agreement.hash).state.round
     assert (sent["records"], sent["relay"], sent["answers"]) == (4 * rounds, 4 * rounds, 4 * rounds)
-    outside = {path.name for path in (tmp_path / "outside" / agreement.hash).iterdir()}
-    assert outside == set(), "the records and the answers of a round are removed when it is settled"
+    outside = tmp_path / "outside" / agreement.hash
+    # The records and the answers of a round are removed when it is settled, a moment after the owners are told.
+    Patience().wait_until(lambda: not list(outside.iterdir()), lambda: list(outside.iterdir()))
     _check_backup(coordinator, tmp_path / "coordinator", agreement.hash, postgres, postgres_database)
 
 

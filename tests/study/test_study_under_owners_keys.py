@@ -21,6 +21,7 @@ from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
+from support.patience import Patience
 from support.study_parties import clear_labels, confirm_all, joined, small_agreement, told, write_person_tables
 
 
@@ -52,13 +53,14 @@ def play(workspaces: list[Workspace], shared: Path, serve: Callable[[], object])
     """Owners take turns until the study is over."""
     study = workspaces[0].agreement.hash
     owners = [Owner(workspace, FolderTransport(shared, study, workspace.name)) for workspace in workspaces]
-    for _ in range(400):
+    patience = Patience()
+    while True:
         over = [run(owner, FirstWords(), once=True, tell=lambda _: None) for owner in owners]
         if all(over):
             return
         confirm_all(owners)
         serve()
-    raise AssertionError([owner.next_steps() for owner in owners])
+        patience.check(lambda: [owner.next_steps() for owner in owners])
 
 
 def check_labels(coordinator: Coordinator, workspaces: list[Workspace], study: str) -> None:

@@ -5,6 +5,8 @@ workspaces, real HTTP.
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import socket
 import threading
 import time
@@ -62,12 +64,17 @@ def write_person_tables(folder: Path, owners: int = 2, rows: int = 8, seed: int 
     return paths[:owners]
 
 
+_PORTS = itertools.cycle(range(10_000 + os.getpid() % 200 * 100, 10_100 + os.getpid() % 200 * 100))
+"""Of this process alone, and below those that the system gives to whoever asks for any."""
+
+
 def free_port() -> int:
-    """A port that is free now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+    """A port that is free, and stays free until somebody is told to use it."""
+    for port in _PORTS:
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("ports never end")
 
 
 @contextlib.contextmanager
@@ -75,14 +82,14 @@ def served(
     coordinator: Coordinator, limits: ServerLimits | None = None, add: Callable[[FastAPI], None] = lambda _: None
 ) -> Iterator[str]:
     """The coordinator over real HTTP on loopback, with something added to its server; its address."""
-    app, port = create_app(coordinator, limits), free_port()
+    app, listening = create_app(coordinator, limits), socket.create_server(("127.0.0.1", 0))
     add(app)
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, access_log=False))
-    thread = threading.Thread(target=server.run, daemon=True)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     Patience().wait_until(lambda: server.started)
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(PATIENCE)
@@ -98,7 +105,9 @@ def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> l
 
 def over_http(address: str) -> Connect:
     """Connects owners to a coordinator over HTTP."""
-    return lambda workspace: HttpTransport(address, workspace.agreement.hash, workspace.secret("token").decode())
+    return lambda workspace: HttpTransport(
+        address, workspace.agreement.hash, workspace.secret("token").decode(), patience=PATIENCE
+    )
 
 
 def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[Owner]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -41,6 +42,30 @@ def chromium() -> str:
 def launched(playwright: Playwright) -> Browser:
     """A headless browser."""
     return playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+
+
+TOLD = """
+window.told = [];
+new MutationObserver((changes) => {
+  for (const node of changes.flatMap((change) => [...change.addedNodes])) {
+    if (node.matches?.(".told") || node.querySelector?.(".told")) window.told.push(node.textContent);
+  }
+}).observe(document, { childList: true, subtree: true });
+"""
+"""Keeps what the page tells: some messages go after a second, and a browser may be looked at less often."""
+
+
+def new_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A window of its own, with as much patience as all tests have."""
+    made = browser.new_context(**options)
+    made.set_default_timeout(1000 * PATIENCE)
+    made.add_init_script(TOLD)
+    return made
+
+
+def expect_told(page: Page, message: str) -> None:
+    """Wait until the page has told this, whether the message still stands there or not."""
+    page.wait_for_function("message => window.told.some((one) => one.includes(message))", arg=message)
 
 
 class App:

@@ -19,7 +19,7 @@ from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
 from blindlabel.transport.folder import FolderTransport
-from support.patience import Patience
+from support.patience import PATIENCE, Patience
 from support.study_parties import joined, served, small_agreement, write_person_tables
 
 CONTENT = secrets.token_bytes(2000)
@@ -30,7 +30,7 @@ class Line:
 
     def __init__(self, workspace: Workspace, address: str) -> None:
         self.workspace, self.study = workspace, workspace.agreement.hash
-        self.http = HttpTransport(address, self.study, workspace.secret("token").decode(), patience=20)
+        self.http = HttpTransport(address, self.study, workspace.secret("token").decode(), patience=PATIENCE)
 
 
 class Between(httpx.BaseTransport):
@@ -190,7 +190,7 @@ def test_answer_that_is_not_the_coordinators_is_a_sentence(line: Line, between: 
             with pytest.raises(Unreachable):
                 line.http._patiently(lambda: line.http._upload(own.write([CONTENT]), own, None))
     finally:
-        line.http._patience = 20
+        line.http._patience = PATIENCE
 
 
 def test_owner_killed_at_the_rename_of_a_body_from_the_folder_goes_on(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ edit distance two of another, none with the same phonetic code (NYSIIS, Metaphon
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from nacl.pwhash import argon2id
 
 from blindlabel.envelope.identity import PublicIdentity, blake2b
@@ -58,11 +60,15 @@ def study_hash(agreement: str, coordinator_key: str) -> bytes:
 
 
 def verification_words(speaker: PublicIdentity, listener: PublicIdentity, study: bytes) -> tuple[str, ...]:
-    """The words that one owner reads to another in this study (`study_hash`), as either of them works them out. Takes
-    about a tenth of a second, on purpose.
-    """
+    """The words that one owner reads to another in this study (`study_hash`), as either of them works them out."""
     first, second = sorted((speaker.to_bytes(), listener.to_bytes()))
-    salt = blake2b(study, b"blindlabel-words")[: argon2id.SALTBYTES]
-    derived = argon2id.kdf(2 * COUNT, study + first + second, salt, opslimit=PASSES, memlimit=MEMORY)
+    derived = _derived(first, second, study)
     own = derived[:COUNT] if speaker.to_bytes() == first else derived[COUNT:]
     return tuple(WORDS[byte] for byte in own)
+
+
+@lru_cache(maxsize=64)
+def _derived(first: bytes, second: bytes, study: bytes) -> bytes:
+    """What both owners' words are made of. Takes about a tenth of a second, on purpose, so it is done once."""
+    salt = blake2b(study, b"blindlabel-words")[: argon2id.SALTBYTES]
+    return argon2id.kdf(2 * COUNT, study + first + second, salt, opslimit=PASSES, memlimit=MEMORY)

@@ -28,6 +28,7 @@ from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.protocol import account
 from blindlabel.protocol.labels import MOST_ROUNDS, pairings
+from blindlabel.protocol.score_messages import MOST_SCORES
 from blindlabel.protocol.shape import COORDINATOR, Name, Position, Shape, canonical
 from blindlabel.records import preparation as preparing
 from blindlabel.settings import Setting, taken
@@ -90,7 +91,7 @@ class Budget(Shape):
         int, Setting("Records of one owner that one question may say yes to; beyond, it is too loose.", 1, 10**9)
     ] = 5
     scores: Annotated[
-        int, Setting("Times one owner may have a linkage scored against the labels, of each pairing.", 0, 1000)
+        int, Setting("Times one owner may have a linkage scored against the labels, of each pairing.", 0, MOST_SCORES)
     ] = 0
     assist_calls: Annotated[
         int,

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from blindlabel.protocol.shape import Blob, Count, Hex32, Name, Shape
+
+MOST_SCORES = 1000
+"""That an agreement may allow an owner with each other."""
 
 
 class Score(Shape):
@@ -10,6 +15,8 @@ class Score(Shape):
 
     peer: Name
     blob: Blob
+    before: tuple[Hex32, ...] = Field(max_length=MOST_SCORES - 1)
+    """Hashes of the pairs that it asked about before these. A coordinator that was restored has forgotten some."""
 
 
 class Scored(Shape):

@@ -7,7 +7,8 @@
 3. The reply is three counts: predicted pairs that are matches, that have a label, and all matches. What the owners
    never agreed on is left out. Precision, recall and F follow.
 4. The same pairs again get the same reply and are not counted twice, so a lost reply costs nothing.
-5. Both sides count: the owner saves what it asks for before it asks.
+5. Both sides count: the owner saves what it asks for before it asks, and says which scores it asked for before. So a
+   coordinator that was restored from a backup, and an owner that was, count together what either of them still knows.
 """
 
 from __future__ import annotations
@@ -62,11 +63,12 @@ def count(agreement: Agreement, state: State, signed: Signed) -> State:
         raise NotFitting("The size of the predicted pairs is wrong for the samples.")
     known = state.owners[sender].scored
     before = known.get(score.peer, ())
-    if score.blob.hash in before:
+    counted = tuple(dict.fromkeys((*before, *score.before, score.blob.hash)))
+    if counted == before:
         return state
-    if len(before) >= agreement.budget.scores:
+    if len(counted) > agreement.budget.scores:
         raise OverBudget(_spent(agreement))
-    return with_owner(state, sender, scored={**known, score.peer: (*before, score.blob.hash)})
+    return with_owner(state, sender, scored={**known, score.peer: counted})
 
 
 def result(labels: Labels, predicted: Predicted, score: messages.Score) -> messages.Scored:
@@ -100,8 +102,8 @@ def asks(agreement: Agreement, state: OwnState, peer: str, blob: Blob) -> Step:
         if len(asked) >= agreement.budget.scores:
             raise InputError(_spent(agreement))
         state = state.model_copy(update={"scores_asked": {**state.scores_asked, peer: (*asked, blob.hash)}})
-    number = 1 + state.scores_asked[peer].index(blob.hash)
-    body = messages.Score(peer=peer, blob=blob)
+    before = state.scores_asked[peer][: state.scores_asked[peer].index(blob.hash)]
+    body, number = messages.Score(peer=peer, blob=blob, before=before), 1 + len(before)
     return Step(state, (Message(state.study, state.name, COORDINATOR, state.round, number, body, latest(state)),))
 
 

@@ -49,7 +49,7 @@ def test_opened_values_equal_the_pad_exactly_where_the_answer_is_yes() -> None:
         assert reached[y == 0].all() and excluded[(y == 0) & (v == 0)].all()  # a yes is never lost
         wrong += int(reached[y != 0].sum() + excluded[(y != 0) | (v != 0)].sum())
         checked += 2 * RING.degree
-    assert wrong <= 1  # each of them is zero by chance with probability 1/t, 2^-24: two in a million runs
+    assert wrong <= 3  # each of 72,000 is zero by chance with probability 1/t, 2^-24: four of them in 1e-11 of all runs
 
 
 def test_opened_values_are_the_content_plus_the_pad() -> None:

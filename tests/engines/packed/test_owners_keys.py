@@ -30,7 +30,7 @@ from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.points import way as points
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
-from support.packed_rounds import ENGINE, Round, in_clear, keys_of
+from support.packed_rounds import ENGINE, Round, agree, in_clear, keys_of
 
 TERMS = Terms(
     ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
@@ -106,6 +106,16 @@ def test_points_of_several_tiles_made_by_worker_processes_are_the_interpreters(m
     assert all(one.pads) and not one.requests
 
 
+@pytest.mark.parametrize(("workers", "sizes"), [(1, [2, 2, 2]), (2, [1, 2, 1, 2]), (5, [1, 1, 1, 1, 2]), (9, [1] * 6)])
+def test_workers_share_the_groups_out_evenly(monkeypatch: pytest.MonkeyPatch, workers: int, sizes: list[int]) -> None:
+    way = way_of(replace(POINTS, records=4096))
+    monkeypatch.setattr(type(way), "groups_together", lambda _: 2)
+    found = tiles_of(way, 0, 24, workers=workers)
+    assert [len(tile.groups) for tile in found] == sizes
+    assert [group for tile in found for group in tile.groups] == list(range(6))
+    assert tiles_of(way, 0, 24, done={(0, group) for group in range(6)}, workers=workers) == []
+
+
 def test_bytes_of_a_round_are_those_that_explain_says() -> None:
     """Beside the headers of parcels, under both kinds of keys."""
     for terms in (POINTS, replace(POINTS, keys="coordinator")):
@@ -131,9 +141,12 @@ def test_nobody_but_the_key_holder_and_the_asker_together_can_read_an_answer(key
     shape = (len(MANY), len(RECORDS))
     opened = ENGINE.open(TERMS, keys.secret, (one.parcel for one in made), *shape)
     pads = ENGINE.pad_values(TERMS, (one.pads for one in made), *shape)
-    assert ((opened == pads)[0] == in_clear(RECORDS, MANY)).all()
-    assert not (opened == 0).any() and not (pads == 0).any()  # 180 values of 24 bits: uniform, and zero by chance only
-    assert len(np.unique(opened)) == opened.size and len(np.unique(pads)) == pads.size
+    assert agree((opened == pads)[0], in_clear(RECORDS, MANY))
+    for values in (
+        opened,
+        pads,
+    ):  # 180 of 24 bits: two are the same in one run of a thousand, three pairs of them never
+        assert np.count_nonzero(values == 0) <= 1 and len(np.unique(values)) >= values.size - 2
 
 
 def test_a_retry_has_the_very_bytes_and_what_was_lost_is_made_anew(
@@ -149,9 +162,8 @@ def test_a_retry_has_the_very_bytes_and_what_was_lost_is_made_anew(
     (second,) = again()
     assert second.parcel != first.parcel and second.pads != first.pads
     opened = ENGINE.open(TERMS, keys.secret, [second.parcel], len(MANY), len(RECORDS))
-    assert (
-        (opened == ENGINE.pad_values(TERMS, [second.pads], len(MANY), len(RECORDS)))[0] == in_clear(RECORDS, MANY)
-    ).all()
+    pads = ENGINE.pad_values(TERMS, [second.pads], len(MANY), len(RECORDS))
+    assert agree((opened == pads)[0], in_clear(RECORDS, MANY))
 
 
 def test_a_round_encrypted_again_has_other_bytes_throughout(keys: Keys, sent: list[bytes]) -> None:

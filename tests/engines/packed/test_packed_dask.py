@@ -56,14 +56,14 @@ TERMS = Terms(
     probes=2,
     inner_gates=0,
 )
-ALONE = replace(TERMS, questions="points", profile=(1, 1), exclusions=0)
+COORDINATED = replace(TERMS, questions="points", profile=(1, 1), exclusions=0)
 POINTS = replace(TERMS, questions="points", keys="owners", profile=(1, 1), exclusions=1, records=4)
 RECORDS = [Record.of({"name": text}) for text in ("anna berg", "bert ahorn", "carla birke", "")]
 
 
 def questions(terms: Terms, count: int) -> list[Formula]:
     needles = ["an", "b", "ber", "rk", "ho", "la", "x", "a", "rn", "car"]
-    joint = "|" if terms is ALONE else "& !"
+    joint = "|" if terms is COORDINATED else "& !"
     made = []
     for number in range(count):
         first, second = needles[number % len(needles)], needles[(number * 3 + 1) % len(needles)]
@@ -77,7 +77,12 @@ def questions(terms: Terms, count: int) -> list[Formula]:
 def address() -> Iterator[str]:
     """A scheduler and two worker processes of two threads, with nannies that replace a killed one."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50
+        n_workers=2,
+        threads_per_worker=2,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        host="127.0.0.1",
+        silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
 
@@ -149,12 +154,14 @@ def test_a_failing_assist_ends_the_evaluation_with_its_own_error(address: str, k
 
 
 def test_records_may_be_encrypted_on_the_cluster_where_the_owner_says_so(address: str) -> None:
-    keys = ENGINE.make_keys(ALONE)
-    engine, asked = ClusterEngine(address, may_see_records=True), questions(ALONE, 20)
-    parcels = list(engine.encrypt(ALONE, keys.public, RECORDS))
-    made = engine.evaluate(ALONE, keys.public, parcels, asked, Assist(ALONE, keys, fails=True))
+    keys = ENGINE.make_keys(COORDINATED)
+    engine, asked = ClusterEngine(address, may_see_records=True), questions(COORDINATED, 20)
+    parcels = list(engine.encrypt(COORDINATED, keys.public, RECORDS))
+    made = engine.evaluate(COORDINATED, keys.public, parcels, asked, Assist(COORDINATED, keys, fails=True))
     answers = [one.parcel for one in made]
-    assert (engine.decrypt(ALONE, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
+    assert (
+        engine.decrypt(COORDINATED, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)
+    ).all()
 
 
 def test_records_in_clear_do_not_leave_this_process_otherwise(keys: Keys) -> None:

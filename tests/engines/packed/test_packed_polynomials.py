@@ -43,7 +43,7 @@ def test_secret_randomness_is_uniform_and_in_range() -> None:
     assert drawn.max() < BIT_MODULUS
     counts = np.bincount((drawn * np.uint64(64) // P).astype(np.int64), minlength=64)
     expected = drawn.size / 64
-    assert ((counts - expected) ** 2 / expected).sum() < 130  # 63 degrees of freedom: beyond 130 with probability 1e-6
+    assert ((counts - expected) ** 2 / expected).sum() < 160  # 63 degrees of freedom: beyond it with probability 2e-10
     assert residues.uniform_nonzero(100_000, 5).min() == 1
 
 

@@ -58,8 +58,8 @@ def _chi_square(values: npt.NDArray[np.uint64], modulus: int, bins: int = 32) ->
     return float(((counts - expected) ** 2 / expected).sum())
 
 
-LIMIT = 85.0
-"""31 degrees of freedom: beyond this with probability below 1e-6."""
+LIMIT = 110.0
+"""31 degrees of freedom: beyond this with probability 9e-11; a run looks at up to a hundred."""
 
 
 @pytest.mark.slow
@@ -154,9 +154,10 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
     one, other = (_noises(terms, questions, 2) for questions in UNLIKE)
     assert one.keys() == other.keys()
     for kind in one:
-        # The largest of 8,192 rounding errors varies by about a tenth of a bit; the means of a few of them by less. In
-        # the points way's ring it comes out in whole bits, and unhidden noise would stand out by more than five.
-        allowed = 1.1 if terms is POINTS else 0.4
+        # The largest of 8,192 rounding errors varies by about a tenth of a bit, and upwards by more: two means of two
+        # lie 0.4 apart in one of a thousand runs, 0.9 never. In the points way's ring it comes out in whole bits. Noise
+        # that is not hidden stands out by more than five.
+        allowed = 1.1 if terms is POINTS else 0.9
         assert abs(np.mean(one[kind]) - np.mean(other[kind])) < allowed
         assert np.std([*one[kind], *other[kind]]) < allowed
 

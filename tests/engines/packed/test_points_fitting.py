@@ -43,7 +43,9 @@ def plan_of(source: str, terms: Terms = TERMS) -> PointsPlan:
 def check(terms: Terms, asked: Formula, plan: PointsPlan, records: list[Record], random: Random) -> None:
     shape = shape_of(terms.profile)
     for record in records:
-        assert answer(tables(terms), shape, plan, record, random) == evaluate(asked, record)
+        # A no comes out as a yes by chance, with a probability of up to 1e-6; never again with other masks.
+        said = all(answer(tables(terms), shape, plan, record, random) for _ in range(2))
+        assert said == evaluate(asked, record)
 
 
 @settings(max_examples=40, deadline=None)

@@ -94,7 +94,7 @@ def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, M
         yield from check_faults(kind, message, by="anna", other="berta")
     calls = {
         "assist": from_anna(1, 1, messages.Assist(number=1, peer="berta", blob=blob())),
-        "score": from_anna(1, 1, messages.Score(peer="berta", blob=blob())),
+        "score": from_anna(1, 1, messages.Score(peer="berta", blob=blob(), before=())),
     }
     for kind, message in calls.items():
         yield vector(kind, "not as a call", "rules", signed(message), "sender")

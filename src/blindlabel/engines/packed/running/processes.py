@@ -263,7 +263,7 @@ def evaluate(
             enough = len(wanted) >= 2 * working.workers or not public.way.shares_units()
             return work.by_tiles(pool) if enough else work.by_units(pool)
 
-        yield from over_batches(public, contents, len(plans), journal, make)
+        yield from over_batches(public, contents, len(plans), journal, make, workers=working.workers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,11 +34,13 @@ class Tile:
     groups: tuple[int, ...]
 
 
-def tiles_of(way: AnyWay, batch: int, questions: int, done: Container[Place] = ()) -> list[Tile]:
-    """The tiles of a batch that are still to be done."""
+def tiles_of(way: AnyWay, batch: int, questions: int, done: Container[Place] = (), *, workers: int = 1) -> list[Tile]:
+    """The tiles of a batch that are still to be done: as few as there is room for, in equal parts for the workers."""
     wanted = [group for group in range(way.group_count(questions)) if (batch, group) not in done]
-    size = way.groups_together()
-    return [Tile(batch, tuple(wanted[start : start + size])) for start in range(0, len(wanted), size)]
+    fewest = -(-len(wanted) // way.groups_together())
+    count = min(len(wanted), -(-fewest // workers) * workers)
+    starts = [tile * len(wanted) // count for tile in range(count)]
+    return [Tile(batch, tuple(wanted[start:end])) for start, end in zip(starts, [*starts[1:], len(wanted)])]
 
 
 def over_batches(
@@ -47,6 +49,8 @@ def over_batches(
     questions: int,
     kept: FinishedAnswers | None,
     make: Callable[[Batch, Sequence[Tile]], Iterator[Evaluated]],
+    *,
+    workers: int = 1,
 ) -> Iterator[Evaluated]:
     """The answers of one batch of records after the other. What is kept from before is not made again; what `make`
     makes of the other tiles is kept before it is handed on.
@@ -57,7 +61,7 @@ def over_batches(
         finished = kept.finished(batch) if kept is not None else {}
         for path in finished.values():
             yield read_answer(path)
-        made = make(batch, tiles_of(public.way, batch.index, questions, finished))
+        made = make(batch, tiles_of(public.way, batch.index, questions, finished, workers=workers))
         del batch  # large: `make` holds it as long as it needs it
         for answer in made:
             if kept is not None:

@@ -71,7 +71,7 @@ def connected(address: str) -> Iterator[Client]:
             n_workers=processes,
             threads_per_worker=2,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # its own choice is one port for all clusters, open to other machines
             host="127.0.0.1",
             silence_logs=50,
         ) as cluster,

@@ -141,16 +141,16 @@ class ClusterEngine:
             Driver(client, Study(secrets.token_hex(8), terms, public, questions), KeptCalls(assist, journal)) as driver,
         ):
             clock = _Clock(working.tell)
-            in_all = len(tiles_of(opened.way, 0, len(questions)))
+            at_work = max(1, sum(client.nthreads().values()))
+            in_all = len(tiles_of(opened.way, 0, len(questions), workers=at_work))
 
             def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
                 clock.begin(batch.index, batch.batches, in_all, len(wanted))
-                window = _AHEAD * max(1, sum(client.nthreads().values()))
-                for answers in driver.batch(batch, wanted, window) if wanted else ():
+                for answers in driver.batch(batch, wanted, _AHEAD * at_work) if wanted else ():
                     yield from answers
                     clock.tick()
 
-            yield from over_batches(opened, parcels, len(questions), journal, make)
+            yield from over_batches(opened, parcels, len(questions), journal, make, workers=at_work)
             driver.forget_broken()
 
 
