@@ -190,8 +190,8 @@ class Bench:
         return found + (_points(log, 0, COORDINATOR) if log.exists() else [])
 
     def play(self, point: CrashPoint) -> Played:
-        """Play to the end with a death at this point: from its turn, where a survey has kept what was on disk. Over HTTP
-        the coordinator works meanwhile, and what a survey saw may come a turn later.
+        """Play to the end with a death at this point: from its turn, where a survey has kept what was on disk. Over
+        HTTP the coordinator works meanwhile, and what a survey saw may come a turn later.
         """
         first = point.turn if self._kept(point.turn).exists() else 0
         shutil.rmtree(self.root)
