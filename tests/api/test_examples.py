@@ -31,17 +31,20 @@ def run(code: list[str], folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_script_runs_and_says_what_it_should(script: str, tmp_path: Path) -> None:
     assert SAID[script] in run([str(EXAMPLES / script)], tmp_path)
 
 
+@pytest.mark.slow
 def test_case_studies_come_out_as_the_page_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "case-studies.md").read_text("utf-8")
     shown = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
     assert run([str(EXAMPLES / "case_studies.py")], tmp_path) == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notebook", sorted(path.name for path in EXAMPLES.glob("*.ipynb")))
 def test_notebook_runs_from_its_first_cell_to_its_last(notebook: str, tmp_path: Path) -> None:
     cells = json.loads((EXAMPLES / notebook).read_text("utf-8"))["cells"]

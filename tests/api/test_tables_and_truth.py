@@ -108,6 +108,7 @@ def test_a_rehearsal_labels_nearly_all_pairs_and_mostly_right(
     assert truth.score([]).precision == 0.0
 
 
+@pytest.mark.slow
 def test_a_rehearsal_through_an_engine_labels_the_same() -> None:
     made = generate("products", Size(8, 5), 1)
     clear, encrypted = bl.rehearse(made.a, made.b, 2), bl.rehearse(made.a, made.b, 2, engine="packed")

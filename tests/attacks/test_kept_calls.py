@@ -8,6 +8,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.errors import OutsideError
@@ -20,6 +22,7 @@ TERMS = Terms(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_coordinator_that_replies_differently_each_time_sees_one_request_for_each_place(tmp_path: Path) -> None:
     keys = keys_of(TERMS)
     records = [Record.of({"name": name}) for name in ("x", "y")]

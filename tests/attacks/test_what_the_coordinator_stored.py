@@ -114,6 +114,7 @@ def windows(contents: Sequence[bytes]) -> set[bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_that_reached_the_coordinator_opens_a_record(played: Played) -> None:
     (anna, berta, _), keys = played.owners, windows(played.kept)
     study = anna.store.agreement.hash

@@ -46,6 +46,7 @@ def wrong_in(line: str) -> str | None:
     return next((option for option in options if option not in known), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_shown_commands_exist(page: Path) -> None:
     assert {line: wrong for line in command_lines(page) if (wrong := wrong_in(line)) is not None} == {}

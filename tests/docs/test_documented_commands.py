@@ -36,6 +36,7 @@ def examples(page: str) -> list[Example]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_console_examples_do_what_the_page_shows(page: str, tmp_path: Path) -> None:
     tools = tmp_path / "bin"

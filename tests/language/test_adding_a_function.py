@@ -59,6 +59,7 @@ def test_the_example_of_the_page_runs() -> None:
     assert "word_of_length" in PREDICATES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["plain", "packed"])
 @pytest.mark.parametrize("rule", [CaseRule.SEPARATE, CaseRule.ELEMENTS])
 def test_a_new_function_with_a_number_first_is_answered_as_it_is_meant(engine: str, rule: CaseRule) -> None:

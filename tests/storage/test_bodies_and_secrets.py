@@ -102,6 +102,7 @@ def test_secret_file_is_private_and_comes_back(tmp_path: Path, monkeypatch: pyte
         read_secret(path)
 
 
+@pytest.mark.slow
 def test_secret_under_a_passphrase_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PASSPHRASE_VARIABLE, raising=False)
     path = tmp_path / "x.key"

@@ -151,6 +151,7 @@ def write_many(folder: Path, record: int) -> None:
         workspace.say("work", number / 25, "working")
 
 
+@pytest.mark.slow
 def test_two_processes_lose_nothing(tmp_path: Path) -> None:
     workspace = in_round(tmp_path / "w", [0, 1])
     context = multiprocessing.get_context("spawn")

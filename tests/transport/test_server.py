@@ -226,6 +226,7 @@ def test_unreachable_coordinator_is_said_after_the_patience(running: Served) -> 
     transport.close()
 
 
+@pytest.mark.slow
 def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> None:
     agreement = small_agreement(records=4)
     one, two = (
@@ -254,6 +255,7 @@ class WaitingKeys(PlainEngine):
         return super().make_keys(terms)
 
 
+@pytest.mark.slow
 def test_study_whose_keys_take_long_does_not_hold_up_another(tmp_path: Path) -> None:
     engine = WaitingKeys()
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"), engines=lambda _: engine)

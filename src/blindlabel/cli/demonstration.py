@@ -40,6 +40,8 @@ MOST_ROWS = 20_000
 STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
 """What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
+PROFILE = (4, 4, 2, 2, 2, 1, 1, 1)
+"""Room for eight conditions: a person's question has five to seven, and every round pays for all places."""
 PATIENCE = 900.0
 """Seconds without any change after which a demonstration is given up."""
 LOOK = 1.0
@@ -134,6 +136,7 @@ def _agreement(plan: Plan, made: Generated) -> Agreement:
             "record_length": 8 * (longest // 8 + 1),
             "attributes": False,
             "functions": ["is_in", "is_empty"],
+            "profile": list(PROFILE),
         },
     )
 
@@ -292,8 +295,9 @@ def _told(round: RoundStanding) -> str:
     again = ", ".join(f"{owner} {count}" for owner, count in round.ask_again.items()) or "none"
     kappa = "undefined" if total.kappa is None else f"{total.kappa:.3f}"
     return (
-        f"Round {round.round}: {total.pairs} pairs asked, {total.agreed} agreed ({total.percent:.1f}"
-        f" %, kappa {kappa}, AC1 {total.ac1:.3f}), {total.both} matches, {total.disagreed} disagreed;"
+        f"Round {round.round}: {total.pairs} {'pair' if total.pairs == 1 else 'pairs'} asked, {total.agreed} agreed"
+        f" ({total.percent:.1f} %, kappa {kappa}, AC1 {total.ac1:.3f}), {total.both}"
+        f" {'match' if total.both == 1 else 'matches'}, {total.disagreed} disagreed;"
         f" records to ask again: {again}."
     )
 

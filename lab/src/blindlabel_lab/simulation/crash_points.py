@@ -42,7 +42,7 @@ from blindlabel_lab.simulation.plan import Plan, Way
 from blindlabel_lab.simulation.schedule import Study, judged
 
 CALLS = ("rename", "fsync", "fdatasync", "unlink", "link", "mkdir", "ftruncate", "sendto")
-MOST_TURNS = 60
+MOST_TURNS = 200
 _LONGEST_TURN = 300.0
 """Seconds after which a process counts as hanging."""
 BUSY, OUTSIDE, SAID, BROKEN = 10, 11, 12, 13
@@ -190,7 +190,9 @@ class Bench:
         return found + (_points(log, 0, COORDINATOR) if log.exists() else [])
 
     def play(self, point: CrashPoint) -> Played:
-        """Play to the end with a death at this point: from its turn, where a survey has kept what was on disk."""
+        """Play to the end with a death at this point: from its turn, where a survey has kept what was on disk. Over
+        HTTP the coordinator works meanwhile, and what a survey saw may come a turn later.
+        """
         first = point.turn if self._kept(point.turn).exists() else 0
         shutil.rmtree(self.root)
         shutil.copytree(self._kept(first), self.root)
@@ -200,7 +202,7 @@ class Bench:
         on_server = point.party == COORDINATOR and not self._order
         with self.served(inject if on_server else None):
             for turn, party in self.turns(first):
-                victim = turn == point.turn and not on_server
+                victim = turn >= point.turn and party == point.party and not on_server and not played.killed
                 code = self.run(party, inject if victim else None)
                 played.killed |= victim and code == -signal.SIGKILL
                 if code in (SAID, BROKEN):
