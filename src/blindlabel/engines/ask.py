@@ -121,7 +121,7 @@ def terms_for(
         encode_attributes=bool(views - {None}),
         case="lower" if lowered else "both",
         functions=tuple(sorted({atom.function for atom in asked} or {"is_in"})),
-        records=max(1, len(records)),
+        records=max(1, len(records), len(questions)),  # columns are laid out for as many questions as records
     )
     return engine.least_terms(encoded, questions)
 

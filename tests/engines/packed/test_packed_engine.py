@@ -151,8 +151,8 @@ def test_ranges_without_the_assist() -> None:
 @pytest.mark.parametrize("assisted", [True, False])
 def test_batches_of_any_size(records: int, questions: int, assisted: bool) -> None:
     terms = Terms(
-        ("a",), questions="any" if assisted else "points",
-        record_length=10, records=records, case="lower", encode_attributes=False, functions=("has_word",),
+        ("a",), questions="any" if assisted else "points", record_length=10, records=max(records, questions),
+        case="lower", encode_attributes=False, functions=("has_word",),
         limits=Limits(total_weight=3), probes=2, inner_gates=0, profile=(1,), exclusions=0,
     )  # fmt: skip
     rows = [Record.of({"a": f"w{i % 7} v{i % 5}"}) for i in range(records)]
