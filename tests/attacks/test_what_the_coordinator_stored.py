@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from nacl import bindings
 
-from blindlabel.engines.interface import ALONE, Keys, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Keys, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope import Context, EnvelopeError, open_, unlock
 from blindlabel.language.record import Record
@@ -67,7 +67,12 @@ class CountingKeys(PlainEngine):
         return Keys(keys.public, keys.secret + b" " * len(self.made))
 
     def encrypt(
-        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
+        self,
+        terms: Terms,
+        key: bytes,
+        records: Sequence[Record],
+        questions: int = 0,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         self.used.append(key)
         return super().encrypt(terms, key, records, questions, working)

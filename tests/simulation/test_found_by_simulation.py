@@ -12,7 +12,7 @@ from unittest.mock import patch
 import httpcore
 import pytest
 
-from blindlabel.engines.interface import ALONE, Assist, Evaluated, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, Evaluated, Terms, Working
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.parties.coordinator import Coordinator
@@ -370,7 +370,7 @@ def test_answers_without_all_assist_calls_make_the_round_void() -> None:
             parcels: Iterable[bytes],
             questions: Sequence[Formula],
             assist: Assist,
-            working: Working = ALONE,
+            working: Working = IN_THIS_PROCESS,
         ) -> Iterator[Evaluated]:
             def served(request: bytes) -> bytes:
                 self.made += 1

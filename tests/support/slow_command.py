@@ -12,7 +12,7 @@ from pathlib import Path
 from blindlabel.cli.main import run
 from blindlabel.engines import plain
 from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import ALONE, Answers, Assist, Evaluated, Keys, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Assist, Evaluated, Keys, Terms, Working
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -29,7 +29,12 @@ class SlowEngine(plain.PlainEngine):
         return super().make_keys(terms)
 
     def encrypt(
-        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
+        self,
+        terms: Terms,
+        key: bytes,
+        records: Sequence[Record],
+        questions: int = 0,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         time.sleep(self.pause)
         yield from super().encrypt(terms, key, records, questions, working)
@@ -42,7 +47,7 @@ class SlowEngine(plain.PlainEngine):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         for number in range(self.assist_schedule(terms, len(questions), 1).calls):
             time.sleep(self.pause)

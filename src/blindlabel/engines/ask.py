@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blindlabel.engines.interface import (
-    ALONE,
+    IN_THIS_PROCESS,
     Answers,
     Engine,
     Evaluated,
@@ -37,7 +37,7 @@ class EncryptedRecords:
         records: Sequence[Record],
         *,
         keys: Keys | None = None,
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> None:
         self.engine, self.terms, self.count, self.working = engine, terms, len(records), working
         self.keys = engine.make_keys(terms) if keys is None else keys
@@ -133,7 +133,7 @@ def ask(
     attributes: Sequence[str],
     *,
     lowered: bool = False,
-    working: Working = ALONE,
+    working: Working = IN_THIS_PROCESS,
 ) -> Answers:
     """All questions over all records on one engine, from keys to answers."""
     terms = terms_for(engine, questions, records, attributes, lowered=lowered)

@@ -59,7 +59,7 @@ class Working:
             self.progress(phase, done)
 
 
-ALONE = Working()
+IN_THIS_PROCESS = Working()
 """In this process, and nobody watches."""
 
 Values = npt.NDArray[np.uint64]
@@ -223,7 +223,12 @@ class Engine(Protocol):
         ...
 
     def encrypt(
-        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
+        self,
+        terms: Terms,
+        key: bytes,
+        records: Sequence[Record],
+        questions: int = 0,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records as parcels that only the evaluation of questions can use. The key is the public one, or under
         `keys = "owners"` the secret one, and then `questions` says how many will be asked.
@@ -237,7 +242,7 @@ class Engine(Protocol):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """All questions over all records: parcels of encrypted answers, ready to leave, with their pads."""
         ...

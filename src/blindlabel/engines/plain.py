@@ -15,7 +15,7 @@ import numpy as np
 
 from blindlabel.engines.allowed import check_record, refuse_texts
 from blindlabel.engines.interface import (
-    ALONE,
+    IN_THIS_PROCESS,
     Answers,
     Assist,
     Evaluated,
@@ -75,7 +75,7 @@ class PlainEngine(WithoutPads):
         key: bytes,
         records: Sequence[Record],
         questions: int = 0,  # noqa: ARG002
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records, readable."""
         _unpack(terms, "secret key" if terms.keys == "owners" else "public key", key)
@@ -91,7 +91,7 @@ class PlainEngine(WithoutPads):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,  # noqa: ARG002
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """The answers, readable: one parcel for each parcel of records."""
         _unpack(terms, "public key", public)

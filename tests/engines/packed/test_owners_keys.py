@@ -116,6 +116,7 @@ def test_workers_share_the_groups_out_evenly(monkeypatch: pytest.MonkeyPatch, wo
     assert tiles_of(way, 0, 24, done={(0, group) for group in range(6)}, workers=workers) == []
 
 
+@pytest.mark.slow
 def test_bytes_of_a_round_are_those_that_explain_says() -> None:
     """Beside the headers of parcels, under both kinds of keys."""
     for terms in (POINTS, replace(POINTS, keys="coordinator")):
@@ -247,6 +248,7 @@ def test_unseeded_and_constant_halves_are_refused(served: Served) -> None:
     assert tried == names
 
 
+@pytest.mark.slow
 def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(served: Served) -> None:
     for name, hostile, content in _hostile(served):
         said = []
@@ -257,6 +259,7 @@ def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(served: Serve
         assert said[0] == said[1], name
 
 
+@pytest.mark.slow
 def test_records_and_keys_full_of_noise_are_answered_like_any_other(served: Served) -> None:
     """Rubbish behind the seeds raises nothing: neither zeros nor noise lead to an error that depends on the weights."""
     form = open_public(served.terms, served.keys.public).way.record_form

@@ -113,6 +113,7 @@ class Assist:
         return ENGINE.assist(self.terms, self.keys.secret, request)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, keys: Keys, tmp_path: Path) -> None:
     asked = questions(TERMS, 28)  # four tiles
     assist = Assist(TERMS, keys, kills=worker_processes(address)[0])
@@ -153,6 +154,7 @@ def test_a_failing_assist_ends_the_evaluation_with_its_own_error(address: str, k
         list(evaluation)
 
 
+@pytest.mark.slow
 def test_records_may_be_encrypted_on_the_cluster_where_the_owner_says_so(address: str) -> None:
     keys = ENGINE.make_keys(COORDINATED)
     engine, asked = ClusterEngine(address, may_see_records=True), questions(COORDINATED, 20)
@@ -186,6 +188,7 @@ def test_wrong_addresses_and_absent_clusters_are_sentences(keys: Keys, monkeypat
         ClusterEngine("local:2")
 
 
+@pytest.mark.slow
 def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Path) -> None:
     room = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
     agreement = small_agreement(records=3, encoding=room, rounds=1)

@@ -160,6 +160,7 @@ def test_batches_of_any_size(records: int, questions: int, assisted: bool) -> No
     assert (Round(terms).run(rows, asked) == in_clear(rows, asked)).all()
 
 
+@pytest.mark.slow
 def test_samples_larger_than_a_batch_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Many features make the engine hold fewer records at a time; a small memory does so here: three batches of 512.
     monkeypatch.setattr(layout, "_MOST_FEATURES", 1 << 12)
@@ -174,6 +175,7 @@ def test_samples_larger_than_a_batch_are_streamed(monkeypatch: pytest.MonkeyPatc
     assert len(one.answers) == 3
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing() -> None:
     records = [Record.of({"name": name}) for name in ("sony dvd", "canon", "sony usm", "")]
     questions = formulas('ret is_in("sony", $r) & !is_in("dvd", $r)', 'ret is_empty($r) | has_word("canon", $r)')

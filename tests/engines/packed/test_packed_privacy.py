@@ -83,6 +83,7 @@ def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform() -> None:
     assert zeros < 30  # a slot that was forgotten would be zero in thousands
 
 
+@pytest.mark.slow
 def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
     for questions in (FEW, MANY):
         one = Round(TERMS)
@@ -100,6 +101,7 @@ def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
             assert _chi_square(values, modulus) < LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [TERMS, POINTS])
 def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms) -> None:
     shapes = []

@@ -71,6 +71,7 @@ def test_answers_are_the_interpreters_and_nobody_is_called() -> None:
     assert ENGINE.assist_schedule(TERMS, len(questions), len(records)).calls == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", [(1,), (2, 1, 1), (3, 3, 2, 2, 2, 1, 1, 1)])
 def test_other_profiles_answer_what_fits_them(profile: tuple[int, ...]) -> None:
     terms = replace(TERMS, profile=profile, exclusions=len(profile) % 3)
@@ -79,6 +80,7 @@ def test_other_profiles_answer_what_fits_them(profile: tuple[int, ...]) -> None:
     assert (Round(terms).run(RECORDS, questions) == in_clear(RECORDS, questions)).all()
 
 
+@pytest.mark.slow
 def test_many_records_and_questions_take_several_batches_and_groups() -> None:
     """Batches of four thousand records, each with the columns of two questions."""
     terms = MANY
@@ -125,6 +127,7 @@ def _never(request: bytes) -> bytes:
     raise AssertionError("nobody is called")
 
 
+@pytest.mark.slow
 def test_noise_is_within_its_estimate() -> None:
     """Answers before sanitising: the true noise is below the estimate, and not by far."""
     public, secret = open_public(TERMS, keys_of(TERMS).public), open_secret(TERMS, keys_of(TERMS).secret)
@@ -140,6 +143,7 @@ def test_noise_is_within_its_estimate() -> None:
         assert way.noise()["answers"].bits - 20 < noise_bits(secret.answers, value) <= way.noise()["answers"].bits
 
 
+@pytest.mark.slow
 def test_noise_under_an_owners_key_is_within_its_estimate() -> None:
     """What `opening` is given, at the level that the plan has for it."""
     terms = replace(TERMS, keys="owners", record_length=30, attribute_length=10)
@@ -200,6 +204,7 @@ def test_where_ciphertexts_are_kept_otherwise_the_file_is_taken(
         assert known.proven is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [24, 2])
 def test_every_step_of_the_linear_forms_lands_on_its_column(records: int) -> None:
     """All columns of all features of a batch, against clear matrix products; with few questions, stretches are added

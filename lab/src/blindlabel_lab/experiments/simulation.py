@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from blindlabel.engines.ask import EncryptedRecords
-from blindlabel.engines.interface import ALONE, Answers, Engine, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Engine, Terms, Working
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.limits import Limits
@@ -152,7 +152,7 @@ class ThroughEngine:
         engine: Engine,
         records: tuple[Sequence[Record], Sequence[Record]],
         terms: Terms,
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> None:
         keys = engine.make_keys(terms)
         self._sides = [EncryptedRecords(engine, terms, side, keys=keys, working=working) for side in records]

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import ALONE, Assist, Evaluated, ParcelError, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, Evaluated, ParcelError, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
@@ -86,7 +86,7 @@ class FaultyEngine(PlainEngine):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """The answers, where the coordinator holds the keys after a call for assistance; or bytes that are no
         answers.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from blindlabel.engines.gates.compiling import Compiled, compiled, refusal
-from blindlabel.engines.interface import ALONE, Assist, EngineError, Evaluated, Terms, WithoutPads, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, EngineError, Evaluated, Terms, WithoutPads, Working
 from blindlabel.language.formula import Formula
 
 
@@ -35,7 +35,7 @@ class AnyGatesEngine(WithoutPads):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,  # noqa: ARG002 - this engine never needs it
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         asked = Asked(questions, compiled(terms, questions), working)
         return map(Evaluated, self.answered(terms, public, parcels, asked))

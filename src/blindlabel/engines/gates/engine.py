@@ -23,7 +23,7 @@ from blindlabel.engines.gates.forking import in_forks
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import EncryptedGates, context
 from blindlabel.engines.gates.parcels import Kind, Values
-from blindlabel.engines.interface import ALONE, Answers, Keys, ParcelError, Progress, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Keys, ParcelError, Progress, Terms, Working
 from blindlabel.language.record import Record
 
 
@@ -45,7 +45,7 @@ class LocalGatesEngine(AnyGatesEngine):
         key: bytes,
         records: Sequence[Record],
         questions: int = 0,  # noqa: ARG002
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         check_records(terms, records)
         layout = Layout.of(terms)

@@ -29,7 +29,16 @@ from blindlabel.engines.allowed import check_records
 from blindlabel.engines.gates import wire
 from blindlabel.engines.gates.base import AnyGatesEngine, Asked
 from blindlabel.engines.gates.layout import Layout
-from blindlabel.engines.interface import ALONE, Answers, EngineError, EngineUnavailable, Keys, Progress, Terms, Working
+from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
+    Answers,
+    EngineError,
+    EngineUnavailable,
+    Keys,
+    Progress,
+    Terms,
+    Working,
+)
 from blindlabel.language.formula_document import formula_document
 from blindlabel.language.record import Record
 
@@ -127,7 +136,7 @@ class RemoteGatesEngine(AnyGatesEngine):
         key: bytes,
         records: Sequence[Record],
         questions: int = 0,  # noqa: ARG002
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         check_records(terms, records)
         for record in records:

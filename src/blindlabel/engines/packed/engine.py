@@ -8,7 +8,7 @@ from pathlib import Path
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import (
-    ALONE,
+    IN_THIS_PROCESS,
     Answers,
     Assist,
     EngineError,
@@ -67,7 +67,12 @@ class PackedEngine:
         return keys.make_keys(terms)
 
     def encrypt(
-        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
+        self,
+        terms: Terms,
+        key: bytes,
+        records: Sequence[Record],
+        questions: int = 0,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records as parcels; nothing is encrypted where one of them does not fit. Under `keys = "owners"` with the
         secret key, and with randomness for the answers to so many questions.
@@ -93,7 +98,7 @@ class PackedEngine:
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """All questions over all records: parcels of encrypted answers, ready to leave, with their pads. What is
         finished in the journal is not made again.

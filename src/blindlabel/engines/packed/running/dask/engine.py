@@ -13,7 +13,17 @@ from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import ALONE, Answers, Assist, Evaluated, Keys, Progress, Terms, Values, Working
+from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
+    Answers,
+    Assist,
+    Evaluated,
+    Keys,
+    Progress,
+    Terms,
+    Values,
+    Working,
+)
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import check_sharing
 from blindlabel.engines.packed.keys import open_public
@@ -91,7 +101,12 @@ class ClusterEngine:
         return self._packed.zero_tests(terms)
 
     def encrypt(
-        self, terms: Terms, key: bytes, records: Sequence[Record], questions: int = 0, working: Working = ALONE
+        self,
+        terms: Terms,
+        key: bytes,
+        records: Sequence[Record],
+        questions: int = 0,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records as parcels: made in this process, or on the cluster where its machines may see records in
         clear. A secret key never goes there.
@@ -126,7 +141,7 @@ class ClusterEngine:
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        working: Working = ALONE,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """All questions over all records, tile by tile on the cluster, which has as many workers as it has; answers
         come in the order in which they are finished.
