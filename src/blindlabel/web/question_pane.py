@@ -77,12 +77,13 @@ class QuestionPane:
 
     # The two views
 
-    def switch(self, *, as_points: bool | None = None) -> None:
+    def switch(self, *, as_points: bool | None = None, focus: bool = True) -> None:
         """Show the question as points or as text; the other one where nothing is said."""
         self._as_points = not self._as_points if as_points is None else as_points
         self._app.workspace.remember(VIEW, "points" if self._as_points else "text")
         self._show_view()
-        self.focus()
+        if focus:
+            self.focus()
 
     def _show_view(self) -> None:
         self.points.set_visibility(self._as_points)
@@ -153,7 +154,7 @@ class QuestionPane:
                 text("span", f"and {len(checked.problems) - MOST_FINDINGS} more", "place")
 
     def _go(self, start: int) -> None:
-        self.switch(as_points=False)
+        self.switch(as_points=False, focus=False)  # what is typed at once must not come before the cursor is there
         self.editor.go(start)
 
     def show_verdict(self, verdict: Judged, formula: Formula, cost: str) -> None:
