@@ -77,8 +77,8 @@ def test_asker_and_coordinator_find_no_candidate_of_a_dictionary(
 
 
 TERMS = Terms(
-    ("a",), questions="any", record_length=12, records=2, case="lower", encode_attributes=False, functions=("is_in",),
-    limits=Limits(needle_length=2, total_weight=3), counting=False, negation=False, keys="owners",
+    ("a",), record_length=12, records=2, case="lower", encode_attributes=False, functions=("is_in",),
+    limits=Limits(needle_length=2), profile=(1,), exclusions=0, keys="owners",
 )  # fmt: skip
 
 

@@ -30,13 +30,11 @@ POINTS = Terms(
     (), keys="owners", encode_attributes=False, record_length=6, records=SIZE, case="lower", functions=("is_in",),
     limits=Limits(needle_length=2), profile=(1, 1), exclusions=1,
 )  # fmt: skip
-ASSISTED = replace(POINTS, questions="any", keys="coordinator", probes=1, inner_gates=0, inner_levels=0)
 WAYS = {
     "points and exclusions, an owner opens": POINTS,
     "points and exclusions, the coordinator opens": replace(POINTS, keys="coordinator"),
     "points alone": replace(POINTS, exclusions=0),
-    "with the assist": ASSISTED,
-    "conjunctions": replace(ASSISTED, counting=False, negation=False),
+    "with the assist": replace(POINTS, questions="any", keys="coordinator", probes=1, inner_gates=0, inner_levels=0),
 }
 
 

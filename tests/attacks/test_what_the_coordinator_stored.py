@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from nacl import bindings
 
-from blindlabel.engines.interface import Keys, Progress, Terms
+from blindlabel.engines.interface import IN_THIS_PROCESS, Keys, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope import Context, EnvelopeError, open_, unlock
 from blindlabel.language.record import Record
@@ -71,13 +71,11 @@ class CountingKeys(PlainEngine):
         terms: Terms,
         key: bytes,
         records: Sequence[Record],
-        *,
         questions: int = 0,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         self.used.append(key)
-        return super().encrypt(terms, key, records, questions=questions, workers=workers, progress=progress)
+        return super().encrypt(terms, key, records, questions, working)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language import Limits, Question, Record, interpret
-from blindlabel.language.formula import Atom, Count, Disjunction, atoms_of, evaluate, in_order
-from blindlabel.language.points import Condition
+from blindlabel.language.formula import Atom, atoms_of, evaluate
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
-from blindlabel.language.suggestions.conjunctions import conjunctions
 from blindlabel.language.suggestions.evidence import Circumstances, Evidence, weigh_all
 from blindlabel.language.suggestions.needles import Found, Needle, core_of, kind_of, words_in_order
 from blindlabel.language.suggestions.neighbours import Neighbour
@@ -213,62 +211,6 @@ def test_only_allowed_functions_are_used(functions: set[str]) -> None:
         checked = Question(suggester.suggest(record).text)
         assert checked.formula is not None
         assert {atom.function for atom in atoms_of(checked.formula)} <= functions
-
-
-def test_without_counting_a_conjunction_is_suggested() -> None:
-    table = records(PRODUCTS)
-    suggester = Suggester(table, ["name", "price"], counting=False)
-    for record in table:
-        formula = Question(suggester.suggest(record).text).formula
-        assert formula is not None
-        assert not any(isinstance(node, Count) for node in in_order(formula))
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.integers(1, 60), st.integers(1, 5))
-def test_conjunctions_accept_only_what_the_count_accepts(weights: list[int], threshold: int, most: int) -> None:
-    asked = [
-        Condition((Needle("is_in", f"n{place}").atom("exact"),), weight)
-        for place, weight in enumerate(sorted(weights, reverse=True))
-    ]
-    chosen = conjunctions(asked, threshold, most)
-    assert bool(chosen) == (sum(weights) >= threshold)
-    assert len(chosen) <= most
-    assert len(set(chosen)) == len(chosen)
-    for needles in chosen:
-        assert sum(one.points for one in needles) >= threshold
-        # none is there for nothing, unless it takes more needles than are looked at
-        assert sum(one.points for one in needles) - min(one.points for one in needles) < threshold or len(
-            needles
-        ) == len(asked)
-
-
-def test_alternatives_are_asked_where_the_agreement_has_room_and_the_engine_takes_them() -> None:
-    table = [
-        Record.of({"name": f"{first} {last} {1000 + 37 * number}"})
-        for number, (first, last) in enumerate(product(("anna", "bert", "carla", "dora"), ("berg", "stein", "wald")))
-    ]
-    terms = Terms(
-        ("name",),
-        questions="any",
-        record_length=40,
-        encode_attributes=False,
-        functions=("is_in",),
-        counting=False,
-        negation=False,
-        records=1000,
-    )
-    suggester = Suggester(table, ["name"], functions=("is_in",), limits=terms.limits, counting=False, alternatives=2)
-    several = 0
-    for record in table:
-        for number in (1, 2, 3):
-            question = Question(suggester.suggest(record, number).text, attributes=["name"], limits=terms.limits)
-            assert question.ok
-            assert question.formula is not None
-            assert interpret(question.tree, record)
-            assert PackedEngine().refuse(terms, question.formula) is None
-            several += isinstance(question.formula, Disjunction)
-    assert several > len(table)
 
 
 def test_only_single_attributes_are_asked_where_the_whole_record_is_not_encoded() -> None:

@@ -66,6 +66,13 @@ def test_contradictions_are_refused(changes: dict[str, object], said: str) -> No
         agreements.new("s", **values)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("setting", ["counting = false", "negation = false", "alternatives = 2", "clauses = 1"])
+def test_settings_of_ways_that_are_gone_are_refused_by_name(setting: str) -> None:
+    text = to_text(agreements.new("s", ["a", "b"], ["name"])).replace("[encoding]", f"[encoding]\n{setting}")
+    with pytest.raises(InputError, match=f"encoding.{setting.split()[0]} is not a setting of an agreement"):
+        agreements.from_text(text)
+
+
 def test_differences_are_named_with_their_place() -> None:
     one = agreements.new("s", ["a", "b"], ["name"])
     other = agreements.from_text(

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 from unittest.mock import patch
 
 import httpcore
 import pytest
 
-from blindlabel.engines.interface import Assist, Evaluated, Terms
+from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, Evaluated, Terms, Working
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.parties.coordinator import Coordinator
@@ -371,13 +370,13 @@ def test_answers_without_all_assist_calls_make_the_round_void() -> None:
             parcels: Iterable[bytes],
             questions: Sequence[Formula],
             assist: Assist,
-            **more: Any,
+            working: Working = IN_THIS_PROCESS,
         ) -> Iterator[Evaluated]:
             def served(request: bytes) -> bytes:
                 self.made += 1
                 return request[::-1] if self.made % 3 == 0 else assist(request)  # the last call is never made
 
-            return super().evaluate(terms, public, parcels, questions, served, **more)
+            return super().evaluate(terms, public, parcels, questions, served, working)
 
     honest, silent = anna.owner.rounds, Silent(study.weather)
     anna.owner.rounds = replace(honest, engine=silent)

@@ -27,8 +27,8 @@ def test_a_question_is_read_and_compiled_once_from_saving_to_the_answers(tmp_pat
             "record_length": 16,
             "attributes": False,
             "functions": ["is_in"],
-            "counting": False,
-            "negation": False,
+            "profile": [1, 1],
+            "exclusions": 0,
         },
     )
     invitations = coordinator.invite(agreement, f"folder:{messages}")

@@ -101,8 +101,8 @@ def test_packed_study_under_owners_keys_with_a_coordinator_that_has_no_homomorph
     encoding = {
         "engine": "packed",
         "record_length": 200,
-        "counting": False,
-        "negation": False,
+        "profile": [2, 1, 1],
+        "exclusions": 0,
         "functions": ["is_in"],
         "attributes": False,
     }
@@ -127,8 +127,6 @@ def test_points_study_under_owners_keys_gives_the_labels_of_clear_evaluation(tmp
         "profile": [2, 1, 1],
         "exclusions": 1,
         "record_length": 120,
-        "counting": False,
-        "negation": False,
         "functions": ["is_in"],
         "attributes": False,
     }

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from blindlabel.engines.ask import EncryptedRecords
-from blindlabel.engines.interface import Answers, Keys, Terms
+from blindlabel.engines.interface import Answers, Keys, Terms, Working
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.record import Record
@@ -71,7 +71,7 @@ class _Remembering(EncryptedRecords):
     """Sends its requests through the round, which remembers them."""
 
     def __init__(self, round: Round, records: Sequence[Record], workers: int) -> None:
-        super().__init__(ENGINE, round.terms, records, keys=round.keys, workers=workers)
+        super().__init__(ENGINE, round.terms, records, keys=round.keys, working=Working(workers))
         self.round = round
 
     def assist(self, request: bytes) -> bytes:

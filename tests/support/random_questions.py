@@ -55,19 +55,13 @@ class QuestionMaker:
         "is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "similar", "between",
     )  # fmt: skip
     similar_distance: int = 2
-    forms: bool = True
-    """Whether choose and common_words are used."""
-    negation: bool = True
-    counting: bool = True
     _variables: dict[str, str] = field(default_factory=lambda: {"r": "record"})
 
     def question(self, statements: int | None = None) -> tree.Tree:
         """A question of a few statements."""
         made: list[tree.Statement] = []
         for _ in range(self.random.randint(0, 3) if statements is None else statements):
-            kind = self.random.choice(
-                ["boolean", "boolean", "text", "record", "number" if self.counting else "boolean"]
-            )
+            kind = self.random.choice(["boolean", "boolean", "text", "record", "number"])
             name = (
                 "r"
                 if kind == "record" and self.random.random() < 0.5
@@ -89,7 +83,7 @@ class QuestionMaker:
         if known is None or (depth > 0 and chance < 0.4):
             inner = known or self.record_again(depth)
             return tree.Call(self.random.choice(["lower", "upper"]), (inner,))
-        if self.forms and depth > 0 and chance < 0.45:
+        if depth > 0 and chance < 0.45:
             return tree.Call("choose", (self.boolean(depth - 1), self.record(depth - 1), self.record(depth - 1)))
         return known
 
@@ -109,7 +103,7 @@ class QuestionMaker:
         known = self.variable("text")
         if known is not None and chance < 0.9:
             return known
-        if self.forms and depth > 0:
+        if depth > 0:
             return tree.Call("choose", (self.boolean(depth - 1), self.text(depth - 1), self.text(depth - 1)))
         return tree.Text(self.needle())
 
@@ -140,7 +134,7 @@ class QuestionMaker:
         chance = self.random.random()
         if chance < 0.1:
             return tree.Call(self.random.choice(["lower", "upper"]), (tree.Text(value),))
-        if self.forms and depth > 0 and chance < 0.15:
+        if depth > 0 and chance < 0.15:
             return tree.Call("choose", (self.boolean(depth - 1), tree.Text(value), tree.Text(self.needle())))
         return tree.Text(value)
 
@@ -169,10 +163,10 @@ class QuestionMaker:
         known = self.variable("number")
         if known is not None and chance < 0.3:
             return known
-        if self.forms and chance < 0.4:
+        if chance < 0.4:
             needles = " ".join(self.word() for _ in range(3))
             return tree.Call("common_words", (tree.Text(needles), self.text(depth - 1)))
-        if self.forms and chance < 0.45:
+        if chance < 0.45:
             return tree.Call("choose", (self.boolean(depth - 1), self.number(depth - 1), self.number(depth - 1)))
         if chance < 0.65:
             weight = tree.Number(Fraction(self.random.choice([1, 2, 3, -1, 4]), self.random.choice([1, 1, 2])))
@@ -189,14 +183,14 @@ class QuestionMaker:
             return known
         if depth <= 0 or chance < 0.35:
             return tree.Truth(self.random.random() < 0.5) if self.random.random() < 0.03 else self.predicate(depth)
-        if self.negation and chance < 0.5:
+        if chance < 0.5:
             return tree.Not(self.boolean(depth - 1))
-        if self.counting and chance < 0.65:
+        if chance < 0.65:
             operator = self.random.choice([">=", ">", "<=", "<", "=="])
             bound = tree.Number(Fraction(self.random.randint(-1, 5), self.random.choice([1, 1, 2])))
             sides = (self.number(depth), bound) if self.random.random() < 0.8 else (bound, self.number(depth))
             return tree.Compare(operator, *sides)  # type: ignore[arg-type]  # drawn from the literals
-        if self.forms and self.negation and chance < 0.7:
+        if chance < 0.7:
             return tree.Call("choose", (self.boolean(depth - 1), self.boolean(depth - 1), self.boolean(depth - 1)))
         operator = "&" if self.random.random() < 0.5 else "|"
         parts = tuple(self.boolean(depth - 1) for _ in range(self.random.randint(2, 4)))

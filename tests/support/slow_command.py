@@ -8,12 +8,11 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from blindlabel.cli.main import run
 from blindlabel.engines import plain
 from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Terms
+from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Assist, Evaluated, Keys, Terms, Working
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
@@ -29,9 +28,16 @@ class SlowEngine(plain.PlainEngine):
         time.sleep(self.pause)
         return super().make_keys(terms)
 
-    def encrypt(self, terms: Terms, key: bytes, records: Sequence[Record], **more: Any) -> Iterator[bytes]:
+    def encrypt(
+        self,
+        terms: Terms,
+        key: bytes,
+        records: Sequence[Record],
+        questions: int = 0,
+        working: Working = IN_THIS_PROCESS,
+    ) -> Iterator[bytes]:
         time.sleep(self.pause)
-        yield from super().encrypt(terms, key, records, **more)
+        yield from super().encrypt(terms, key, records, questions, working)
         time.sleep(self.pause)
 
     def evaluate(
@@ -41,13 +47,13 @@ class SlowEngine(plain.PlainEngine):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        **more: Any,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         for number in range(self.assist_schedule(terms, len(questions), 1).calls):
             time.sleep(self.pause)
             if assist(b"please %d" % number) != b"PLEASE %d" % number:
                 raise AssertionError("the assist was not served")
-        yield from super().evaluate(terms, public, parcels, questions, assist, **more)
+        yield from super().evaluate(terms, public, parcels, questions, assist, working)
         time.sleep(self.pause)
 
     def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:

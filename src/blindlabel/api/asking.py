@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from blindlabel.api.tables import Source, read_table
 from blindlabel.engines import ask as engine_ask
-from blindlabel.engines.interface import Answers, Progress
+from blindlabel.engines.interface import Answers, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.language import Question
 from blindlabel.language.suggestions import Suggester
@@ -51,6 +51,5 @@ def ask(
         prepare_rows(table, table.attributes, steps),
         table.attributes,
         lowered=lowered,
-        workers=workers,
-        progress=progress,
+        working=Working(workers, progress),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.api.tables import Source, read_table
 from blindlabel.engines import ask as engine_ask
-from blindlabel.engines.interface import Answers, Progress
+from blindlabel.engines.interface import Answers, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.language import Question, Record
@@ -59,7 +59,7 @@ def rehearse(
 
     def through_engine(_side: int, questions: Sequence[Formula], others: Sequence[Record]) -> Answers:
         return engine_ask.ask(
-            engine_named(engine), questions, others, attributes, lowered=lowered, workers=workers, progress=progress
+            engine_named(engine), questions, others, attributes, lowered=lowered, working=Working(workers, progress)
         )
 
     done = rehearsal.rehearse(records, oracles, rehearsal.in_clear if engine == "plain" else through_engine, rounds)

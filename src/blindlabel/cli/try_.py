@@ -32,6 +32,7 @@ def try_(
 ) -> None:
     """Try a question on records: one answer a record."""
     from blindlabel.engines.ask import ask
+    from blindlabel.engines.interface import Working
     from blindlabel.engines.registry import engine_named
     from blindlabel.language import Question, render
     from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
@@ -49,15 +50,8 @@ def try_(
         raise InputError("The question cannot be used yet; see above.")
     prepared = prepare_rows(table, table.attributes, steps)
     with progress_bar() as bar:
-        answers = ask(
-            chosen,
-            [checked.formula],
-            prepared,
-            table.attributes,
-            lowered=lowered,
-            workers=workers,
-            progress=phases(bar),
-        )[0]
+        working = Working(workers, phases(bar))
+        answers = ask(chosen, [checked.formula], prepared, table.attributes, lowered=lowered, working=working)[0]
     if json:
         pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]
         result_json({"engine": engine, "answers": pairs})

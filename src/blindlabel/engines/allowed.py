@@ -9,27 +9,14 @@ from collections.abc import Sequence
 
 from blindlabel.engines.interface import RecordError, Terms
 from blindlabel.language import case
-from blindlabel.language.formula import Atom, Count, Formula, Negation, atoms_of, in_order
+from blindlabel.language.formula import Atom, Formula, atoms_of
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
 
 
 def refuse_question(terms: Terms, question: Formula) -> str | None:
     """Why a question is not allowed; None where it is."""
-    for node in in_order(question):
-        if isinstance(node, Negation) and not terms.negation:
-            return (
-                "This agreement does not allow negation (!, choose). Rewrite the question without it, or agree on"
-                " negation."
-            )
-        if isinstance(node, Count) and not terms.counting:
-            return (
-                "This agreement does not allow counting (+, common_words). Rewrite the question, or agree on counting."
-            )
-        refused = refuse_atom(terms, node) if isinstance(node, Atom) else None
-        if refused is not None:
-            return refused
-    return None
+    return next((refused for atom in atoms_of(question) if (refused := refuse_atom(terms, atom)) is not None), None)
 
 
 def refuse_atom(terms: Terms, atom: Atom) -> str | None:

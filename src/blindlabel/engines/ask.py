@@ -12,17 +12,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
     Answers,
     Engine,
     Evaluated,
     Keys,
     Outcome,
-    Progress,
     QuestionError,
     Terms,
+    Working,
     outcomes,
 )
-from blindlabel.language.formula import Count, Formula, Negation, atoms_of, in_order
+from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.record import Record
 
 
@@ -36,11 +37,9 @@ class EncryptedRecords:
         records: Sequence[Record],
         *,
         keys: Keys | None = None,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> None:
-        self.engine, self.terms, self.count = engine, terms, len(records)
-        self.workers, self.progress = workers, progress
+        self.engine, self.terms, self.count, self.working = engine, terms, len(records), working
         self.keys = engine.make_keys(terms) if keys is None else keys
         self._tell("keys")
         self._records = records
@@ -49,10 +48,7 @@ class EncryptedRecords:
         self.traffic = 0
 
     def _encrypted(self, key: bytes, questions: int = 0) -> list[bytes]:
-        made = self.engine.encrypt(
-            self.terms, key, self._records, questions=questions, workers=self.workers, progress=self.progress
-        )
-        parcels = list(made)
+        parcels = list(self.engine.encrypt(self.terms, key, self._records, questions, self.working))
         self._tell("encrypt")
         return parcels
 
@@ -78,8 +74,7 @@ class EncryptedRecords:
             self.parcels,
             questions,
             self.assist,
-            workers=self.workers,
-            progress=self.progress,
+            self.working,
         )
         answers = list(evaluated)
         self._tell("evaluate")
@@ -100,20 +95,23 @@ class EncryptedRecords:
         return found
 
     def _tell(self, phase: str) -> None:
-        if self.progress is not None:
-            self.progress(phase, 1.0)
+        self.working.tell(phase, 1.0)
 
 
 def terms_for(
-    questions: Sequence[Formula], records: Sequence[Record], attributes: Sequence[str], *, lowered: bool = False
+    engine: Engine,
+    questions: Sequence[Formula],
+    records: Sequence[Record],
+    attributes: Sequence[str],
+    *,
+    lowered: bool = False,
 ) -> Terms:
-    """Terms that encode just what these questions ask of these records. (A study fixes its terms before any question is
-    known.) `lowered` says that the records are in lower case.
+    """Terms that encode just what these questions ask of these records, with just the room that they take. (A study
+    fixes its terms before any question is known.) `lowered` says that the records are in lower case.
     """
     asked = [atom for question in questions for atom in atoms_of(question)]
-    nodes = [node for question in questions for node in in_order(question)]
     views = {atom.view.attribute for atom in asked}
-    return Terms(
+    encoded = Terms(
         attributes=tuple(attributes),
         agreement_hash=secrets.token_bytes(32),
         salt=secrets.token_bytes(16),
@@ -123,11 +121,9 @@ def terms_for(
         encode_attributes=bool(views - {None}),
         case="lower" if lowered else "both",
         functions=tuple(sorted({atom.function for atom in asked} or {"is_in"})),
-        counting=any(isinstance(node, Count) for node in nodes),
-        negation=any(isinstance(node, Negation) for node in nodes),
-        records=max(1, len(records)),
-        questions="any",  # answers the whole language, and few records soonest; nobody has to be asked for help here
+        records=max(1, len(records), len(questions)),  # columns are laid out for as many questions as records
     )
+    return engine.least_terms(encoded, questions)
 
 
 def ask(
@@ -137,9 +133,8 @@ def ask(
     attributes: Sequence[str],
     *,
     lowered: bool = False,
-    workers: int = 1,
-    progress: Progress | None = None,
+    working: Working = IN_THIS_PROCESS,
 ) -> Answers:
     """All questions over all records on one engine, from keys to answers."""
-    terms = terms_for(questions, records, attributes, lowered=lowered)
-    return EncryptedRecords(engine, terms, records, workers=workers, progress=progress).ask(questions)
+    terms = terms_for(engine, questions, records, attributes, lowered=lowered)
+    return EncryptedRecords(engine, terms, records, working=working).ask(questions)

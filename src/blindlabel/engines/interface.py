@@ -46,6 +46,22 @@ Progress = Callable[[str, float], None]
 """Called with the name of a phase and the share of it that is done, 0 to 1."""
 
 
+@dataclass(frozen=True)
+class Working:
+    """How an engine works: in how many processes, and who is told how far it is."""
+
+    workers: int = 1
+    progress: Progress | None = None
+
+    def tell(self, phase: str, done: float) -> None:
+        """So much of a phase is done."""
+        if self.progress is not None:
+            self.progress(phase, done)
+
+
+IN_THIS_PROCESS = Working()
+"""In this process, and nobody watches."""
+
 Values = npt.NDArray[np.uint64]
 """What was opened, or the pads that it was opened with: [value, question, record]."""
 
@@ -133,27 +149,16 @@ class Encoded:
         Setting("points: the places of one question by weight; conditions with the same points take places alike."),
     ] = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
     exclusions: Annotated[int, Setting('points: conditions that one question may exclude ("but not").', 0, 8)] = 2
-    counting: Annotated[
-        bool, Setting("any: whether questions may count (3*is_in(...) + is_in(...) >= 3); needs the assist.")
-    ] = True
-    negation: Annotated[bool, Setting("any: whether questions may negate; needs the assist.")] = True
     probes: Annotated[
-        int, Setting("packed: needles that one question has room for; 0: 16, more for similar and between.", 0, 512)
+        int, Setting("any: needles that one question has room for; 0: 16, more for similar and between.", 0, 512)
     ] = 0  # more than 512 would bring the error of hashing beyond 1e-6 a label
     inner_gates: Annotated[
-        int, Setting("packed: nested counts or alternatives of one question, on each level.", 0, 16)
+        int, Setting("any: nested counts or alternatives of one question, on each level.", 0, 16)
     ] = 3
-    inner_levels: Annotated[int, Setting("packed: levels of nested counts or alternatives.", 0, 8)] = 1
+    inner_levels: Annotated[int, Setting("any: levels of nested counts or alternatives.", 0, 8)] = 1
     inner_weight: Annotated[
-        int,
-        Setting("packed: largest sum of weights in a nested count; 0: 31, more for similar and between.", 0, 255),
+        int, Setting("any: largest sum of weights in a nested count; 0: 31, more for similar and between.", 0, 255)
     ] = 0
-    alternatives: Annotated[
-        int, Setting("packed without counting and negation: what one clause may multiply out to (2: one OR).", 1, 32)
-    ] = 2
-    clauses: Annotated[
-        int, Setting("packed without counting and negation: clauses, all of which must hold.", 1, 16)
-    ] = 1
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
 
@@ -207,6 +212,12 @@ class Engine(Protocol):
         """Why this engine cannot answer this question under these terms, as a sentence; None where it can."""
         ...
 
+    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
+        """The terms with just the room that these questions take, for whoever knows them before it makes keys. Where no
+        room would do, `refuse` says why.
+        """
+        ...
+
     def make_keys(self, terms: Terms) -> Keys:
         """New keys for a study."""
         ...
@@ -216,10 +227,8 @@ class Engine(Protocol):
         terms: Terms,
         key: bytes,
         records: Sequence[Record],
-        *,
         questions: int = 0,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records as parcels that only the evaluation of questions can use. The key is the public one, or under
         `keys = "owners"` the secret one, and then `questions` says how many will be asked.
@@ -233,9 +242,7 @@ class Engine(Protocol):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        *,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """All questions over all records: parcels of encrypted answers, ready to leave, with their pads."""
         ...
@@ -272,7 +279,13 @@ class Engine(Protocol):
 
 
 class WithoutPads(ABC):
-    """For engines whose answers are not padded: what is opened is zero for yes and one for no."""
+    """For engines whose answers are not padded: what is opened is zero for yes and one for no. They have room for
+    whatever the terms allow.
+    """
+
+    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:  # noqa: ARG002
+        """As they are."""
+        return terms
 
     @abstractmethod
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:

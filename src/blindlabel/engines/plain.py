@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.allowed import check_record, refuse_texts
-from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, ParcelError, Progress, Terms, WithoutPads
+from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
+    Answers,
+    Assist,
+    Evaluated,
+    Keys,
+    ParcelError,
+    Terms,
+    WithoutPads,
+    Working,
+)
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.record import Record
 
@@ -64,18 +74,15 @@ class PlainEngine(WithoutPads):
         terms: Terms,
         key: bytes,
         records: Sequence[Record],
-        *,
         questions: int = 0,  # noqa: ARG002
-        workers: int = 1,  # noqa: ARG002
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records, readable."""
         _unpack(terms, "secret key" if terms.keys == "owners" else "public key", key)
         for number, record in enumerate(records, start=1):
             check_record(terms, record, number)
         yield _pack(terms, "records", [_encoded(terms, record) for record in records])
-        if progress:
-            progress("encrypt", 1.0)
+        working.tell("encrypt", 1.0)
 
     def evaluate(
         self,
@@ -84,9 +91,7 @@ class PlainEngine(WithoutPads):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,  # noqa: ARG002
-        *,
-        workers: int = 1,  # noqa: ARG002
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """The answers, readable: one parcel for each parcel of records."""
         _unpack(terms, "public key", public)
@@ -101,8 +106,7 @@ class PlainEngine(WithoutPads):
             answers = []
             for i, question in enumerate(questions):
                 answers.append("".join("1" if evaluate(question, record) else "0" for record in records))
-                if progress:
-                    progress("evaluate", (i + 1) / len(questions))
+                working.tell("evaluate", (i + 1) / len(questions))
             yield Evaluated(_pack(terms, "answers", answers))
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002

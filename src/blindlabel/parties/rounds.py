@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from blindlabel.engines.interface import Engine, ParcelError, Progress, Terms, Values
+from blindlabel.engines.interface import Engine, ParcelError, Progress, Terms, Values, Working
 from blindlabel.envelope import (
     Context,
     EnvelopeDamaged,
@@ -125,15 +125,9 @@ class Rounds:
         if prepared and (questions or self.store.agreement.keys == "coordinator"):
             phase = f"round {round}: encrypt {len(prepared)} records"
             self.report(phase, 0.0)
-            progress = self.progress(phase)
-            parcels = self.engine.encrypt(
-                self._terms(questions, len(prepared)),
-                key,
-                prepared,
-                questions=questions,
-                workers=self.workers,
-                progress=progress,
-            )
+            working = Working(self.workers, self.progress(phase))
+            terms = self._terms(questions, len(prepared))
+            parcels = self.engine.encrypt(terms, key, prepared, questions, working)
         own = new_key()
         locked = lock(own, self._context("records", round), itertools.chain(before, parcels))
         return _Locked(round=round, blob=self.store.bodies.write(locked), key=own.hex())
@@ -196,8 +190,7 @@ class Rounds:
             pieces,
             formulas,
             Scheduled(self.engine, terms, len(formulas), served, partial(self.assist, peer)),
-            workers=self.workers,
-            progress=self.progress(phase),
+            Working(self.workers, self.progress(phase)),
         )
         for one in evaluated:
             pads.append(one.pads)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blindlabel.engines.interface import Terms
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.joining import own_table
@@ -33,12 +32,10 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
         limits=terms.limits,
         lowered=terms.case == "lower",
         functions=terms.functions,
-        counting=terms.counting or terms.questions == "points",
-        exclusions=_exclusions(terms),
+        exclusions=terms.exclusions,
         places=terms.profile,
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
-        alternatives=terms.alternatives,
         most_others=_most_others(agreement, len(rows)),
     )
 
@@ -48,8 +45,3 @@ def _most_others(agreement: Agreement, rows: int) -> float:
     half of what is too loose there is enough.
     """
     return max(1.0, agreement.budget.most_yes * rows / (2 * agreement.sampling.records))
-
-
-def _exclusions(terms: Terms) -> int:
-    """How many conditions a question may exclude: as agreed, and where any question may be asked, by negation."""
-    return terms.exclusions if terms.questions == "points" or (terms.counting and terms.negation) else 0

@@ -315,10 +315,7 @@ def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
 def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
     encoding = agreement.encoding
     if agreement.keys == "owners" and _needs_help(encoding):
-        yield (
-            'keys: the gates engine, and questions = "any" with counting or negation on the packed engine, need'
-            ' keys = "coordinator"'
-        )
+        yield 'keys: the gates engine, and questions = "any" on the packed engine, need keys = "coordinator"'
     if not encoding.encode_whole and not encoding.encode_attributes:
         yield "encoding: whole and attributes are both off, so nothing could be asked"
     if not encoding.functions:
@@ -332,8 +329,7 @@ def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
 
 def _needs_help(encoding: Encoding) -> bool:
     """Whether questions are answered with the help of a coordinator that holds the keys."""
-    assisted = encoding.questions == "any" and (encoding.counting or encoding.negation)
-    return encoding.engine == "gates" or (encoding.engine == "packed" and assisted)
+    return encoding.engine == "gates" or (encoding.engine == "packed" and encoding.questions == "any")
 
 
 def compare(first: Agreement, second: Agreement) -> list[str]:

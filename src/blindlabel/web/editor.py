@@ -105,9 +105,7 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
 def offered_functions(workspace: Workspace) -> set[str]:
     """The functions that questions of this study can use."""
     encoding = workspace.agreement.encoding
-    forms = {"lower", "upper", "choose"} | (
-        {"common_words"} if encoding.counting and "has_word" in encoding.functions else set()
-    )
+    forms = {"lower", "upper", "choose"} | ({"common_words"} if "has_word" in encoding.functions else set())
     return set(encoding.functions) | forms
 
 

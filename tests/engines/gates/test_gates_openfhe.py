@@ -25,7 +25,7 @@ from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.engine import LocalGatesEngine
 from blindlabel.engines.gates.library import Ciphertext, EncryptedGates
 from blindlabel.engines.gates.parcels import Kind
-from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms
+from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms, Working
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
@@ -65,7 +65,7 @@ def decrypted(ciphertext: Ciphertext) -> bool:
 
 def asked(questions: list[Formula], records: list[Record], workers: int = 1) -> list[list[bool]]:
     sent = list(ENGINE.encrypt(TERMS, keys().public, records))
-    answers = ENGINE.evaluate(TERMS, keys().public, sent, questions, lambda _: b"", workers=workers)
+    answers = ENGINE.evaluate(TERMS, keys().public, sent, questions, lambda _: b"", Working(workers))
     sent_back = (one.parcel for one in answers)
     found = ENGINE.decrypt(TERMS, keys().secret, sent_back, len(questions), len(records))
     return [[bool(one) for one in row] for row in found]

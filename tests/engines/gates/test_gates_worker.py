@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from blindlabel.engines.gates import remote, wire
-from blindlabel.engines.interface import EngineUnavailable, ParcelError, QuestionError, RecordError, Terms
+from blindlabel.engines.interface import EngineUnavailable, ParcelError, QuestionError, RecordError, Terms, Working
 from blindlabel.errors import OutsideError
 from blindlabel.language import Question
 from blindlabel.language.formula import Atom, Formula, evaluate, in_order
@@ -115,7 +115,7 @@ def test_a_tiny_study_runs_through_the_worker() -> None:
     parcels = list(engine.encrypt(terms, keys.public, owned))
     heard: list[float] = []
     made = engine.evaluate(
-        terms, keys.public, parcels, asked, lambda _: b"", workers=2, progress=lambda _, share: heard.append(share)
+        terms, keys.public, parcels, asked, lambda _: b"", Working(2, lambda _, share: heard.append(share))
     )
     answers = [one.parcel for one in made]
     found = engine.decrypt(terms, keys.secret, answers, len(asked), len(owned))

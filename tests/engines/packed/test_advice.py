@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
+from blindlabel.language import Question
 from blindlabel.language.formula import Atom, Conjunction, Disjunction, Formula, Negation
 from blindlabel.language.record import View
 from blindlabel.protocol import agreement as agreements
@@ -80,3 +81,55 @@ def test_more_exclusions_are_advised_before_any_help() -> None:
 def test_what_is_not_encoded_gets_no_advice() -> None:
     refused = ENGINE.refuse(replace(DEFAULT, functions=("equals",)), needle(1))
     assert refused == "This agreement does not encode is_in. It encodes equals."
+
+
+ENCODED = Terms(("name",), encode_attributes=False, functions=("is_in", "similar", "between"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(formulas(), min_size=1, max_size=3))
+def test_questions_that_are_known_beforehand_get_terms_that_answer_all_of_them(questions: list[Formula]) -> None:
+    terms = ENGINE.least_terms(ENCODED, questions)
+    for question in questions:
+        assert ENGINE.refuse(terms, question) is None
+
+
+@pytest.mark.parametrize(
+    ("sources", "profile", "exclusions"),
+    [
+        (['is_in("a", $r) & is_in("b", $r) & is_in("c", $r)', "true"], (1,), 0),
+        (['is_in("a", $r) & is_in("b", $r) & is_in("c", $r) & (is_in("d", $r) | is_in("e", $r))'], (1, 1), 0),
+        (['is_in("a", $r) & !is_in("b", $r)', 'is_in("c", $r) | is_in("d", $r)'], (1, 1), 1),
+        (['is_in("a", $r) + is_in("b", $r) + is_in("c", $r) + is_in("d", $r) >= 2'], (1,) * 4, 0),
+        (['2*is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2 & !is_in("d", $r) & !is_in("e", $r)'], (1, 1), 2),
+    ],
+)
+def test_questions_that_are_known_beforehand_get_no_more_room_than_they_take(
+    sources: list[str], profile: tuple[int, ...], exclusions: int
+) -> None:
+    questions = [found for found in (Question(f"ret {one}").formula for one in sources) if found is not None]
+    found = ENGINE.least_terms(ENCODED, questions)
+    assert (found.questions, found.profile, found.exclusions) == ("points", profile, exclusions)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'is_in("a", $r) | !is_in("b", $r)',  # a denial that is no exclusion
+        '(is_in("a", $r) & !is_in("b", $r)) | is_in("c", $r)',
+        'similar("johnson", $r, 2)',  # more alternatives than there are places
+    ],
+)
+def test_help_is_taken_only_where_points_do_not_do(source: str) -> None:
+    question = Question(f"ret {source}").formula
+    assert question is not None
+    found = ENGINE.least_terms(ENCODED, [question])
+    assert found.questions == "any"
+    assert ENGINE.refuse(found, question) is None
+
+
+def test_what_no_terms_can_answer_is_refused_with_its_reason() -> None:
+    question = Question('ret has_word("a", $r)').formula
+    assert question is not None
+    assert ENGINE.least_terms(ENCODED, [question]) == ENCODED
+    assert "does not encode has_word" in str(ENGINE.refuse(ENCODED, question))

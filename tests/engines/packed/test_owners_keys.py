@@ -33,9 +33,8 @@ from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, agree, in_clear, keys_of
 
 TERMS = Terms(
-    ("a",), questions="any",
-    record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
-    limits=Limits(needle_length=4, total_weight=7), counting=False, negation=False, keys="owners",
+    ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
+    limits=Limits(needle_length=4), profile=(1, 1), exclusions=0, keys="owners",
 )  # fmt: skip
 RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
 
@@ -117,6 +116,7 @@ def test_workers_share_the_groups_out_evenly(monkeypatch: pytest.MonkeyPatch, wo
     assert tiles_of(way, 0, 24, done={(0, group) for group in range(6)}, workers=workers) == []
 
 
+@pytest.mark.slow
 def test_bytes_of_a_round_are_those_that_explain_says() -> None:
     """Beside the headers of parcels, under both kinds of keys."""
     for terms in (POINTS, replace(POINTS, keys="coordinator")):
@@ -201,12 +201,11 @@ class Served:
         return _evaluated(keys, sent, questions, self.terms)
 
 
-@pytest.fixture(scope="module", params=["points", "clauses"])
-def served(request: pytest.FixtureRequest) -> Served:
-    terms, many, word = (POINTS, ASKED, "is_in") if request.param == "points" else (TERMS, MANY, "has_word")
-    keys = keys_of(terms)
-    sent = list(ENGINE.encrypt(terms, keys.secret, RECORDS[: terms.records], questions=len(many)))
-    return Served(terms, keys, sent, many, asked(*[f'ret {word}("q", $r)'] * len(many)))
+@pytest.fixture(scope="module")
+def served() -> Served:
+    keys = keys_of(POINTS)
+    sent = list(ENGINE.encrypt(POINTS, keys.secret, RECORDS[: POINTS.records], questions=len(ASKED)))
+    return Served(POINTS, keys, sent, ASKED, asked(*['ret is_in("q", $r)'] * len(ASKED)))
 
 
 def _hostile(served: Served) -> Iterator[tuple[str, Keys, list[bytes]]]:
@@ -249,6 +248,7 @@ def test_unseeded_and_constant_halves_are_refused(served: Served) -> None:
     assert tried == names
 
 
+@pytest.mark.slow
 def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(served: Served) -> None:
     for name, hostile, content in _hostile(served):
         said = []
@@ -259,6 +259,7 @@ def test_malformed_parcels_end_with_one_sentence_whatever_is_asked(served: Serve
         assert said[0] == said[1], name
 
 
+@pytest.mark.slow
 def test_records_and_keys_full_of_noise_are_answered_like_any_other(served: Served) -> None:
     """Rubbish behind the seeds raises nothing: neither zeros nor noise lead to an error that depends on the weights."""
     form = open_public(served.terms, served.keys.public).way.record_form
@@ -280,7 +281,7 @@ def test_records_and_keys_full_of_noise_are_answered_like_any_other(served: Serv
 
 def test_the_coordinators_help_needs_the_coordinators_keys() -> None:
     with pytest.raises(TermsError, match="keys of its own"):
-        ENGINE.make_keys(replace(TERMS, counting=True))
+        ENGINE.make_keys(replace(TERMS, questions="any"))
 
 
 def test_randomness_for_other_questions_is_refused(keys: Keys, sent: list[bytes]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import EngineUnavailable, Keys, Outcome, Terms, outcomes
+from blindlabel.engines.interface import EngineUnavailable, Keys, Outcome, Terms, Working, outcomes
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.running.dask import ClusterEngine, connecting
 from blindlabel.errors import InputError, OutsideError
@@ -56,14 +56,14 @@ TERMS = Terms(
     probes=2,
     inner_gates=0,
 )
-ALONE = replace(TERMS, counting=False, negation=False)
+COORDINATED = replace(TERMS, questions="points", profile=(1, 1), exclusions=0)
 POINTS = replace(TERMS, questions="points", keys="owners", profile=(1, 1), exclusions=1, records=4)
 RECORDS = [Record.of({"name": text}) for text in ("anna berg", "bert ahorn", "carla birke", "")]
 
 
 def questions(terms: Terms, count: int) -> list[Formula]:
     needles = ["an", "b", "ber", "rk", "ho", "la", "x", "a", "rn", "car"]
-    joint = "|" if terms is ALONE else "& !"
+    joint = "|" if terms is COORDINATED else "& !"
     made = []
     for number in range(count):
         first, second = needles[number % len(needles)], needles[(number * 3 + 1) % len(needles)]
@@ -113,13 +113,16 @@ class Assist:
         return ENGINE.assist(self.terms, self.keys.secret, request)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, keys: Keys, tmp_path: Path) -> None:
     asked = questions(TERMS, 28)  # four tiles
     assist = Assist(TERMS, keys, kills=worker_processes(address)[0])
     told: list[str] = []
     parcels = list(ENGINE.encrypt(TERMS, keys.public, RECORDS))
     engine = ClusterEngine(address, journal=tmp_path / "journal")
-    made = engine.evaluate(TERMS, keys.public, parcels, asked, assist, progress=lambda phase, _: told.append(phase))
+    made = engine.evaluate(
+        TERMS, keys.public, parcels, asked, assist, Working(progress=lambda phase, _: told.append(phase))
+    )
     answers = [one.parcel for one in made]
     assert (ENGINE.decrypt(TERMS, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
     assert told[-1] == "evaluate: 4 of 4 tiles"
@@ -151,13 +154,16 @@ def test_a_failing_assist_ends_the_evaluation_with_its_own_error(address: str, k
         list(evaluation)
 
 
+@pytest.mark.slow
 def test_records_may_be_encrypted_on_the_cluster_where_the_owner_says_so(address: str) -> None:
-    keys = ENGINE.make_keys(ALONE)
-    engine, asked = ClusterEngine(address, may_see_records=True), questions(ALONE, 20)
-    parcels = list(engine.encrypt(ALONE, keys.public, RECORDS))
-    made = engine.evaluate(ALONE, keys.public, parcels, asked, Assist(ALONE, keys, fails=True))
+    keys = ENGINE.make_keys(COORDINATED)
+    engine, asked = ClusterEngine(address, may_see_records=True), questions(COORDINATED, 20)
+    parcels = list(engine.encrypt(COORDINATED, keys.public, RECORDS))
+    made = engine.evaluate(COORDINATED, keys.public, parcels, asked, Assist(COORDINATED, keys, fails=True))
     answers = [one.parcel for one in made]
-    assert (engine.decrypt(ALONE, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)).all()
+    assert (
+        engine.decrypt(COORDINATED, keys.secret, answers, len(asked), len(RECORDS)) == in_clear(RECORDS, asked)
+    ).all()
 
 
 def test_records_in_clear_do_not_leave_this_process_otherwise(keys: Keys) -> None:
@@ -182,6 +188,7 @@ def test_wrong_addresses_and_absent_clusters_are_sentences(keys: Keys, monkeypat
         ClusterEngine("local:2")
 
 
+@pytest.mark.slow
 def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Path) -> None:
     room = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
     agreement = small_agreement(records=3, encoding=room, rounds=1)

@@ -10,9 +10,20 @@ from random import Random
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import Answers, EngineError, QuestionError, RecordError, Terms, TermsError, WorkerLost
+from blindlabel.engines.interface import (
+    Answers,
+    EngineError,
+    QuestionError,
+    RecordError,
+    Terms,
+    TermsError,
+    WorkerLost,
+    Working,
+)
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding import layout
+from blindlabel.engines.packed.questions import plan_of
+from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Formula
@@ -45,23 +56,22 @@ def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple
         Record.of(dict.fromkeys(terms.attributes, "")),
         Record.of({name: "a" * (name == terms.attributes[0]) for name in terms.attributes}),
     ]
-    assisted = terms.counting or terms.negation
     found: list[Formula] = []
     answers = []
     while len(found) < questions:
         maker = QuestionMaker(
             random, rows, terms.attributes, terms.limits.needle_length,
             [f for f in terms.functions if f != "common_words"],
-            terms.limits.similar_distance, forms=assisted, negation=terms.negation, counting=terms.counting,
+            terms.limits.similar_distance,
         )  # fmt: skip
         try:
             question = maker.question()
-        except NoRecordLeft:
+            formula = formula_of(question, terms.limits)
+            plan_of(way_of(terms), formula)
+        except (NoRecordLeft, QuestionError):
             continue
-        formula = formula_of(question, terms.limits)
-        if ENGINE.refuse(terms, formula) is None:
-            found.append(formula)
-            answers.append([interpret(question, record) for record in rows])
+        found.append(formula)
+        answers.append([interpret(question, record) for record in rows])
     return rows, found, np.array(answers, dtype=np.bool_)
 
 
@@ -87,8 +97,8 @@ def test_random_questions_with_the_assist(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_without_the_assist(seed: int) -> None:
     terms = Terms(
-        ATTRIBUTES, questions="any", record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4),
-        counting=False, negation=False, clauses=2,
+        ATTRIBUTES, record_length=46, attribute_length=12, records=9, limits=Limits(needle_length=4),
+        profile=(2, 2, 1, 1), exclusions=1,
     )  # fmt: skip
     records, questions, expected = random_round(terms, seed, 9, 24)
     one = Round(terms)
@@ -121,12 +131,10 @@ def test_similar_and_between_work_where_an_agreement_lists_them() -> None:
 
 
 @pytest.mark.slow
-def test_wide_alternatives_without_the_assist() -> None:
+def test_ranges_without_the_assist() -> None:
     terms = Terms(
-        ("year",), questions="any",
-        record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",
-        "has_word"),
-        counting=False, negation=False,
+        ("year",), record_length=12, records=64, case="lower", encode_attributes=False, functions=("between",
+        "has_word"), profile=(1,) * 14, exclusions=0,
     )  # fmt: skip
     records = [Record.of({"year": text}) for text in ("1999", "2001 b", "a", "-4.25")]
     questions = formulas(
@@ -143,22 +151,22 @@ def test_wide_alternatives_without_the_assist() -> None:
 @pytest.mark.parametrize("assisted", [True, False])
 def test_batches_of_any_size(records: int, questions: int, assisted: bool) -> None:
     terms = Terms(
-        ("a",), questions="any",
-        record_length=10, records=records, case="lower", encode_attributes=False, functions=("has_word",),
-        limits=Limits(total_weight=3), probes=2, inner_gates=0, counting=assisted, negation=assisted,
+        ("a",), questions="any" if assisted else "points", record_length=10, records=max(records, questions),
+        case="lower", encode_attributes=False, functions=("has_word",),
+        limits=Limits(total_weight=3), probes=2, inner_gates=0, profile=(1,), exclusions=0,
     )  # fmt: skip
     rows = [Record.of({"a": f"w{i % 7} v{i % 5}"}) for i in range(records)]
     asked = formulas(*(f'ret has_word("w{i % 7}", $r) & has_word("v{i % 5}", $r)' for i in range(questions)))
     assert (Round(terms).run(rows, asked) == in_clear(rows, asked)).all()
 
 
+@pytest.mark.slow
 def test_samples_larger_than_a_batch_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Many features make the engine hold fewer records at a time; a small memory does so here: three batches of 512.
     monkeypatch.setattr(layout, "_MOST_FEATURES", 1 << 12)
     terms = Terms(
-        ("a",), questions="any",
-        record_length=9, records=1100, case="lower", encode_attributes=False, functions=("has_word",),
-        counting=False, negation=False, alternatives=1,
+        ("a",), record_length=9, records=1100, case="lower", encode_attributes=False, functions=("has_word",),
+        profile=(1,), exclusions=0,
     )  # fmt: skip
     rows = [Record.of({"a": f"w{i % 11}"}) for i in range(1100)]
     asked = formulas(*(f'ret has_word("w{i}", $r)' for i in range(9)))
@@ -167,14 +175,12 @@ def test_samples_larger_than_a_batch_are_streamed(monkeypatch: pytest.MonkeyPatc
     assert len(one.answers) == 3
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing() -> None:
     records = [Record.of({"name": name}) for name in ("sony dvd", "canon", "sony usm", "")]
     questions = formulas('ret is_in("sony", $r) & !is_in("dvd", $r)', 'ret is_empty($r) | has_word("canon", $r)')
-    expected = in_clear(records, questions)
-    for terms in (SMALL, replace(SMALL, counting=False, negation=False)):
-        allowed = [question for question in questions if ENGINE.refuse(terms, question) is None]
-        rows = [i for i, question in enumerate(questions) if question in allowed]
-        assert (Round(terms).run(records, allowed, workers=2) == expected[rows]).all()
+    for terms in (SMALL, replace(SMALL, questions="points", profile=(1, 1), exclusions=1)):
+        assert (Round(terms).run(records, questions, workers=2) == in_clear(records, questions)).all()
 
 
 def test_an_error_in_a_worker_is_the_same_error() -> None:
@@ -185,7 +191,7 @@ def test_an_error_in_a_worker_is_the_same_error() -> None:
         raise EngineError("the line is down")
 
     with pytest.raises(EngineError, match="the line is down"):
-        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), broken, workers=2))
+        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), broken, Working(2)))
 
 
 def test_a_killed_worker_is_an_error_that_trying_again_may_help() -> None:
@@ -200,7 +206,7 @@ def test_a_killed_worker_is_an_error_that_trying_again_may_help() -> None:
         return one.assist(request)
 
     with pytest.raises(WorkerLost, match="Start again") as caught:
-        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), deadly, workers=2))
+        list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), deadly, Working(2)))
     assert isinstance(caught.value, OutsideError)
 
 
@@ -228,7 +234,7 @@ def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
         replace(SMALL, probes=5000), replace(SMALL, records=0), replace(SMALL, functions=()), replace(SMALL,
         agreement_hash=b"x"),
         replace(SMALL, case="upper"), replace(SMALL, limits=Limits(total_weight=400)),
-        replace(SMALL, counting=False, negation=False, functions=("similar",)),
+        replace(SMALL, keys="owners"), replace(SMALL, questions="points", profile=(1,) * 15),
     ],
 )  # fmt: skip
 def test_terms_that_cannot_be_served_are_refused_with_a_sentence(terms: Terms) -> None:
@@ -238,10 +244,9 @@ def test_terms_that_cannot_be_served_are_refused_with_a_sentence(terms: Terms) -
 
 def test_progress_is_told_and_ends_at_one() -> None:
     told: list[tuple[str, float]] = []
+    working = Working(progress=lambda *step: told.append(step))
     one = Round(SMALL)
-    parcels = list(
-        ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], progress=lambda *step: told.append(step))
-    )
+    parcels = list(ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], working=working))
     list(
         ENGINE.evaluate(
             SMALL,
@@ -249,7 +254,7 @@ def test_progress_is_told_and_ends_at_one() -> None:
             parcels,
             formulas('ret is_in("x", $r)'),
             one.assist,
-            progress=lambda *step: told.append(step),
+            working,
         )
     )
     for phase in ("encrypt", "prepare", "evaluate"):

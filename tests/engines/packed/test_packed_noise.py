@@ -20,10 +20,8 @@ from blindlabel.engines.packed.seal.ring import Cipher, open_ring
 from blindlabel.engines.packed.ways.assisted import inner_products
 from blindlabel.engines.packed.ways.assisted.plans import Room
 from blindlabel.engines.packed.ways.choosing import parameter_sets, way_of
-from blindlabel.engines.packed.ways.conjunctive import evaluating as conjunctive
-from blindlabel.engines.packed.ways.conjunctive.clauses import compile_question
 from blindlabel.engines.packed.ways.interface import Public, Secret
-from blindlabel.language import Limits, Question, Record
+from blindlabel.language import Limits, Record
 from support.noise import noise_bits
 from support.packed_rounds import keys_of
 
@@ -37,7 +35,6 @@ TERMS = Terms(
     functions=("is_in",),
     limits=Limits(needle_length=8),
 )
-ALONE = replace(TERMS, counting=False, negation=False)
 
 
 def _opened(terms: Terms) -> tuple[Public, Secret, list[Cipher]]:
@@ -68,18 +65,6 @@ def test_packed_inner_products_stay_within_the_estimate() -> None:
     assert estimate - 10 <= noise_bits(secret.records, packed) <= estimate
 
 
-def test_products_of_forms_stay_within_the_estimate() -> None:
-    public, secret, chunks = _opened(ALONE)
-    way = public.way
-    formula = Question('ret is_in("abc", $r) & (is_in("de", $r) | is_in("gh", $r))').formula
-    assert formula is not None
-    plans = [compile_question(ALONE, way.tables, formula)] * 4
-    forms = [conjunctive.form(public, chunks, plans, index, 4) for index in range(2)]
-    product = way.ring.multiply(forms[0], forms[1], public.records.relinearisation)
-    estimate = way.noise()["answers"].bits
-    assert estimate - 10 <= noise_bits(secret.records, product) <= estimate
-
-
 def test_weighted_sums_stay_within_the_estimate() -> None:
     public, secret, _ = _opened(TERMS)
     ring, holder = public.way.answer_ring, secret.answers
@@ -97,12 +82,11 @@ def test_weighted_sums_stay_within_the_estimate() -> None:
     "terms",
     [
         TERMS,
-        ALONE,
+        replace(TERMS, questions="points", profile=(1,), exclusions=0),
+        Terms(("a", "b", "c", "d")),
         Terms(("a", "b", "c", "d"), questions="any"),
         Terms(("a",), questions="any", records=1000, record_length=404),
         Terms(("a",), questions="any", functions=("similar", "between"), encode_attributes=False),
-        replace(ALONE, alternatives=8),
-        replace(ALONE, alternatives=32),
     ],
 )
 def test_every_agreement_hides_the_old_noise(terms: Terms) -> None:

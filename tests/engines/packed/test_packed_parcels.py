@@ -122,7 +122,7 @@ def test_parcels_of_other_kinds_agreements_parameters_keys_and_versions(played: 
     with pytest.raises(ParcelError, match="another agreement"):
         USES[use](played, study(lambda one: replace(one, agreement=b"\1" * 32)))
     with pytest.raises(ParcelError, match="parameters"):
-        USES[use](played, study(lambda one: replace(one, parameters="alone-8192-1")))
+        USES[use](played, study(lambda one: replace(one, parameters="points-16384-320")))
     with pytest.raises(ParcelError, match=r"keys|own name"):
         USES[use](played, study(lambda one: replace(one, key_id=b"\2" * 16)))
     newer = bytearray(good)
@@ -213,7 +213,7 @@ def test_assist_requests_beyond_the_agreement_are_refused(played: Round) -> None
                     played.keys.secret,
                     _resealed(request, lambda parcel, number=number: replace(parcel, numbers=(number,))),  # type: ignore[misc]
                 )
-    quiet = replace(TERMS, counting=False, negation=False)
+    quiet = replace(TERMS, questions="points", profile=(1,), exclusions=0)
     with pytest.raises(ParcelError, match="never called"):
         ENGINE.assist(quiet, keys_of(quiet).secret, played.requests[0])
 

@@ -18,7 +18,6 @@ from blindlabel.engines.packed.planning.probing import Probe, probes_of
 from blindlabel.engines.packed.questions import plan_of, plans_of
 from blindlabel.engines.packed.ways.assisted import plans
 from blindlabel.engines.packed.ways.choosing import way_of
-from blindlabel.engines.packed.ways.conjunctive import clauses
 from blindlabel.language import Limits, Question, Record, View, case, interpret
 from blindlabel.language.formula import Atom, Formula, evaluate
 from blindlabel.language.functions import PREDICATES
@@ -39,11 +38,10 @@ def _holds(probe: Probe, record: Record) -> bool:
     return probe.element in probe.table.family.elements(record.text(probe.table.view))
 
 
-def _random_case(seed: int, *, counting: bool = True, negation: bool = True) -> tuple[QuestionMaker, list[Record]]:
+def _random_case(seed: int) -> tuple[QuestionMaker, list[Record]]:
     random = Random(seed)
     records = [random_record(random) for _ in range(5)]
-    maker = QuestionMaker(random, records, similar_distance=1, forms=negation, counting=counting, negation=negation)
-    return maker, records
+    return QuestionMaker(random, records, similar_distance=1), records
 
 
 @settings(max_examples=400, deadline=None)
@@ -92,38 +90,6 @@ def test_most_random_questions_fit_the_default_room() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.integers(0, 2**32))
-def test_a_plan_of_clauses_means_what_the_question_means(seed: int) -> None:
-    maker, records = _random_case(seed, counting=False, negation=False)
-    try:
-        question = maker.question()
-    except NoRecordLeft:
-        return
-    terms = Terms(
-        ATTRIBUTES,
-        questions="any",
-        functions=WIDE,
-        limits=LIMITS,
-        counting=False,
-        negation=False,
-        alternatives=32,
-        clauses=3,
-    )
-    tables = tables_of(terms, MODULUS)
-    try:
-        plan = clauses.compile_question(terms, tables, formula_of(question, LIMITS))
-    except QuestionError:
-        return
-    assert len(plan.clauses) <= 3
-    assert all(len(clause) <= 32 for clause in plan.clauses)
-    for record in records:
-        answer = all(
-            any(all(_holds(probe, record) for probe in option) for option in clause) for clause in plan.clauses
-        )
-        assert answer == interpret(question, record)
-
-
-@settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(WIDE), st.sampled_from(["exact", "lower", "upper"]))
 def test_every_function_is_asked_right_in_every_case(seed: int, function: str, shown: str) -> None:
     random = Random(seed)
@@ -154,12 +120,6 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
             _any(limits=Limits(needle_length=8)),
             "needles of at most 8",
         ),
-        ('ret !is_in("a", $r)', _any(negation=False), "negation"),
-        (
-            'ret is_in("a", $r) + is_in("b", $r) + is_in("c", $r) >= 2',
-            _any(counting=False),
-            "counting",
-        ),
         ('ret similar("jonson", $r, 1)', _any(), "does not encode similar"),
         ('ret is_in("a", $r.a)', _any(encode_attributes=False), "single attributes"),
         ('ret is_in("a", $r)', _any(encode_whole=False), "whole records"),
@@ -168,11 +128,6 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
             "ret " + " | ".join(f'is_in("{c}", $r)' for c in "abcdefg"),
             _any(probes=6),
             "more probes",
-        ),
-        (
-            "ret " + " | ".join(f'is_in("{c}", $r)' for c in "abc"),
-            _any(negation=False, counting=False),
-            "alternatives",
         ),
     ],
 )

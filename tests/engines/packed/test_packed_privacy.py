@@ -17,8 +17,6 @@ from blindlabel.engines.packed.keys import open_secret
 from blindlabel.engines.packed.seal import ring
 from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
 from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
-from blindlabel.engines.packed.ways.choosing import way_of
-from blindlabel.engines.packed.ways.conjunctive.way import ManyRecords
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear
@@ -28,9 +26,7 @@ TERMS = Terms(
     record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
     limits=Limits(needle_length=4, total_weight=7), probes=4, inner_gates=1, inner_weight=7,
 )  # fmt: skip
-ALONE = replace(TERMS, counting=False, negation=False)
-WIDE = replace(ALONE, records=512, record_length=16, functions=("is_in",))
-POINTS = replace(ALONE, questions="points", profile=(2, 1, 1), exclusions=0)
+POINTS = replace(TERMS, questions="points", profile=(2, 1, 1), exclusions=0)
 RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
 
 
@@ -39,7 +35,6 @@ def asked(*sources: str) -> list[Formula]:
 
 
 FEW = asked(*[f'ret is_in("q{i}", $r) & is_in("zz", $r)' for i in range(20)])
-SHORT = asked(*[f'ret is_in("w{i % 3}", $r) & (is_in("com", $r) | is_in("x{i}", $r))' for i in range(6)])
 MANY = asked(*[f'ret (has_word("w{i % 3}", $r) & is_in("com", $r)) | is_in("x{i}", $r)' for i in range(20)])
 
 
@@ -68,33 +63,27 @@ LIMIT = 110.0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("terms", [TERMS, ALONE])
-def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform(terms: Terms) -> None:
-    modulus = BIT_MODULUS if terms.negation else open_secret(terms, Round(terms).keys.secret).way.ring.modulus
+def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform() -> None:
+    """With the assist; `test_points_privacy` has the other way."""
     no, unused, zeros = [], [], 0
-    for _ in range(3 if terms.negation else 5):
-        one = Round(terms)
+    for _ in range(3):
+        one = Round(TERMS)
         labels = one.run(RECORDS, MANY)
         assert (labels == in_clear(RECORDS, MANY)).all()
-        slots = _answer_slots(one)
-        if terms.negation:
-            copies = slots.reshape(
-                4, 32, 64
-            )  # four probes of up to 64 questions share a ciphertext; the answer is in the first copy
-            table, rest = copies[0].T, np.concatenate([copies[1:].reshape(-1), copies[0, :, len(MANY) :].reshape(-1)])
-        else:
-            table = slots.reshape(-1, 32)
-            rest = table[len(MANY) :].reshape(-1)
+        # Four probes of up to 64 questions share a ciphertext; the answer is in the first copy.
+        copies = _answer_slots(one).reshape(4, 32, 64)
+        table, rest = copies[0].T, np.concatenate([copies[1:].reshape(-1), copies[0, :, len(MANY) :].reshape(-1)])
         pairs = table[: len(MANY), : len(RECORDS)]
         assert ((pairs == 0) == labels).all()
         no.append(pairs[pairs != 0])
         unused.append(np.concatenate([rest, table[: len(MANY), len(RECORDS) :].reshape(-1)]))
         zeros += int((unused[-1] == 0).sum())
-    assert _chi_square(np.concatenate(no), modulus) < LIMIT
-    assert _chi_square(np.concatenate(unused), modulus) < LIMIT
+    assert _chi_square(np.concatenate(no), BIT_MODULUS) < LIMIT
+    assert _chi_square(np.concatenate(unused), BIT_MODULUS) < LIMIT
     assert zeros < 30  # a slot that was forgotten would be zero in thousands
 
 
+@pytest.mark.slow
 def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
     for questions in (FEW, MANY):
         one = Round(TERMS)
@@ -112,7 +101,8 @@ def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
             assert _chi_square(values, modulus) < LIMIT
 
 
-@pytest.mark.parametrize("terms", [TERMS, ALONE, POINTS])
+@pytest.mark.slow
+@pytest.mark.parametrize("terms", [TERMS, POINTS])
 def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms) -> None:
     shapes = []
     for questions in (FEW, MANY):
@@ -121,7 +111,7 @@ def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms
         assert len(one.requests) == ENGINE.assist_schedule(terms, len(questions), len(RECORDS)).calls
         shapes.append([len(message) for message in (*one.parcels, *one.requests, *one.replies, *one.answers)])
     assert shapes[0] == shapes[1]
-    assert (len(shapes[0]) > 2) == terms.negation
+    assert (len(shapes[0]) > 2) == (terms is TERMS)
 
 
 # -- the distinguisher: it owns the key and looks at the noise
@@ -156,20 +146,14 @@ def _noises(terms: Terms, questions: list[Formula], runs: int) -> dict[Kind, lis
     return found
 
 
-def _unlike(terms: Terms) -> tuple[list[Formula], list[Formula]]:
-    """Question sets whose computation leaves different noise: constants alone, against products or sums of
-    everything.
-    """
-    many = SHORT if terms is WIDE else MANY
-    return asked(*["ret 1 == 1"] * len(many)), many
+UNLIKE = asked(*["ret 1 == 1"] * len(MANY)), MANY
+"""Question sets whose computation leaves different noise: constants alone, against products or sums of everything."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("terms", [ALONE, TERMS, WIDE, POINTS])
+@pytest.mark.parametrize("terms", [TERMS, POINTS])
 def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise(terms: Terms) -> None:
-    assert isinstance(way_of(terms), ManyRecords) == (terms is WIDE)
-    runs = 5 if terms is ALONE else 2
-    one, other = (_noises(terms, questions, runs) for questions in _unlike(terms))
+    one, other = (_noises(terms, questions, 2) for questions in UNLIKE)
     assert one.keys() == other.keys()
     for kind in one:
         # The largest of 8,192 rounding errors varies by about a tenth of a bit, and upwards by more: two means of two
@@ -181,10 +165,7 @@ def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("terms", [ALONE, WIDE, POINTS])
-def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(
-    terms: Terms, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     primes = [0]  # that answers have when they are not switched down
 
     def left_alone(_: Encryptor, cipher: ring.Cipher) -> ring.Cipher:
@@ -196,7 +177,7 @@ def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(
     monkeypatch.setattr(
         ring.Ring, "form", lambda self, level=0, **how: form(self, primes[0] if level == 1 else level, **how)
     )
-    one, other = (_noises(terms, questions, 1) for questions in _unlike(terms))
+    one, other = (_noises(POINTS, questions, 1) for questions in UNLIKE)
     assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 5
     # A fresh zero without switching down does not help either: the noise of the computation still stands out.
     monkeypatch.setattr(
@@ -204,5 +185,5 @@ def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(
         "sanitised",
         lambda self, cipher: self.ring.add(cipher, self.ring.switched(self.zero(), cipher.coeff_modulus_size())),
     )
-    one, other = (_noises(terms, questions, 1) for questions in _unlike(terms))
+    one, other = (_noises(POINTS, questions, 1) for questions in UNLIKE)
     assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 5

@@ -129,9 +129,9 @@ def test_labels_on_attributes_of_real_tables_without_the_assist() -> None:
     own, other = _sample("febrl", random, lowered=False)
     names = ("given_name", "surname", "age")
     terms = Terms(
-        names, questions="any", record_length=LONGEST, attribute_length=24, encode_whole=False,
+        names, record_length=LONGEST, attribute_length=24, encode_whole=False,
         functions=("equals", "has_word", "sounds_like", "starts_with"), limits=Limits(needle_length=6),
-        counting=False, negation=False,
+        profile=(1, 1), exclusions=0,
     )  # fmt: skip
     questions = []
     for record in own:

@@ -86,6 +86,7 @@ def _quoted(text: str) -> str:
     return '"' + "".join(names.get(character, character) for character in text) + '"'
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 2))
 def test_points_of_up_to_eight_conditions_fit_the_default_profile(seed: int, conditions: int, excluded: int) -> None:

@@ -59,6 +59,7 @@ LIMIT = 110.0
 """31 degrees of freedom: beyond this with probability 9e-11; a run looks at up to a hundred."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("questions", [COUNTS, NEVER])
 def test_both_values_are_zero_or_uniform_and_unused_slots_are_uniform(questions: list[Formula]) -> None:
     one = Round(TERMS)
@@ -80,6 +81,7 @@ def test_both_values_are_zero_or_uniform_and_unused_slots_are_uniform(questions:
     assert ((reached & ~excluded) == labels).all()
 
 
+@pytest.mark.slow
 def test_every_question_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products, rotations, encodings and all else are counted by name: a question that asks nothing, one that is always
     true and one that uses every place make the same numbers, and parcels of the same sizes.

@@ -22,7 +22,7 @@ from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.gates.remote import find_python
-from blindlabel.engines.interface import EngineError, Progress
+from blindlabel.engines.interface import EngineError, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
 from blindlabel_lab.bench.gates import GateClock
@@ -203,9 +203,8 @@ def packed_round(work: Workload) -> Round:
         seconds[phase] = seconds.get(phase, 0.0) + now - last
         last = now
 
-    records = EncryptedRecords(
-        engine_named("packed"), work.terms, work.records, progress=lambda phase, share: passed(phase) if share else None
-    )
+    working = Working(progress=lambda phase, share: passed(phase) if share else None)
+    records = EncryptedRecords(engine_named("packed"), work.terms, work.records, working=working)
     answers = records.evaluate(work.questions)
     found = records.decrypt(answers, len(work.questions))
     passed("open")

@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import Answers, Evaluated, Keys, Outcome, Terms, outcomes
+from blindlabel.engines.interface import Answers, Evaluated, Keys, Outcome, Terms, Working, outcomes
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public, open_secret
@@ -202,7 +202,7 @@ def measure(
             prepare[1] = 0.0 if prepare[1] else now
 
     start = clock.now()
-    made = engine.evaluate(terms, keys.public, parcels, asked, assist, workers=workers, progress=progress)
+    made = engine.evaluate(terms, keys.public, parcels, asked, assist, Working(workers, progress))
     answers = list(made)
     total = clock.now() - start
     labels = clock.timed("decrypt", lambda: _read(engine, terms, keys, answers, len(asked), records))

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.interface import EngineError, Progress, Terms
+from blindlabel.engines.interface import EngineError, Progress, Terms, Working
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 from blindlabel_lab.bench.machine import machine
@@ -118,9 +118,8 @@ def _encrypt(work: Work, folder: Path, workers: int, progress: Progress) -> tupl
     from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
 
     rows, _ = work.content()
-    made = PackedEngine().encrypt(
-        work.terms(), (folder / "public").read_bytes(), rows, workers=workers, progress=progress
-    )
+    public = (folder / "public").read_bytes()
+    made = PackedEngine().encrypt(work.terms(), public, rows, working=Working(workers, progress))
     return _write(folder / "records", made), {}
 
 
@@ -139,7 +138,7 @@ def _evaluate(work: Work, folder: Path, workers: int, progress: Progress) -> tup
         return reply
 
     public = (folder / "public").read_bytes()
-    made = engine.evaluate(terms, public, _read(folder / "records"), asked, assist, workers=workers, progress=progress)
+    made = engine.evaluate(terms, public, _read(folder / "records"), asked, assist, Working(workers, progress))
     return _write(folder / "answers", (one.parcel for one in made)), served
 
 

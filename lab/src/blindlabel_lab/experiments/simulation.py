@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from blindlabel.engines.ask import EncryptedRecords
-from blindlabel.engines.interface import Answers, Engine, Progress, Terms
+from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Engine, Terms, Working
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.limits import Limits
@@ -152,10 +152,10 @@ class ThroughEngine:
         engine: Engine,
         records: tuple[Sequence[Record], Sequence[Record]],
         terms: Terms,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> None:
         keys = engine.make_keys(terms)
-        self._sides = [EncryptedRecords(engine, terms, side, keys=keys, progress=progress) for side in records]
+        self._sides = [EncryptedRecords(engine, terms, side, keys=keys, working=working) for side in records]
 
     def __call__(self, side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:  # noqa: ARG002
         """The answers, about the encrypted records of the other side."""

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import Assist, Evaluated, ParcelError, Progress, Terms
+from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, Evaluated, ParcelError, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
@@ -86,9 +86,7 @@ class FaultyEngine(PlainEngine):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        *,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """The answers, where the coordinator holds the keys after a call for assistance; or bytes that are no
         answers.
@@ -101,7 +99,7 @@ class FaultyEngine(PlainEngine):
         if self._weather.strikes("unreadable answers"):
             yield Evaluated(self._weather.random.randbytes(12))
             return
-        yield from super().evaluate(terms, public, parcels, questions, assist, workers=workers, progress=progress)
+        yield from super().evaluate(terms, public, parcels, questions, assist, working)
 
     def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
         """Three calls, the last after the others. Many beginnings: here an owner dies more often in a round than a real

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from blindlabel.engines.gates.compiling import Compiled, compiled, refusal
-from blindlabel.engines.interface import Assist, EngineError, Evaluated, Progress, Terms, WithoutPads
+from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, EngineError, Evaluated, Terms, WithoutPads, Working
 from blindlabel.language.formula import Formula
 
 
@@ -17,8 +17,7 @@ class Asked:
 
     questions: Sequence[Formula]
     circuit: Compiled
-    workers: int
-    progress: Progress | None
+    working: Working
 
 
 class AnyGatesEngine(WithoutPads):
@@ -36,11 +35,9 @@ class AnyGatesEngine(WithoutPads):
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,  # noqa: ARG002 - this engine never needs it
-        *,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
-        asked = Asked(questions, compiled(terms, questions), workers, progress)
+        asked = Asked(questions, compiled(terms, questions), working)
         return map(Evaluated, self.answered(terms, public, parcels, asked))
 
     @abstractmethod

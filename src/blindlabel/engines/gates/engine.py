@@ -23,13 +23,7 @@ from blindlabel.engines.gates.forking import in_forks
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.gates.library import EncryptedGates, context
 from blindlabel.engines.gates.parcels import Kind, Values
-from blindlabel.engines.interface import (
-    Answers,
-    Keys,
-    ParcelError,
-    Progress,
-    Terms,
-)
+from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Keys, ParcelError, Progress, Terms, Working
 from blindlabel.language.record import Record
 
 
@@ -50,24 +44,21 @@ class LocalGatesEngine(AnyGatesEngine):
         terms: Terms,
         key: bytes,
         records: Sequence[Record],
-        *,
         questions: int = 0,  # noqa: ARG002
-        workers: int = 1,  # noqa: ARG002 - encrypting is a small part, and forked processes must not encrypt
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         check_records(terms, records)
         layout = Layout.of(terms)
         bits = [layout.bits(record) for record in records]  # what does not fit is said before any work
         key_id, library = _with_public_key(terms, key)
-        for number, record in enumerate(bits):
+        for number, record in enumerate(bits):  # in this process: it is little work, and a forked one must not encrypt
             values = library.values_of([library.encrypt(bit) for bit in record])
-            if progress is not None:
-                progress("encrypt", (number + 1) / len(bits))
+            working.tell("encrypt", (number + 1) / len(bits))
             yield parcels.batch(Kind.RECORD, terms, key_id, record=number, values=values)
 
     def answered(self, terms: Terms, public: bytes, parcels: Iterable[bytes], asked: Asked) -> Iterator[bytes]:
         key_id, library = _with_public_key(terms, public)
-        progress, workers = asked.progress, asked.workers
+        progress, workers = asked.working.tell, asked.working.workers
         work = _Work(terms, key_id, asked.circuit, library, progress if workers <= 1 else None)
 
         def tasks() -> Iterator[_Task]:
@@ -79,8 +70,7 @@ class LocalGatesEngine(AnyGatesEngine):
                 yield _Task(number, parcel, masks)
 
         for number, answers in enumerate(in_forks(_answered, work, tasks(), workers)):
-            if progress is not None:
-                progress("evaluate", min(1.0, (number + 1) / max(1, terms.records)))
+            progress("evaluate", min(1.0, (number + 1) / max(1, terms.records)))
             yield answers
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:

@@ -30,12 +30,14 @@ from blindlabel.engines.gates import wire
 from blindlabel.engines.gates.base import AnyGatesEngine, Asked
 from blindlabel.engines.gates.layout import Layout
 from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
     Answers,
     EngineError,
     EngineUnavailable,
     Keys,
     Progress,
     Terms,
+    Working,
 )
 from blindlabel.language.formula_document import formula_document
 from blindlabel.language.record import Record
@@ -133,23 +135,21 @@ class RemoteGatesEngine(AnyGatesEngine):
         terms: Terms,
         key: bytes,
         records: Sequence[Record],
-        *,
         questions: int = 0,  # noqa: ARG002
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         check_records(terms, records)
-        layout = Layout.of(terms)
         for record in records:
-            layout.bits(record)  # what does not fit is said before a worker starts
+            Layout.of(terms).bits(record)  # what does not fit is said before a worker starts
         documents = [wire.record_document(record) for record in records]
-        call = {"call": "encrypt", "terms": wire.terms_document(terms), "records": documents, "workers": workers}
-        return _call(call, (key,), progress)
+        call = {"call": "encrypt", "terms": wire.terms_document(terms), "records": documents}
+        return _call(call | {"workers": working.workers}, (key,), working.tell)
 
     def answered(self, terms: Terms, public: bytes, parcels: Iterable[bytes], asked: Asked) -> Iterator[bytes]:
-        call: dict[str, Any] = {"call": "evaluate", "terms": wire.terms_document(terms), "workers": asked.workers}
+        working = asked.working
+        call: dict[str, Any] = {"call": "evaluate", "terms": wire.terms_document(terms), "workers": working.workers}
         call["questions"] = [formula_document(question) for question in asked.questions]
-        return _call(call, _chained(public, parcels), asked.progress)
+        return _call(call, _chained(public, parcels), working.tell)
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         call = {"call": "decrypt", "terms": wire.terms_document(terms), "questions": questions, "records": records}

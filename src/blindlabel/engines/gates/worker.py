@@ -18,7 +18,7 @@ import numpy as np
 
 from blindlabel.engines.gates import library, wire
 from blindlabel.engines.gates.engine import LocalGatesEngine
-from blindlabel.engines.interface import EngineError
+from blindlabel.engines.interface import EngineError, Working
 from blindlabel.language.formula_document import read_formula
 
 
@@ -46,12 +46,11 @@ def _answers(call: dict[str, Any], blobs: Iterator[bytes], reply: IO[bytes]) -> 
         yield from (keys.public, keys.secret)
     elif call["call"] == "encrypt":
         records = [wire.read_record(document) for document in call["records"]]
-        yield from engine.encrypt(terms, next(blobs), records, workers=call["workers"], progress=progress)
+        yield from engine.encrypt(terms, next(blobs), records, working=Working(call["workers"], progress))
     elif call["call"] == "evaluate":
         questions = [read_formula(documents) for documents in call["questions"]]
-        evaluated = engine.evaluate(
-            terms, next(blobs), blobs, questions, _no_assist, workers=call["workers"], progress=progress
-        )
+        working = Working(call["workers"], progress)
+        evaluated = engine.evaluate(terms, next(blobs), blobs, questions, _no_assist, working)
         yield from (one.parcel for one in evaluated)
     elif call["call"] == "decrypt":
         yield np.packbits(engine.decrypt(terms, next(blobs), blobs, call["questions"], call["records"])).tobytes()

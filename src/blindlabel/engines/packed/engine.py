@@ -8,6 +8,7 @@ from pathlib import Path
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
     Answers,
     Assist,
     EngineError,
@@ -15,14 +16,14 @@ from blindlabel.engines.interface import (
     Keys,
     Outcome,
     Outcomes,
-    Progress,
     QuestionError,
     Terms,
     Values,
+    Working,
     outcomes,
 )
 from blindlabel.engines.packed import keys
-from blindlabel.engines.packed.advice import advice
+from blindlabel.engines.packed.advice import advice, least_terms
 from blindlabel.engines.packed.encoding.tables import check_sharing, features_of
 from blindlabel.engines.packed.planning import security
 from blindlabel.engines.packed.planning.explaining import Explained
@@ -36,10 +37,6 @@ from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.engines.packed.ways.interface import Public, Secret
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
-
-
-def _quiet(phase: str, done: float) -> None:
-    """Nobody watches."""
 
 
 class PackedEngine:
@@ -61,6 +58,10 @@ class PackedEngine:
             return str(problem)
         return None
 
+    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
+        """Terms with places and exclusions for just these questions; of any form only where points do not do."""
+        return least_terms(terms, questions)
+
     def make_keys(self, terms: Terms) -> Keys:
         """New keys for a study."""
         return keys.make_keys(terms)
@@ -70,10 +71,8 @@ class PackedEngine:
         terms: Terms,
         key: bytes,
         records: Sequence[Record],
-        *,
         questions: int = 0,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records as parcels; nothing is encrypted where one of them does not fit. Under `keys = "owners"` with the
         secret key, and with randomness for the answers to so many questions.
@@ -82,7 +81,7 @@ class PackedEngine:
         opened = keys.open_secret(terms, key) if terms.keys == "owners" else keys.open_public(terms, key)
         check_records(terms, records)
         check_sharing(terms, records)
-        tell = progress or _quiet
+        workers = working.workers
         block = opened.way.layout.block
         for batch in range(opened.way.layout.batches(len(records))):
             part = records[batch * block : (batch + 1) * block]
@@ -90,7 +89,7 @@ class PackedEngine:
             yield from encrypt_batch(opened, made, batch, len(records))
             if isinstance(opened, Secret):
                 yield from share_parcels(opened, batch, questions, len(records))
-            tell("encrypt", min(1.0, (batch + 1) * block / len(records)))
+            working.tell("encrypt", min(1.0, (batch + 1) * block / len(records)))
 
     def evaluate(
         self,
@@ -99,21 +98,17 @@ class PackedEngine:
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        *,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """All questions over all records: parcels of encrypted answers, ready to leave, with their pads. What is
         finished in the journal is not made again.
         """
         opened = keys.open_public(terms, public)
         kept = FinishedAnswers(self.journal, terms, opened.study, questions) if self.journal is not None else None
-        tell, calls = progress or _quiet, KeptCalls(assist, kept)
-        if workers > 1:
-            return processes.evaluate(
-                opened, public, parcels, questions, calls, workers=workers, progress=tell, journal=kept
-            )
-        return here.evaluate(opened, parcels, questions, calls, tell, kept)
+        calls = KeptCalls(assist, kept)
+        if working.workers > 1:
+            return processes.evaluate(opened, public, parcels, questions, calls, working, kept)
+        return here.evaluate(opened, parcels, questions, calls, working.tell, kept)
 
     def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
         """The coordinator's side of one assist call."""

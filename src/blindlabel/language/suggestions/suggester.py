@@ -12,7 +12,6 @@ from blindlabel.language.limits import Limits
 from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
 from blindlabel.language.record import Case, Record, View
 from blindlabel.language.suggestions.bars import bar, raised, share_of
-from blindlabel.language.suggestions.conjunctions import without_counting
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
@@ -90,9 +89,8 @@ class Suggester:
     """Proposes questions about the records of one table.
 
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
-    predicates that the agreement encodes; `counting`, `exclusions`, `places` and the two views say what else it allows,
-    and `alternatives` how many conjunctions a question without counting may have. A question that fits more other own
-    rows than `most_others` would be too loose for the study: more points are asked for.
+    predicates that the agreement encodes; `exclusions`, `places` and the two views say what else it allows. A question
+    that fits more other own rows than `most_others` would be too loose for the study: more points are asked for.
     """
 
     def __init__(
@@ -103,22 +101,18 @@ class Suggester:
         limits: Limits | None = None,
         lowered: bool = False,
         functions: Collection[str] | None = None,
-        counting: bool = True,
         exclusions: int = 2,
         places: Sequence[int] = PLACES,
         whole: bool = True,
         single_attributes: bool = True,
-        alternatives: int = 1,
         most_others: float = inf,
         priors: Priors | None = None,
     ) -> None:
         self.attributes = tuple(attributes)
         self.limits = limits or Limits()
         self.lowered = lowered
-        self.counting = counting
         self.exclusions = exclusions
         self.places = tuple(places)[: self.limits.predicates]
-        self.alternatives = alternatives
         self.most_others = most_others
         # Whatever else a record holds is not looked at.
         own = [Record.of({name: one.attributes.get(name, "") for name in self.attributes}) for one in records]
@@ -238,13 +232,13 @@ class Suggester:
         return exclusions_of([(row, named) for row, score, named in everything if score >= enough], self.exclusions)
 
     def _ties_words(self) -> bool:
-        """Whether two words side by side are asked for as one. One lost loses both: where a question is a few
-        conjunctions, or a record one text, nothing makes up for that; where identifiers name things, words name the
-        family only; and where words are often misspelt, or a table is too small to tell, one is often lost.
+        """Whether two words side by side are asked for as one. One lost loses both: where a record is one text, nothing
+        makes up for that; where identifiers name things, words name the family only; and where words are often
+        misspelt, or a table is too small to tell, one is often lost.
         """
         coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
         spelt = self._spelt >= WELL_SPELT and len(self._texts) >= ENOUGH_ROWS
-        return self.counting and len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
+        return len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
 
     def _texts_of(self, record: Record) -> Mapping[str, str]:
         return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
@@ -350,14 +344,14 @@ class Suggester:
         if not judged.weighed:
             return NEVER
         conditions = [Condition((one.evidence.found.needle.atom(self._case),), one.points) for one in judged.weighed]
-        excluded = [one.needle.atom(self._case) for one in self.excluded(judged, enough)] if self.counting else []
+        excluded = [one.needle.atom(self._case) for one in self.excluded(judged, enough)]
         return PointsQuestion(tuple(conditions), enough, tuple(excluded))
 
     def _suggestion(self, record: Record, points: PointsQuestion, judged: Judged, round: int) -> Suggestion:
-        text = self._text(points)
+        text = text_of(points, lowered=self.lowered)
         read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         if read.formula is None:
-            points, text = NEVER, self._text(NEVER)
+            points, text = NEVER, text_of(NEVER, lowered=self.lowered)
             read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         assert read.formula is not None
         known = self._known(judged)
@@ -369,11 +363,6 @@ class Suggester:
             having = len(self.table.rows_with(atom))
             reasons.append(Reason(call_of(atom, plain=True), 0, "exclusion", having, having, judged.looked_at))
         return Suggestion(text, points, tuple(reasons), self.verdict(read.formula, record), round)
-
-    def _text(self, points: PointsQuestion) -> str:
-        if self.counting:
-            return text_of(points, lowered=self.lowered)
-        return without_counting(points, self.alternatives, lowered=self.lowered)
 
     def _reason(
         self, atom: Atom, points: int, known: Mapping[tuple[object, ...], Evidence], near: int, enough: int

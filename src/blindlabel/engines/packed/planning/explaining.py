@@ -1,4 +1,4 @@
-"""What a plan looks like to a person: predicates, gates or clauses, assist calls, noise, and what a round costs.
+"""What a plan looks like to a person: predicates, places or gates, assist calls, noise, and what a round costs.
 
 Each way writes its own (`Way.explain`); here is the form that they share. Time is an estimate from the number of
 operations and what each takes on one core of an ordinary machine (2026); bytes are computed.
@@ -24,7 +24,6 @@ class Explained:
     places: list[str] = field(default_factory=list)
     """Without help: what the places of every class ask, and what is excluded."""
     gates: list[str] = field(default_factory=list)
-    clauses: list[list[str]] = field(default_factory=list)
     zero_tests: int = 0
     """Probes of one question that become bits."""
     assist_calls: int = 0
@@ -46,9 +45,6 @@ class Explained:
             found += ["places", *(f"  {place}" for place in self.places)]
         if self.gates:
             found += ["gates", *(f"  {gate}" for gate in self.gates)]
-        for number, clause in enumerate(self.clauses):
-            found.append(f"clause {number + 1}: one of")
-            found += [f"  {alternative}" for alternative in clause]
         if self.zero_tests:
             found.append(f"zero tests   {self.zero_tests} a question")
         found.append(f"assist       {self.assist_calls} calls a round")

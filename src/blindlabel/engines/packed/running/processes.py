@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines import interface
-from blindlabel.engines.interface import Assist, EngineError, Evaluated, Progress, Terms, WorkerLost
+from blindlabel.engines.interface import Assist, EngineError, Evaluated, Progress, Terms, WorkerLost, Working
 from blindlabel.engines.packed.encoding.tables import features_of
 from blindlabel.engines.packed.keys import open_public
 from blindlabel.engines.packed.questions import plans_of
@@ -240,9 +240,7 @@ def evaluate(
     contents: Iterable[bytes],
     questions: Sequence[Formula],
     assist: Assist,
-    *,
-    workers: int,
-    progress: Progress,
+    working: Working,
     journal: FinishedAnswers | None = None,
 ) -> Iterator[Evaluated]:
     """The answer parcels. Where a batch has tiles enough, every worker process makes whole tiles; else they share the
@@ -255,17 +253,17 @@ def evaluate(
         with lock:
             return assist(request)
 
-    with Workers(workers) as pool, TemporaryDirectory(prefix="blindlabel-") as folder:
+    with Workers(working.workers) as pool, TemporaryDirectory(prefix="blindlabel-") as folder:
         pool.every(_Start(public.way.terms, public_bytes, questions))
 
         def make(batch: Batch, wanted: Sequence[Tile]) -> Iterator[Evaluated]:
             items, shares = (Path(folder) / name for name in ("batch", "shares"))
             batch = replace(batch, items=store(items, batch.items), shares=store(shares, batch.shares))
-            work = _Batch(public, plans, batch, wanted, one_at_a_time, progress)
-            enough = len(wanted) >= 2 * workers or not public.way.shares_units()
+            work = _Batch(public, plans, batch, wanted, one_at_a_time, working.tell)
+            enough = len(wanted) >= 2 * working.workers or not public.way.shares_units()
             return work.by_tiles(pool) if enough else work.by_units(pool)
 
-        yield from over_batches(public, contents, len(plans), journal, make, workers=workers)
+        yield from over_batches(public, contents, len(plans), journal, make, workers=working.workers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +298,7 @@ class _Batch:
         """The units of one group after the other, at most two groups under way at a time."""
         joining = Opened.of(self.public, self.plans, replace(self.batch, items=()))
         wanted = [group for tile in self.wanted for group in tile.groups]
-        units = range(joining.evaluation.units())
+        units = range(joining.in_units.units())
 
         def start(place: int) -> list[Future[Any]]:
             if place >= len(wanted):

@@ -23,7 +23,7 @@ from blindlabel.engines.packed.running.finished import FinishedAnswers, Place, r
 from blindlabel.engines.packed.running.kept_calls import placed
 from blindlabel.engines.packed.seal.holders import SeededEncryptor
 from blindlabel.engines.packed.seal.ring import Cipher
-from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, Public, Step
+from blindlabel.engines.packed.ways.interface import AnyWay, Evaluation, EvaluationInUnits, Public, Step
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,23 @@ class Opened:
                 answer = self.answer(group, next(made))
             yield answer
 
+    @property
+    def in_units(self) -> EvaluationInUnits:
+        """The evaluation of a way that shares units."""
+        assert isinstance(self.evaluation, EvaluationInUnits)
+        return self.evaluation
+
     def unit(self, group: int, unit: int, assist: Assist) -> bytes:
         """One unit of a group, for whoever joins them."""
         with _one_sentence():
-            made = self.evaluation.unit(group, unit, placed(assist, self.batch.index))
+            made = self.in_units.unit(group, unit, placed(assist, self.batch.index))
             return self.public.way.answer_ring.sent(made)
 
     def joined(self, group: int, units: Sequence[bytes], assist: Assist) -> Evaluated:
         """The answers of a group whose units were made elsewhere."""
         with _one_sentence():
             made = [self.public.way.answer_ring.load_cipher(unit) for unit in units]
-            return self.answer(group, self.evaluation.joined(group, made, placed(assist, self.batch.index)))
+            return self.answer(group, self.in_units.joined(group, made, placed(assist, self.batch.index)))
 
     def answer(self, group: int, values: Sequence[Cipher]) -> Evaluated:
         """Values of a group's pairs, ready to leave: sanitised for the coordinator, or mixed with the key holder's

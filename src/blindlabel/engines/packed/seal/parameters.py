@@ -39,5 +39,3 @@ class ParameterSet:
     name: str
     rings: tuple[RingParameters, ...]
     """The first is the one that records are encrypted in, the last the one that answers leave in."""
-    depth: int = 0
-    """Products of ciphertexts in a row."""

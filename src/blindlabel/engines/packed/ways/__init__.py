@@ -2,6 +2,5 @@
 gets.
 
 - `points`: conditions with points, a bar and exclusions, without any call;
-- `assisted`: anything the language can say, with calls to the holder of the secret key;
-- `conjunctive`: AND and a few OR without any call, where an agreement allows neither points nor counting nor negation.
+- `assisted`: anything the language can say, with calls to the holder of the secret key.
 """

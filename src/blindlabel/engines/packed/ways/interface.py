@@ -1,4 +1,4 @@
-"""The Protocol that every way of answering follows, and all that the rest of the engine knows of it.
+"""The Protocol that both ways of answering follow, and all that the rest of the engine knows of it.
 
 A way is made for the terms of an agreement and one of its parameter sets. Everything public follows from those two, so
 that nothing about a question shows in how it is answered:
@@ -7,14 +7,14 @@ that nothing about a question shows in how it is answered:
 2. `key_needs` says which keys are made for each of the way's rings;
 3. `plaintexts` lays out a batch of records, one plaintext a ciphertext. Who encrypts them, with which key, is not its
    business;
-4. `evaluation` opens a batch for the questions of a round. Questions are answered in groups, and a group in *units*
-   that do not depend on each other and may be made in other processes; `joined` puts the units of a group together.
-   What comes out is one ciphertext for each of the way's `values`. It is *not yet fit to leave*: sanitising or padding
-   is done by whoever runs the evaluation, for all ways in one place;
+4. `evaluation` opens a batch for the questions of a round. Questions are answered in groups, and a group, with the
+   assist, in *units* that do not depend on each other and may be made in other processes; `joined` puts the units of a
+   group together. What comes out is one ciphertext for each of the way's `values`. It is *not yet fit to leave*:
+   sanitising or padding is done by whoever runs the evaluation, for both ways in one place;
 5. `pairs` finds the questions and records in the slots of a decrypted answer;
 6. `noise` estimates the noise of everything that leaves, `explain` shows a plan to a person.
 
-Batches, groups, journal, worker processes and clusters are the same for all ways (`running`). An evaluation that is
+Batches, groups, journal, worker processes and clusters are the same for both ways (`running`). An evaluation that is
 begun again starts from its beginning with fresh randomness; nothing of a broken attempt is used.
 """
 
@@ -23,10 +23,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import Assist, EngineError, ParcelError, Terms
+from blindlabel.engines.interface import Assist, ParcelError, Terms
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.encoding.parcels import Study
 from blindlabel.engines.packed.encoding.tables import Tables
@@ -43,7 +43,7 @@ from blindlabel.language.formula import Formula
 Plan = TypeVar("Plan")
 """A compiled question: the way's own affair."""
 
-_UNASSISTED = "This agreement allows neither counting nor negation, so the assist is never called."
+_UNASSISTED = "This agreement asks for points alone, so the assist is never called."
 
 Step = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""
@@ -123,13 +123,22 @@ class Evaluation(Protocol):
     """One batch of records, opened, and the compiled questions of a round."""
 
     @abstractmethod
+    def answers(self, groups: Sequence[int], assist: Assist, step: Step) -> Iterator[tuple[Cipher, ...]]:
+        """The values of some groups' pairs, one group after the other, one ciphertext for each value."""
+        ...
+
+
+class EvaluationInUnits(Evaluation):
+    """One whose groups are made of units that do not depend on each other, so that other processes may make them."""
+
+    @abstractmethod
     def unit(self, group: int, unit: int, assist: Assist) -> Cipher:
         """One unit of a group, in the ring of the answers."""
         ...
 
     @abstractmethod
     def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:
-        """The values of a group's pairs, one ciphertext each. Needs no records, so it may run where none are open."""
+        """The values of a group's pairs. Needs no records, so it may run where none are open."""
         ...
 
     @abstractmethod
@@ -138,7 +147,7 @@ class Evaluation(Protocol):
         ...
 
     def answers(self, groups: Sequence[int], assist: Assist, step: Step) -> Iterator[tuple[Cipher, ...]]:
-        """The values of some groups, one after the other. A way that makes several groups together says so here."""
+        """Unit by unit."""
         for group in groups:
             units = []
             for unit in range(self.units()):
@@ -148,7 +157,7 @@ class Evaluation(Protocol):
 
 
 class Way(Protocol[Plan]):
-    """One way of answering questions, for one agreement. What is the same for most ways is written here."""
+    """One way of answering questions, for one agreement. What needs no assist is written here."""
 
     terms: Terms
     parameters: ParameterSet
@@ -158,15 +167,10 @@ class Way(Protocol[Plan]):
     values: int = 1
     """Values of a pair that leave: one that is zero for yes; a second one where there may be exclusions."""
 
-    # -- what follows from the terms alone
+    sets: ClassVar[tuple[ParameterSet, ...]]
+    """Parameter sets, cheapest first: the first that can do what the terms ask for is taken."""
 
-    @classmethod
-    @abstractmethod
-    def candidates(cls, terms: Terms) -> Sequence[ParameterSet]:
-        """The parameter sets that can do what the terms ask for, cheapest first. The first whose noise is hidden is
-        taken.
-        """
-        ...
+    # -- what follows from the terms alone
 
     @abstractmethod
     def __init__(self, terms: Terms, parameters: ParameterSet) -> None: ...
@@ -255,8 +259,8 @@ class Way(Protocol[Plan]):
         return 1
 
     def shares_units(self) -> bool:
-        """Whether the units of one group are worth spreading over processes."""
-        return True
+        """Whether an evaluation is one in units, worth spreading over processes."""
+        return False
 
     def assist_schedule(self, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
         """The calls of one evaluation: public, and what both sides hold each other to."""
@@ -293,8 +297,3 @@ AnyWay = Way[Any]
 def groups(questions: int, size: int) -> list[range]:
     """The questions of each group."""
     return [range(start, min(start + size, questions)) for start in range(0, questions, size)]
-
-
-def never(_: bytes) -> bytes:
-    """The assist of agreements without one."""
-    raise EngineError("This agreement never calls the assist.")

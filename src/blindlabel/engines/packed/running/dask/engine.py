@@ -13,7 +13,17 @@ from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import Answers, Assist, Evaluated, Keys, Progress, Terms, Values
+from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
+    Answers,
+    Assist,
+    Evaluated,
+    Keys,
+    Progress,
+    Terms,
+    Values,
+    Working,
+)
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import check_sharing
 from blindlabel.engines.packed.keys import open_public
@@ -54,6 +64,10 @@ class ClusterEngine:
         """Why this question cannot be answered under these terms; None where it can."""
         return self._packed.refuse(terms, question)
 
+    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
+        """The terms with just the room that these questions take."""
+        return self._packed.least_terms(terms, questions)
+
     def make_keys(self, terms: Terms) -> Keys:
         """New keys for a study, made in this process."""
         return self._packed.make_keys(terms)
@@ -91,18 +105,14 @@ class ClusterEngine:
         terms: Terms,
         key: bytes,
         records: Sequence[Record],
-        *,
         questions: int = 0,
-        workers: int = 1,
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records as parcels: made in this process, or on the cluster where its machines may see records in
         clear. A secret key never goes there.
         """
         if not self.may_see_records or terms.keys == "owners":
-            yield from self._packed.encrypt(
-                terms, key, records, questions=questions, workers=workers, progress=progress
-            )
+            yield from self._packed.encrypt(terms, key, records, questions, working)
             return
         opened = open_public(terms, key)
         check_records(terms, records)
@@ -122,8 +132,7 @@ class ClusterEngine:
                 for part, future in enumerate(parts):
                     yield future.result()
                     future.release()
-                    if progress is not None:
-                        progress("encrypt", (batch + (part + 1) / len(parts)) / batches)
+                    working.tell("encrypt", (batch + (part + 1) / len(parts)) / batches)
 
     def evaluate(
         self,
@@ -132,12 +141,10 @@ class ClusterEngine:
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
         assist: Assist,
-        *,
-        workers: int = 1,  # noqa: ARG002 - the cluster has as many as it has
-        progress: Progress | None = None,
+        working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
-        """All questions over all records, tile by tile on the cluster; answers come in the order in which they are
-        finished.
+        """All questions over all records, tile by tile on the cluster, which has as many workers as it has; answers
+        come in the order in which they are finished.
         """
         opened = open_public(terms, public)
         plans_of(opened.way, questions)  # what is wrong with a question is said before anything is shipped
@@ -148,7 +155,7 @@ class ClusterEngine:
             connected(self.address) as client,
             Driver(client, Study(secrets.token_hex(8), terms, public, questions), KeptCalls(assist, journal)) as driver,
         ):
-            clock = _Clock(progress)
+            clock = _Clock(working.tell)
             at_work = max(1, sum(client.nthreads().values()))
             in_all = len(tiles_of(opened.way, 0, len(questions), workers=at_work))
 
@@ -165,7 +172,7 @@ class ClusterEngine:
 class _Clock:
     """Tells tiles done and time left; what a journal had does not count for the pace."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._started = time.monotonic()
         self._all = self._done = self._made = 0
@@ -183,8 +190,6 @@ class _Clock:
         self._tell()
 
     def _tell(self) -> None:
-        if self._progress is None:
-            return
         phase = f"evaluate: {self._done} of {self._all} tiles"
         if self._made and self._done < self._all:
             left = (time.monotonic() - self._started) / self._made * (self._all - self._done)

@@ -24,7 +24,7 @@ from blindlabel.engines.packed.ways.assisted.calls import Calls, ask, difference
 from blindlabel.engines.packed.ways.assisted.plans import Gate, Plan, Room
 from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 from blindlabel.engines.packed.ways.assisted.question_layout import QuestionLayout
-from blindlabel.engines.packed.ways.interface import Evaluation, Public, groups
+from blindlabel.engines.packed.ways.interface import EvaluationInUnits, Public, groups
 
 _P = np.uint64(BIT_MODULUS)
 _NOTHING = Gate((), 0, (False,))
@@ -32,7 +32,7 @@ _NOTHING = Gate((), 0, (False,))
 
 
 @dataclass(frozen=True, eq=False)
-class AssistedEvaluation(Evaluation):
+class AssistedEvaluation(EvaluationInUnits):
     """A batch of `records` records, its ciphertexts in NTT form, and the compiled questions of a round."""
 
     public: Public

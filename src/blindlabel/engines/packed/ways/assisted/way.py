@@ -1,4 +1,4 @@
-"""The way with the assist, behind the Protocol of all ways."""
+"""The way with the assist, behind the Protocol of both ways."""
 
 from __future__ import annotations
 
@@ -27,25 +27,20 @@ from blindlabel.language.formula import Formula
 _MOST_BLOCK = 1024
 """Records in a batch: more would leave too few columns for questions."""
 
-PARAMETER_SETS = (
-    ParameterSet(
-        "assisted-8192",
-        (
-            RingParameters(8192, (41, 54, 54, 54), plain_bits=29),
-            RingParameters(8192, (32, 56, 56, 56), plain_modulus=BIT_MODULUS),
-        ),
-    ),
-)
-"""Records in the first ring, bits in the second."""
-
 
 class AssistedWay(Way[Plan]):
     """Probes become bits and bits become gates, each by a call to the holder of the secret key."""
 
-    @classmethod
-    def candidates(cls, terms: Terms) -> Sequence[ParameterSet]:  # noqa: ARG003
-        """One set does whatever the terms allow."""
-        return PARAMETER_SETS
+    sets = (
+        ParameterSet(
+            "assisted-8192",
+            (
+                RingParameters(8192, (41, 54, 54, 54), plain_bits=29),
+                RingParameters(8192, (32, 56, 56, 56), plain_modulus=BIT_MODULUS),
+            ),
+        ),
+    )
+    """Records in the first ring, bits in the second."""
 
     def __init__(self, terms: Terms, parameters: ParameterSet) -> None:
         self.terms, self.parameters, self.room = terms, parameters, Room.of(terms)
@@ -92,6 +87,10 @@ class AssistedWay(Way[Plan]):
     def group_size(self, questions: int) -> int:
         """As many as have columns."""
         return self.questions(questions).questions
+
+    def shares_units(self) -> bool:
+        """Most of the time goes into units."""
+        return True
 
     def assist_schedule(self, questions: int, records: int) -> AssistSchedule:
         """Two calls for each unit of probes, then one for each gate."""

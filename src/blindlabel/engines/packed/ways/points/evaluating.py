@@ -54,23 +54,23 @@ class PointsEvaluation(Evaluation):
     """One batch of records and the questions of a round."""
 
     def __init__(
-        self, room: Room, public: Public, plans: Sequence[PointsPlan], records: int, batch: forms.Rotated | None
+        self, room: Room, public: Public, plans: Sequence[PointsPlan], records: int, batch: forms.Rotated
     ) -> None:
         self.room, self.public, self.records, self.batch = room, public, records, batch
         self.columns = room.columns(len(plans))
         self.groups = [[plans[i] for i in group] for group in groups(len(plans), self.columns.questions)]
 
-    def units(self) -> int:
-        """One for every ciphertext of places."""
-        return self.columns.outputs
+    def answers(self, groups: Sequence[int], assist: Assist, step: Step) -> Iterator[tuple[Cipher, ...]]:  # noqa: ARG002
+        """Some groups, whose linear forms are made together."""
+        outputs = self.columns.outputs
+        made = self._outputs([self._weights(group, output) for group in groups for output in range(outputs)])
+        for position, group in enumerate(groups):
+            step(group, 0.5)
+            yield self._masked(group, made[position * outputs : (position + 1) * outputs])
 
-    def unit(self, group: int, unit: int, assist: Assist) -> Cipher:  # noqa: ARG002
-        """Some places of a group's questions."""
-        return self._outputs([self._weights(group, unit)])[0]
-
-    def joined(self, group: int, units: Sequence[Cipher], assist: Assist) -> tuple[Cipher, ...]:  # noqa: ARG002
-        """The values that leave."""
-        missed, excluded = self.points(group, units)
+    def _masked(self, group: int, outputs: Sequence[Cipher]) -> tuple[Cipher, ...]:
+        """The values that leave, from the ciphertexts of a group's places."""
+        missed, excluded = self.points(group, outputs)
         keys, ring = self.public.records, self.room.ring
         if self.public.way.terms.keys == "owners":  # `opening` masks them
             return (missed,) if excluded is None else (missed, excluded)
@@ -89,29 +89,20 @@ class PointsEvaluation(Evaluation):
         excluded = ring.switched(excluded, missed.coeff_modulus_size())
         return reached, filled(ring.add(both, masked(excluded, residues.uniform_nonzero(ring.degree, ring.modulus))))
 
-    def points(self, group: int, units: Sequence[Cipher]) -> tuple[Cipher, Cipher]:
+    def points(self, group: int, outputs: Sequence[Cipher]) -> tuple[Cipher, Cipher]:
         """Y and V of a group's questions, not masked: a value in every slot of a pair, other slots hold anything. V is
         None where the agreement has no exclusions.
         """
         room, keys, plans = self.room, self.public.records, self.groups[group]
         products = tree.Tree(keys.encryptor, room.layout, room.shape, room.levels, keys.relinearisation)
-        places = self.columns.aligned(room.ring, list(units), keys.galois)
+        places = self.columns.aligned(room.ring, list(outputs), keys.galois)
         count = room.shape.places
         support = self.columns.spread(np.stack([plan.support for plan in plans], axis=-1).astype(np.uint64))
         missed = products.missed(places[:count], support)
         return missed, products.product_of(places[count:]) if room.exclusions else None
 
-    def answers(self, groups: Sequence[int], assist: Assist, step: Step) -> Iterator[tuple[Cipher, ...]]:
-        """Some groups, whose linear forms are made together."""
-        outputs = self.columns.outputs
-        made = self._outputs([self._weights(group, unit) for group in groups for unit in range(outputs)])
-        for position, group in enumerate(groups):
-            step(group, 0.5)
-            yield self.joined(group, made[position * outputs : (position + 1) * outputs], assist)
-
     def _outputs(self, asked: Sequence[tuple[Residues, Residues]]) -> list[Cipher]:
         room, keys = self.room, self.public.records
-        assert self.batch is not None
         totals = forms.products(
             keys.encryptor,
             room.layout,

@@ -97,6 +97,14 @@ def shape_of(profile: tuple[int, ...]) -> Shape:
     return found
 
 
+def cost_of(profile: tuple[int, ...]) -> float:
+    """What the places of a profile cost beside those of others; infinite where there is no shape for them."""
+    try:
+        return _cost(shape_of(profile))[1]
+    except TermsError:
+        return math.inf
+
+
 def _divisions(sizes: tuple[int, ...]) -> list[Shape]:
     numbers = range(len(sizes))
     halves = itertools.chain.from_iterable(itertools.combinations(numbers, count) for count in range(len(sizes) + 1))

@@ -1,4 +1,4 @@
-"""The points way, behind the Protocol of all ways."""
+"""The points way, behind the Protocol of both ways."""
 
 from __future__ import annotations
 
@@ -38,24 +38,19 @@ _MOST_ROTATED = 1 << 30
 _MOST_SUMS = 1 << 28
 """Bytes of sums that are held at once, unless one group has more."""
 
-PARAMETER_SETS = (
-    ParameterSet("points-16384-320", (RingParameters(16384, (48, 48, 56, 56, 56, 56), plain_bits=24),)),
-    ParameterSet("points-16384-360", (RingParameters(16384, (60, 60, 60, 60, 60, 60), plain_bits=24),)),
-    ParameterSet("points-16384-390", (RingParameters(16384, (54, 56, 56, 56, 56, 56, 56), plain_bits=24),)),
-    ParameterSet("points-16384-414", (RingParameters(16384, (36, 54, 54, 54, 54, 54, 54, 54), plain_bits=24),)),
-    ParameterSet("points-32768-360", (RingParameters(32768, (60, 60, 60, 60, 60, 60), plain_bits=24),)),
-    ParameterSet("points-32768-414", (RingParameters(32768, (54, 60, 60, 60, 60, 60, 60), plain_bits=24),)),
-)
-"""Cheapest first; the number is the bits of all primes. The last is for keys that must be able to lose many bits."""
-
 
 class PointsWay(Way[PointsPlan]):
     """Conditions on places, a bar and exclusions, without a call to anybody."""
 
-    @classmethod
-    def candidates(cls, terms: Terms) -> Sequence[ParameterSet]:  # noqa: ARG003
-        """All of them: the noise decides."""
-        return PARAMETER_SETS
+    sets = (
+        ParameterSet("points-16384-320", (RingParameters(16384, (48, 48, 56, 56, 56, 56), plain_bits=24),)),
+        ParameterSet("points-16384-360", (RingParameters(16384, (60, 60, 60, 60, 60, 60), plain_bits=24),)),
+        ParameterSet("points-16384-390", (RingParameters(16384, (54, 56, 56, 56, 56, 56, 56), plain_bits=24),)),
+        ParameterSet("points-16384-414", (RingParameters(16384, (36, 54, 54, 54, 54, 54, 54, 54), plain_bits=24),)),
+        ParameterSet("points-32768-360", (RingParameters(32768, (60, 60, 60, 60, 60, 60), plain_bits=24),)),
+        ParameterSet("points-32768-414", (RingParameters(32768, (54, 60, 60, 60, 60, 60, 60), plain_bits=24),)),
+    )
+    """The number is the bits of all primes. The last are for keys that must be able to lose many bits."""
 
     def __init__(self, terms: Terms, parameters: ParameterSet) -> None:
         self.terms, self.parameters = terms, parameters
@@ -139,10 +134,6 @@ class PointsWay(Way[PointsPlan]):
         each = self.columns(self.terms.records).outputs * self.steps.giants
         return max(1, _MOST_SUMS // (each * 8 * 2 * self.parameters.rings[0].data_primes * self.ring.degree))
 
-    def shares_units(self) -> bool:
-        """A tile is one product of matrices."""
-        return False
-
     def evaluation(
         self,
         public: Public,
@@ -152,8 +143,6 @@ class PointsWay(Way[PointsPlan]):
         index: int = 0,  # noqa: ARG002
     ) -> PointsEvaluation:
         """A batch with its ciphertexts rotated."""
-        if not items:
-            return PointsEvaluation(self.room, public, plans, records, None)
         ciphers = (self.load_record(item) for item in items)
         batch = forms.rotated(self.ring, self.layout, self.steps, ciphers, public.records.galois)
         return PointsEvaluation(self.room, public, plans, records, batch)
