@@ -72,7 +72,7 @@ def scores_of(conditions: Sequence[Weighed], rows: Sequence[Mapping[str, str]]) 
 def evened(weighed: Sequence[Weighed], enough: int) -> tuple[Weighed, ...]:
     """The same conditions where none that may not decide by itself is worth more than half of the others together,
     unless `enough` points are more than it has anyway. The bar stands above every such condition; above one that is
-    worth most of the points, the partner that lacks it could never reach it. Fewer different points need no other places.
+    worth most of the points, a partner that lacks it could never reach it. Fewer different points need no other places.
     """
     heaviest = max((one.points for one in weighed if not one.evidence.unique), default=0)
     others = sum(one.points for one in weighed) - heaviest
