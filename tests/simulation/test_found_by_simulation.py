@@ -472,3 +472,8 @@ def test_owner_or_coordinator_that_dies_over_the_last_score_has_it_asked_for_aga
     points = run(40001, rates={}, owners=2).points
     for at in range(points - 5, points + 1):
         assert run(40001, rates={}, crash_at=at, owners=2).violations == (), at
+
+
+def test_a_turn_in_which_only_a_crash_happened_is_not_a_study_that_is_stuck(tmp_path: Path) -> None:
+    """The coordinator died over an assist call while nobody else had anything to do, and was judged at once."""
+    assert run(90001, tmp_path, rates={}, crash_at=541, owners=2).violations == ()

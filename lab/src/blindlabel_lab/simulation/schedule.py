@@ -217,16 +217,18 @@ class Study:
         for name in self.owners:
             self.restart(name)
         self.forked.clear()
-        for turn in range(PATIENCE * len(self.owners) * (self.plan.agreement.rounds + 1)):
+        idle = 0
+        for _ in range(PATIENCE * len(self.owners) * (self.plan.agreement.rounds + 1)):
             self.stir()
             happened = [self.act(name) for name in sorted(self.owners)]
             happened.append(self.work())
             if not self.present() or self.forked:
                 return True
-            if not any(happened):
+            idle = 0 if any(happened) else idle + 1
+            if idle:
                 if self.left is not None and not self.coordinator.known().ended:
                     self.coordinator.close()
-                elif turn > 6:
+                elif idle > 6:  # a single idle turn may be that in which somebody died
                     return False
                 self.rest()
         return False
