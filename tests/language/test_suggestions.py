@@ -18,14 +18,14 @@ from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Atom, atoms_of, evaluate
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
-from blindlabel.language.suggestions.evidence import Circumstances, weigh_all
+from blindlabel.language.suggestions.evidence import Circumstances, Evidence, weigh_all
 from blindlabel.language.suggestions.needles import Found, Needle, core_of, kind_of, words_in_order
 from blindlabel.language.suggestions.neighbours import Neighbour
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import profiles_of
 from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
-from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, fits_places
+from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, Weighed, evened, fits_places
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate, typing_error
 
 PRODUCTS = [
@@ -81,6 +81,63 @@ def test_later_rounds_never_ask_for_more() -> None:
         return points.bar / points.total
 
     assert share(1) >= share(2) >= share(3)
+
+
+def weighed(*points: int, rows: int = 2) -> list[Weighed]:
+    """Conditions worth so much; the first is an identifier that so many own rows have."""
+    words = ["33020", *(f"word{letter}" for letter in "abcdef")]
+    found = [
+        Found(Needle("is_in", word), "word" if number else "identifier", ("name",), word)
+        for number, word in enumerate(words[: len(points)])
+    ]
+    return [Weighed(Evidence(one, rows, 0.8, 0.2, 5), worth) for one, worth in zip(found, points, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("points", "enough", "even"),
+    [
+        ((4, 2, 1), 1, (1, 1, 1)),
+        ((4, 2, 2, 2), 1, (3, 2, 2, 2)),
+        ((2, 1, 1, 1, 1), 1, (2, 1, 1, 1, 1)),
+        ((4, 2, 1), 4, (3, 2, 1)),
+        ((4, 2, 1), 5, (4, 2, 1)),
+    ],
+)
+def test_no_condition_outweighs_the_others_unless_it_cannot_reach_the_bar_anyway(
+    points: tuple[int, ...], enough: int, even: tuple[int, ...]
+) -> None:
+    assert tuple(one.points for one in evened(weighed(*points), enough)) == even
+    own = evened(weighed(*points, rows=1), enough)
+    assert own[0].points == points[0], "an identifier of its own may decide"
+
+
+@given(
+    st.lists(st.integers(1, MOST_POINTS), min_size=1, max_size=7),
+    st.integers(1, 5),
+    st.sampled_from([PLACES, (4, 4, 2, 2, 2, 1, 1, 1), (3, 3, 2, 2, 1, 1), (4, 3, 2, 1)]),
+)
+def test_evened_conditions_fit_the_places_that_they_fitted_before(
+    points: list[int], enough: int, places: tuple[int, ...]
+) -> None:
+    even = [one.points for one in evened(weighed(*points), enough)]
+    assert fits_places(even, places) or not fits_places(points, places)
+
+
+def test_a_partner_without_the_weightiest_word_is_found_later_in_a_table_of_one_attribute() -> None:
+    """The number is in two own rows, so it decides nothing by itself; the bar above it was out of reach of the rest."""
+    names = [
+        "encore 33020 jackpot tycoon",
+        "encore 33020 backpack journalist",
+        *(f"encore filler{x}" for x in range(30)),
+    ]
+    table = [Record.of({"name": name}) for name in names]
+    suggester = Suggester(table, ["name"])
+    partner, other = (Record.of({"name": name}) for name in ("jackpot tycoon jewel case", "encore jewel case"))
+    assert not suggester.suggest(table[0], 1).points.fits(partner)
+    later = suggester.suggest(table[0], 2)
+    assert later.points.fits(partner)
+    assert not later.points.fits(other)
+    assert not suggester.suggest(table[0], 2, loose=True).points.fits(partner), "a question that was too loose"
 
 
 def test_the_same_table_gives_the_same_suggestions_whatever_was_asked_before() -> None:

@@ -22,12 +22,21 @@ def bar(weighed: Sequence[Weighed], neighbours: Sequence[int], round: int, partn
     total = sum(one.points for one in weighed)
     if not weighed:
         return 1
-    step = min(max(round, 1), len(priors.enough)) - 1
-    wanted = ceil(priors.enough[step] * partner - 1e-9)
+    step = _step(round, priors)
+    wanted = share_of(partner, round, priors)
     likest = max(neighbours, default=0) + 1
     wanted = max(wanted, min(likest, floor(priors.above_neighbours[step] * partner + 1e-9)))
     alone = max((one.points for one in weighed if not one.evidence.unique), default=0)
     return min(total, max(1, wanted, alone + 1))
+
+
+def share_of(partner: float, round: int, priors: Priors) -> int:
+    """The share of a true partner's points that is enough in a round."""
+    return ceil(priors.enough[_step(round, priors)] * partner - 1e-9)
+
+
+def _step(round: int, priors: Priors) -> int:
+    return min(max(round, 1), len(priors.enough)) - 1
 
 
 def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:

@@ -11,7 +11,7 @@ from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
 from blindlabel.language.record import Case, Record, View
-from blindlabel.language.suggestions.bars import bar, raised
+from blindlabel.language.suggestions.bars import bar, raised, share_of
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
@@ -32,7 +32,7 @@ from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.variants import looser, stricter
 from blindlabel.language.suggestions.verdicts import Verdict, verdict
-from blindlabel.language.suggestions.weighing import PLACES, Weighed, expected, weigh
+from blindlabel.language.suggestions.weighing import PLACES, Weighed, evened, expected, scores_of, weigh
 
 DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
 """What can be asked where nothing else is said: what an agreement encodes by default."""
@@ -69,7 +69,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Judged:
-    """A record's conditions and its neighbours: the same in all rounds."""
+    """A record's conditions and its neighbours."""
 
     texts: Mapping[str, str]
     weighed: tuple[Weighed, ...]
@@ -157,7 +157,7 @@ class Suggester:
         suggested again, for a pair that stays in doubt had better be discarded than labelled wrong; but not where the
         last was too `loose`. Nor is one suggested that fits more than `most_others`, as far as more points help.
         """
-        judged = self.judge(record)
+        judged = self.in_round(self.judge(record), 1 if loose else round)
         made = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
         while made.verdict.others > self.most_others or (loose and made.text in previous):
             changed = stricter(made.points, ())
@@ -196,10 +196,20 @@ class Suggester:
 
     # -- the steps
 
+    def in_round(self, judged: Judged, round: int) -> Judged:
+        """What is asked in a round. From round 2 on no condition outweighs the others where any one may be missing in a
+        true partner: in a table of one attribute, and where words are often misspelt.
+        """
+        if round <= 1 or not judged.weighed or (len(self.attributes) > 1 and self._spelt >= WELL_SPELT):
+            return judged
+        wanted = share_of(self._partner(judged), round, self._priors)
+        weighed = evened(judged.weighed, wanted)
+        sibling = self._sibling(weighed) if judged.sibling else 0
+        return replace(judged, weighed=weighed, scores=scores_of(weighed, judged.near), sibling=sibling)
+
     def enough(self, judged: Judged, round: int) -> int:
         """The bar of a round: higher where more neighbours would pass than can be excluded, or a sibling would."""
-        priors, single = self._priors, len(self.attributes) == 1
-        partner = expected(judged.weighed) * (priors.single_attribute if single else 1.0)
+        priors, partner = self._priors, self._partner(judged)
         sibling = [judged.sibling] if judged.sibling else []
         enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
         excluded = [one.needle for one in self.excluded(judged, enough)]
@@ -211,6 +221,10 @@ class Suggester:
         most = sum(one.points for one in judged.weighed)
         enough = raised(enough, left, priors.above_others * partner, most)
         return raised(enough, sibling, priors.above_siblings * partner, most)
+
+    def _partner(self, judged: Judged) -> float:
+        """The points that a true partner should get, fewer where a record is one text and nothing else."""
+        return expected(judged.weighed) * (self._priors.single_attribute if len(self.attributes) == 1 else 1.0)
 
     def excluded(self, judged: Judged, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
@@ -261,14 +275,17 @@ class Suggester:
         asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
         evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
         conditions = weigh(evidence, priors, self.places)
-        scores = [sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in others]
         spelt = self._spelt >= WELL_SPELT
         named = [
             tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))
             for row in others
         ]
-        sibling = sum(one.points for one in conditions if lonely >= MOSTLY and self._siblings.has(one.evidence.found))
-        return Judged(texts, tuple(conditions), tuple(others), tuple(scores), tuple(named), len(near), sibling)
+        sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
+        scores = scores_of(conditions, others)
+        return Judged(texts, tuple(conditions), tuple(others), scores, tuple(named), len(near), sibling)
+
+    def _sibling(self, conditions: Sequence[Weighed]) -> int:
+        return sum(one.points for one in conditions if self._siblings.has(one.evidence.found))
 
     def _nearest(self, texts: Mapping[str, str]) -> list[Neighbour]:
         reliance: dict[str, float] = {}

@@ -5,10 +5,10 @@ has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from blindlabel.language.suggestions.evidence import Evidence
+from blindlabel.language.suggestions.evidence import Evidence, holds
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
@@ -62,6 +62,22 @@ def _telling_most(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
             chosen.append(one)
             asked |= words
     return chosen
+
+
+def scores_of(conditions: Sequence[Weighed], rows: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
+    """The points that each of these rows gets."""
+    return tuple(sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in rows)
+
+
+def evened(weighed: Sequence[Weighed], enough: int) -> tuple[Weighed, ...]:
+    """The same conditions where none that may not decide by itself is worth more than half of the others together,
+    unless `enough` points are more than it has anyway. The bar stands above every such condition; above one that is
+    worth most of the points, a partner that lacks it could never reach it. Fewer different points need no other places.
+    """
+    heaviest = max((one.points for one in weighed if not one.evidence.unique), default=0)
+    others = sum(one.points for one in weighed) - heaviest
+    most = max(1, enough - 1, others // 2)
+    return tuple(one if one.evidence.unique else replace(one, points=min(one.points, most)) for one in weighed)
 
 
 def expected(weighed: Sequence[Weighed]) -> float:
