@@ -204,6 +204,14 @@ def test_where_ciphertexts_are_kept_otherwise_the_file_is_taken(
         assert known.proven is False
 
 
+def test_one_question_about_one_record_takes_no_more_steps_than_several() -> None:
+    """A width of one column would add up every slot of a record by itself."""
+    one, several = (way_of(replace(TERMS, profile=(1,), exclusions=0, records=records)) for records in (1, 8))
+    assert isinstance(one, PointsWay) and isinstance(several, PointsWay)
+    assert one.steps == several.steps
+    assert one.steps.folds(one.layout) * one.steps.width // one.steps.babies < 100
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("records", [24, 2])
 def test_every_step_of_the_linear_forms_lands_on_its_column(records: int) -> None:

@@ -42,19 +42,22 @@ class Steps:
     """Columns that are used, a power of two: the stride, or less where there are few questions."""
 
     @classmethod
-    def of(cls, layout: RecordLayout, width: int, outputs: int, most_babies: int) -> Steps:
-        """The cheapest division for so many outputs of a batch, counted in rotations: a giant step also costs the
-        making of its sum, about as much, and a summand a little. Steps beyond those wanted multiply by zeros.
+    def of(cls, layout: RecordLayout, needed: int, outputs: int, most_babies: int) -> Steps:
+        """The cheapest division for so many outputs of a batch that need so many columns, counted in rotations: a giant
+        step also costs the making of its sum, about as much, and a summand a little. More columns than are needed make
+        more steps and fewer stretches. Steps beyond those wanted multiply by zeros.
         """
-        wanted, most = 2 * width - 1, max(1, most_babies)
+        stride, most = layout.stride, max(1, most_babies)
+        widths = [width for width in (1 << power for power in range(stride.bit_length())) if needed <= width <= stride]
         choices = [
-            cls(babies, -(-wanted // babies), width)
-            for babies in range(1, min(wanted, most) + 1)
-            if width == layout.stride or width % babies == 0
+            cls(babies, -(-(2 * width - 1) // babies), width)
+            for width in widths
+            for babies in range(1, min(2 * width - 1, most) + 1)
+            if width == stride or width % babies == 0
         ]
 
         def rotations(one: Steps) -> float:
-            sums = 2 * one.giants - 1 + one.folds(layout) * (width // one.babies)
+            sums = 2 * one.giants - 1 + one.folds(layout) * (one.width // one.babies)
             summands = layout.chunks * one.babies * one.giants
             return layout.chunks * (one.babies - 1) + outputs * (sums + summands * _SUMMAND)
 
