@@ -166,6 +166,7 @@ def test_polls_that_bring_nothing_write_no_line_in_the_log(running: Served, capl
         assert running.http.get("/health").status_code == 200
     assert running.http.get(url, params={"after": 0}).json()["messages"]
     assert running.http.get(url, headers={"Authorization": ""}).status_code == 403
+    Patience().wait_until(lambda: len(caplog.records) >= 2)  # a line is written after its reply
     written = [json.loads(line.getMessage()) for line in caplog.records]
     assert [(line["event"], line["status"]) for line in written] == [("request", 200), ("request", 403)]
 
