@@ -28,10 +28,12 @@ from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.judging import judged
 from blindlabel_lab.simulation.parties import FaultyEngine, Mortality
 from blindlabel_lab.simulation.places import InMemory
 from blindlabel_lab.simulation.plan import Plan
-from blindlabel_lab.simulation.schedule import Study, judged, run
+from blindlabel_lab.simulation.schedule import run
+from blindlabel_lab.simulation.study import Study
 from blindlabel_lab.simulation.wire import Pipe, Wire
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 

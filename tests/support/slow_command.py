@@ -8,13 +8,13 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from blindlabel.cli.main import run
 from blindlabel.engines import plain
 from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
 from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Assist, Evaluated, Keys, Terms, Working
 from blindlabel.language.formula import Formula
-from blindlabel.language.record import Record
 
 
 class SlowEngine(plain.PlainEngine):
@@ -28,16 +28,9 @@ class SlowEngine(plain.PlainEngine):
         time.sleep(self.pause)
         return super().make_keys(terms)
 
-    def encrypt(
-        self,
-        terms: Terms,
-        key: bytes,
-        records: Sequence[Record],
-        questions: int = 0,
-        working: Working = IN_THIS_PROCESS,
-    ) -> Iterator[bytes]:
+    def encrypt(self, *given: Any, **named: Any) -> Iterator[bytes]:
         time.sleep(self.pause)
-        yield from super().encrypt(terms, key, records, questions, working)
+        yield from super().encrypt(*given, **named)
         time.sleep(self.pause)
 
     def evaluate(

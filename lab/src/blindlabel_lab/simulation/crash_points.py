@@ -36,10 +36,11 @@ from blindlabel.protocol.shape import COORDINATOR
 from blindlabel.transport.client import HttpTransport
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
+from blindlabel_lab.simulation.judging import judged
 from blindlabel_lab.simulation.parties import Mortality, SimulatedCoordinator, SimulatedOwner
 from blindlabel_lab.simulation.places import InFolders
 from blindlabel_lab.simulation.plan import Plan, Way
-from blindlabel_lab.simulation.schedule import Study, judged
+from blindlabel_lab.simulation.study import Study
 
 CALLS = ("rename", "fsync", "fdatasync", "unlink", "link", "mkdir", "ftruncate", "sendto")
 MOST_TURNS = 200
