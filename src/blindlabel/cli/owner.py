@@ -238,8 +238,7 @@ def annotate(
     *,
     at: WorkspaceFolder,
     port: Annotated[
-        int | None,
-        typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time."),
+        int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
     browsers: Annotated[

@@ -198,9 +198,7 @@ def _parts(coordinator: Coordinator, study: str) -> dict[str, SampleStanding]:
 
 def _part(labels: np.ndarray, part: np.ndarray) -> PartStanding:
     return PartStanding(
-        pairs=int(part.sum()),
-        matches=int(((labels & 1) == 1)[part].sum()),
-        discarded=int((labels == 0)[part].sum()),
+        pairs=int(part.sum()), matches=int(((labels & 1) == 1)[part].sum()), discarded=int((labels == 0)[part].sum())
     )
 
 

@@ -85,10 +85,7 @@ def is_to_choose(agreement: Agreement, state: State) -> bool:
 
 
 def choose(
-    agreement: Agreement,
-    state: State,
-    lists: Mapping[tuple[str, str], bytes],
-    draw: sampling.Draw = secrets.randbelow,
+    agreement: Agreement, state: State, lists: Mapping[tuple[str, str], bytes], draw: sampling.Draw = secrets.randbelow
 ) -> Step:
     """Draw rows and choose offers. `lists[(owner, peer)]` is what `owner` made of the offers of `peer`."""
     if not is_to_choose(agreement, state):

@@ -92,9 +92,7 @@ def _answers(agreement: Agreement, state: State, signed: Signed, answers: messag
     if answers.served != current.records[direction].blob.hash:
         raise NotFitting(f"{message.sender} answers about other records than {answers.peer} served.")
     state = _with_current(
-        state,
-        answers={**current.answers, direction: answers},
-        answered={**current.answered, direction: signed.digest},
+        state, answers={**current.answers, direction: answers}, answered={**current.answered, direction: signed.digest}
     )
     if agreement.keys == "coordinator":
         return Step(state)

@@ -228,11 +228,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
 
     @app.get("/v1/studies/{study}/bodies/{hash}/arrived", responses=refusals)
     async def get_arrived(
-        request: Request,
-        study: Study,
-        hash: BodyHash,
-        length: Length,
-        authorization: Authorization = None,
+        request: Request, study: Study, hash: BodyHash, length: Length, authorization: Authorization = None
     ) -> Arrived:
         owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
@@ -244,11 +240,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
 
     @app.get("/v1/studies/{study}/bodies/{hash}", responses=refusals, response_class=Response)
     async def get_body(
-        request: Request,
-        study: Study,
-        hash: BodyHash,
-        offset: Offset = 0,
-        authorization: Authorization = None,
+        request: Request, study: Study, hash: BodyHash, offset: Offset = 0, authorization: Authorization = None
     ) -> Response:
         owner = await server.caller(request, study, authorization)
         blob = await run_in_threadpool(coordinator.store.fetchable, study, owner, hash)

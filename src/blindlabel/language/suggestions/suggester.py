@@ -15,15 +15,7 @@ from blindlabel.language.suggestions.bars import bar, raised, share_of
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
-from blindlabel.language.suggestions.needles import (
-    Asking,
-    Found,
-    Kind,
-    kind_of,
-    needles_of,
-    phrases_of,
-    words_in_order,
-)
+from blindlabel.language.suggestions.needles import Asking, Found, Kind, kind_of, needles_of, phrases_of, words_in_order
 from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
