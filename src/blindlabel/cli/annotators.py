@@ -88,15 +88,15 @@ def annotators(
     team = name_team(workspace, names, assigned=assigned, doubled=doubled) if names else team_of(workspace)
     found = standing_of(workspace, team)
     if json:
-        result_json(found)
+        result_json(found.to_json())
         return
-    for name, done in found["saved"].items():
+    for name, done in found.saved.items():
         result(f"{name}: {done:,} questions saved in this round")
-    two = found["doubled"]
-    if two["records"]:
-        result(f"Asked of two: {two['records']:,} records, {two['both']:,} with both questions.")
-    if two["both"]:
+    two = found.doubled
+    if two.records:
+        result(f"Asked of two: {two.records:,} records, {two.both:,} with both questions.")
+    if two.both:
         result(
-            f"They say the same about {two['same_answers']:,} of {two['answers']:,} own rows"
-            f" (kappa {'–' if two['kappa'] is None else format(two['kappa'], '.3f')})."
+            f"They say the same about {two.same_answers:,} of {two.answers:,} own rows"
+            f" (kappa {'–' if two.kappa is None else format(two.kappa, '.3f')})."
         )

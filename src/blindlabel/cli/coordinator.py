@@ -219,10 +219,10 @@ def health(
 
     found = health_of(address, None if ca is None else read_authority(ca))
     if json:
-        result_json(found)
+        result_json(found.model_dump())
     else:
-        studies = with_noun(found["studies"], "open study", "open studies")
-        result(f"{found['status']}: {studies}, version {found['version']}")
+        studies = with_noun(found.studies, "open study", "open studies")
+        result(f"{found.status}: {studies}, version {found.version}")
 
 
 @app.command("bodies")

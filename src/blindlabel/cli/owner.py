@@ -21,8 +21,9 @@ from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
     from blindlabel.parties.computing import Computing
-    from blindlabel.parties.owner import Owner, Report
+    from blindlabel.parties.owner import Owner
     from blindlabel.parties.questions import QuestionSource
+    from blindlabel.parties.rounds import Report
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)

@@ -72,5 +72,5 @@ def _show(found: dict[str, LinkageScore], *, json: bool) -> None:
         result(f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, F {one.f:.3f}")
         say(
             f"  {one.right} of {one.predicted} predicted pairs are among the {one.matches} matches; left out:"
-            f" {one.discarded} without agreement, {one.outside} outside the sample."
+            f" {one.discarded} without agreement, {one.not_sampled} outside the sample."
         )
