@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.opening import workspace_at
+from blindlabel.cli.opening import WorkspaceFolder, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 
 if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
-WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 
 log_app = typer.Typer(
     name="log", help="What people did in the web app, for studies of annotation.", no_args_is_help=True

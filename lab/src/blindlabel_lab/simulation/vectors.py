@@ -242,14 +242,6 @@ def founded() -> tuple[Agreement, facts.State]:
     return agreement, facts.new_state(agreement, invitations, "5a" * 32)
 
 
-def documents() -> dict[str, dict[str, Any]]:
-    """All files."""
-    from blindlabel_lab.simulation.vectors_in_state import to_coordinator, to_owner  # noqa: PLC0415 (they need what is above)
-
-    head = {"agreement": to_text(the_agreement()), "body": BODY.decode()}
-    return {"to-coordinator": head | to_coordinator(), "to-owner": head | to_owner()}
-
-
 def blob() -> Blob:
     """The body that all vectors name."""
     return facts.blob_of(BODY)
@@ -260,4 +252,4 @@ def tally() -> Tally:
     return Tally(both=1, first_only=2, second_only=0, neither=6)
 
 
-__all__ = ["COORDINATOR", "documents", "founded", "signed", "the_agreement", "vector", "wire_of"]
+__all__ = ["COORDINATOR", "founded", "signed", "the_agreement", "vector", "wire_of"]
