@@ -66,8 +66,6 @@ def _show(found: dict[str, LinkageScore], *, json: bool) -> None:
         result_json({name: one.to_json() for name, one in found.items()})
         return
     for name, one in found.items():
-        result(f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, F {one.f:.3f}")
-        say(
-            f"  {one.right} of {one.predicted} predicted pairs are among the {one.matches} matches; left out:"
-            f" {one.discarded} without agreement, {one.not_sampled} outside the sample."
-        )
+        measures, counts = one.lines()
+        result(f"{name}: {measures}")
+        say(f"  {counts}")

@@ -7,8 +7,11 @@ even where there are none: a pair that is missing from both files was not sample
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +64,18 @@ def write(truth: GroundTruth, format: str, path: Path) -> list[Path]:
         return [path]
     replacing(beside, lambda part: _write_discarded(truth, part))
     return [path, beside]
+
+
+def archive_of(truth: GroundTruth, format: str) -> bytes:
+    """A ground truth in one format, with the discarded pairs beside it, as an archive."""
+    buffer = io.BytesIO()
+    with (
+        tempfile.TemporaryDirectory(prefix="blindlabel-") as folder,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for path in write(truth, format, Path(folder)):
+            archive.write(path, path.name)
+    return buffer.getvalue()
 
 
 def prepared(path: Path, suffix: str) -> Path:

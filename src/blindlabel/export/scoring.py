@@ -40,6 +40,13 @@ class LinkageScore:
         """As the command prints it."""
         return asdict(self)
 
+    def lines(self) -> tuple[str, str]:
+        """For people: the measures, and what they are made of."""
+        return f"precision {self.precision:.3f}, recall {self.recall:.3f}, F {self.f:.3f}", (
+            f"{self.right} of {self.predicted} predicted pairs are among the {self.matches} matches; left out:"
+            f" {self.discarded} without agreement, {self.not_sampled} outside the sample."
+        )
+
 
 Pairing = tuple[str, str]
 

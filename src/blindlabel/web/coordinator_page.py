@@ -24,14 +24,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blindlabel.errors import InputError
-from blindlabel.export import FORMATS
+from blindlabel.export.formats import FORMATS, archive_of
 from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.study import Moved, RoundStanding, standing
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import SecretMissing
 from blindlabel.transport.rate import RateLimit, TooManyRequests
-from blindlabel.web.exporting import archive_of
 from blindlabel.web.plots import agreement_plot, plot_in_words
 
 _HERE = Path(__file__).parent

@@ -66,9 +66,4 @@ class Scoring:
                 found = judged(workspace, path, lambda: connect(workspace, stays=False), lambda _: None)
             except (InputError, OutsideError) as error:
                 return [str(error)]
-        return [
-            f"{' and '.join(pairing)}: precision {one.precision:.3f}, recall {one.recall:.3f}, F {one.f:.3f}."
-            f" {one.right} of {one.predicted} predicted pairs are among the {one.matches} matches; left out:"
-            f" {one.discarded} without agreement, {one.not_sampled} outside the sample."
-            for pairing, one in found.items()
-        ]
+        return [f"{' and '.join(pairing)}: {'. '.join(one.lines())}" for pairing, one in found.items()]

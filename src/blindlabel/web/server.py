@@ -17,11 +17,10 @@ from fastapi.responses import PlainTextResponse
 from nicegui import ui
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.export import FORMATS
+from blindlabel.export.formats import FORMATS, archive_of
 from blindlabel.storage.secret_files import read_secret, write_secret
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.exporting import archive_of
 from blindlabel.web.guard import BROWSER, TOKEN, Guard
 from blindlabel.web.owner_page import OwnerPage
 from blindlabel.web.plots import agreement_plot, rounds_of_owner

@@ -51,18 +51,11 @@ class _Start:
 
 
 @dataclass(frozen=True)
-class _Unit:
+class _Part:
     batch: Batch | None
     """The batch to open first; None where it is open already."""
-    group: int
-    unit: int
-
-
-@dataclass(frozen=True)
-class _Tile:
-    batch: Batch | None
-    """The batch to open first; None where it is open already."""
-    tile: Tile
+    part: Tile | tuple[int, int]
+    """A tile, or a group and one of its units."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +97,11 @@ class _State:
             return None
         if isinstance(task, _Features):
             return features_of(way_of(task.terms).tables, task.records)
-        if isinstance(task, _Tile):
-            return list(self._opened(task.batch).answers(task.tile, self._assist))
-        assert isinstance(task, _Unit)
-        return self._opened(task.batch).unit(task.group, task.unit, self._assist)
+        assert isinstance(task, _Part)
+        opened = self._opened(task.batch)
+        if isinstance(task.part, Tile):
+            return list(opened.answers(task.part, self._assist))
+        return opened.unit(*task.part, self._assist)
 
     def _opened(self, batch: Batch | None) -> Opened:
         """The batch at hand; given another, that one from now on."""
@@ -220,16 +214,9 @@ def features(terms: Terms, records: Sequence[Record], workers: int) -> Residues:
         return np.concatenate([future.result() for future in futures], axis=0)
 
 
-def _unit(batch: Batch, group: int, unit: int, assist: Assist, worker: _Worker) -> Any:
-    """One unit on a worker, which gets the batch the first time it is needed there."""
-    task = _Unit(None if worker.batch == batch.index else batch, group, unit)
-    worker.batch = batch.index
-    return worker.ask(task, assist)
-
-
-def _tile(batch: Batch, tile: Tile, assist: Assist, worker: _Worker) -> Any:
-    """A whole tile on a worker."""
-    task = _Tile(None if worker.batch == batch.index else batch, tile)
+def _made(batch: Batch, part: Tile | tuple[int, int], assist: Assist, worker: _Worker) -> Any:
+    """A part of a batch on a worker, which gets the batch the first time it is needed there."""
+    task = _Part(None if worker.batch == batch.index else batch, part)
     worker.batch = batch.index
     return worker.ask(task, assist)
 
@@ -283,7 +270,7 @@ class _Batch:
 
         def start() -> list[Future[Any]]:
             tile = next(waiting, None)
-            return [] if tile is None else [pool.submit(partial(_tile, self.batch, tile, self.assist))]
+            return [] if tile is None else [pool.submit(partial(_made, self.batch, tile, self.assist))]
 
         under_way = [future for _ in range(2 * pool.count) for future in start()]
         done = 0
@@ -303,7 +290,7 @@ class _Batch:
         def start(place: int) -> list[Future[Any]]:
             if place >= len(wanted):
                 return []
-            return [pool.submit(partial(_unit, self.batch, wanted[place], unit, self.assist)) for unit in units]
+            return [pool.submit(partial(_made, self.batch, (wanted[place], unit), self.assist)) for unit in units]
 
         waiting = start(0)
         for place, group in enumerate(wanted):

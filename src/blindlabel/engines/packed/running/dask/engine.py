@@ -12,18 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import (
-    IN_THIS_PROCESS,
-    Answers,
-    Assist,
-    Evaluated,
-    Keys,
-    Progress,
-    Terms,
-    Values,
-    Working,
-)
+from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, Evaluated, Progress, Terms, Working
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import check_sharing
 from blindlabel.engines.packed.keys import open_public
@@ -45,60 +34,17 @@ _AHEAD = 3
 """Tiles handed out for each thread of the cluster, so that none waits for the owner's process."""
 
 
-class ClusterEngine:
+class ClusterEngine(PackedEngine):
     """Evaluates (and, where allowed, encrypts) on the Dask cluster at an address: local, local:2, tcp://host:port,
     tls://host:port.
     """
 
-    name = "packed"
-
     def __init__(self, address: str, *, journal: Path | None = None, may_see_records: bool = False) -> None:
         check_address(address)
         require_dask()
+        super().__init__(journal)
         self.address = address
-        self.journal = journal
         self.may_see_records = may_see_records
-        self._packed = PackedEngine()
-
-    def refuse(self, terms: Terms, question: Formula) -> str | None:
-        """Why this question cannot be answered under these terms; None where it can."""
-        return self._packed.refuse(terms, question)
-
-    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
-        """The terms with just the room that these questions take."""
-        return self._packed.least_terms(terms, questions)
-
-    def make_keys(self, terms: Terms) -> Keys:
-        """New keys for a study, made in this process."""
-        return self._packed.make_keys(terms)
-
-    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
-        """The coordinator's side of one assist call, in this process."""
-        return self._packed.assist(terms, secret, request)
-
-    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:
-        """The calls of one `evaluate`."""
-        return self._packed.assist_schedule(terms, questions, records)
-
-    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:
-        """Where a call says that it belongs, and what it is."""
-        return self._packed.assist_call(terms, schedule, request)
-
-    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
-        """The answers, decrypted in this process."""
-        return self._packed.decrypt(terms, secret, parcels, questions, records)
-
-    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
-        """The values of all pairs with their pads, opened in this process."""
-        return self._packed.open(terms, secret, parcels, questions, records)
-
-    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
-        """The pads of all pairs."""
-        return self._packed.pad_values(terms, pads, questions, records)
-
-    def zero_tests(self, terms: Terms) -> int:
-        """What a key of these terms can lose."""
-        return self._packed.zero_tests(terms)
 
     def encrypt(
         self,
@@ -112,7 +58,7 @@ class ClusterEngine:
         clear. A secret key never goes there.
         """
         if not self.may_see_records or terms.keys == "owners":
-            yield from self._packed.encrypt(terms, key, records, questions, working)
+            yield from super().encrypt(terms, key, records, questions, working)
             return
         opened = open_public(terms, key)
         check_records(terms, records)
