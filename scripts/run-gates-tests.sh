@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if scripts/gates-environment.sh; then
-    exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src .venv-gates/bin/python -m pytest --noconftest -p no:cacheprovider tests/engines/gates/test_gates_openfhe.py "$@"
+    exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:lab/src .venv-gates/bin/python -m pytest --noconftest -p no:cacheprovider tests/engines/gates/test_gates_openfhe.py "$@"
 else
     code=$?
     [ "$code" = 4 ] || exit "$code"

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from blindlabel.engines.gates.circuit import ClearGates
-from blindlabel.engines.gates.published import bits_of, is_in
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language.formula import atoms_of, evaluate
 from blindlabel_lab.bench import compare, gates, gates_parallel
 from blindlabel_lab.bench.compare import Round
+from blindlabel_lab.bench.published_circuit import bits_of, is_in
 from blindlabel_lab.bench.workload import PUBLISHED_SECONDS, SHAPES, workload
+from support.clear_gates import ClearGates
 
 SECONDS = 0.04
 

@@ -78,13 +78,7 @@ def test_the_recordlinkage_annotation_has_its_schema(tmp_path: Path) -> None:
 def test_json_and_parquet_hold_names_and_types(tmp_path: Path) -> None:
     document = json.loads(write(TRUTH, "json", tmp_path / "t.json")[0].read_text())
     assert document["datasets"] == {"a": "north", "b": "south"}
-    assert document["pairs"][0] == {
-        "row_north": 4,
-        "row_south": 7,
-        "label": True,
-        "round": 1,
-        "id_north": "n|4",
-    }
+    assert document["pairs"][0] == {"row_north": 4, "row_south": 7, "label": True, "round": 1, "id_north": "n|4"}
     table = pq.read_table(write(TRUTH, "parquet", tmp_path / "t.parquet")[0])
     assert {field.name: str(field.type) for field in table.schema} == {
         "row_north": "int64",

@@ -111,8 +111,7 @@ def test_agreement_without_whole_records_takes_records_of_any_length_together() 
 
 
 @pytest.mark.parametrize(
-    ("encoding", "text"),
-    [({"whole": False}, 'ret is_in("a", $r)'), ({"attributes": False}, 'ret is_in("a", $r.name)')],
+    ("encoding", "text"), [({"whole": False}, 'ret is_in("a", $r)'), ({"attributes": False}, 'ret is_in("a", $r.name)')]
 )
 def test_plain_engine_refuses_what_is_not_encoded(encoding: dict[str, bool], text: str) -> None:
     terms = agreements.new("s", ["a", "b"], ["name"], encoding=encoding).terms()

@@ -16,15 +16,7 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import assisting, facts, labels, messages, owner, rounds
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import (
-    Forked,
-    NotFitting,
-    OverBudget,
-    Replayed,
-    TooEarly,
-    WrongSender,
-    WrongStudy,
-)
+from blindlabel.protocol.errors import Forked, NotFitting, OverBudget, Replayed, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.messages import Signed
 from support.study_by_rules import Study
 

@@ -25,7 +25,7 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import ServerLimits, create_app
-from blindlabel_lab.simulation import vectors
+from blindlabel_lab.simulation import vectors, vectors_in_state
 from blindlabel_lab.simulation.vectors import COORDINATOR, join_of, key_of, token_of, wire_of
 
 FOLDER = Path(__file__).parent.parent / "vectors"
@@ -43,7 +43,7 @@ def test_vectors_are_many_distinct_and_what_the_script_makes() -> None:
     assert len(entries) >= 150
     assert len({wire_of(entry) for entry in AT_COORDINATOR["vectors"]}) == len(AT_COORDINATOR["vectors"])
     assert {entry["error"] for entry in entries} - {None} <= set(ALL)
-    made = vectors.documents()
+    made = vectors_in_state.documents()
     assert made["to-coordinator"] == AT_COORDINATOR and made["to-owner"] == AT_OWNER
 
 

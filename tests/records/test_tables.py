@@ -151,15 +151,7 @@ def test_missing_file_folder_and_columns_are_named(tmp_path: Path) -> None:
         table.position("9")
 
 
-VALUES = [
-    (None, ""),
-    (True, "true"),
-    (31, "31"),
-    (31.0, "31"),
-    (2.5, "2.5"),
-    (float("nan"), ""),
-    (["a", 1], "a, 1"),
-]
+VALUES = [(None, ""), (True, "true"), (31, "31"), (31.0, "31"), (2.5, "2.5"), (float("nan"), ""), (["a", 1], "a, 1")]
 
 
 def test_json_lines_give_text_and_missing_keys_are_empty(tmp_path: Path) -> None:

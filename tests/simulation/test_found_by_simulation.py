@@ -104,20 +104,10 @@ def test_round_that_asks_nothing_of_an_owner_needs_nobody_there(tmp_path: Path) 
     for it.
     """
     state = owner.State(
-        study="0" * 64,
-        name="anna",
-        coordinator_key="0" * 64,
-        sample=messages.Sample(positions=(), others={"berta": 1}),
+        study="0" * 64, name="anna", coordinator_key="0" * 64, sample=messages.Sample(positions=(), others={"berta": 1})
     )
     agreement = small_agreement()
-    message = Message(
-        "0" * 64,
-        "coordinator",
-        "anna",
-        1,
-        1,
-        ROUND,
-    )
+    message = Message("0" * 64, "coordinator", "anna", 1, 1, ROUND)
     assert owner._HANDLERS["round"](agreement, state, message).rounds[0].handed_in
 
 
@@ -235,15 +225,7 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
         anna.received,
         messages.Keys(peers=(), public_key=anna.keys.public_key),  # type: ignore[union-attr]
     )
-    follower = Message(
-        anna.study,
-        "coordinator",
-        "anna",
-        2,
-        anna.received + 1,
-        ROUND,
-        "f" * 64,
-    )
+    follower = Message(anna.study, "coordinator", "anna", 2, anna.received + 1, ROUND, "f" * 64)
     for message in (other, follower):
         with pytest.raises(Forked):
             owner.handle(study.plan.agreement, anna, sign(message))

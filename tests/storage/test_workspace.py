@@ -24,13 +24,7 @@ GOOD, BAD = 'ret is_in("miller", lower($r))', 'ret is_in("miller", $x)'
 def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace:
     """A workspace with four records in a study whose rounds asked these records."""
     agreement = agreements.new("s", ["anna", "berta"], ["name"], sampling={"records": 4}, encoding={"engine": engine})
-    rounds = tuple(
-        owner.OwnRound(
-            ask=tuple(ask),
-            handed_in=number < len(asks) - 1,
-        )
-        for number, ask in enumerate(asks)
-    )
+    rounds = tuple(owner.OwnRound(ask=tuple(ask), handed_in=number < len(asks) - 1) for number, ask in enumerate(asks))
     sample = messages.Sample(positions=(3, 5, 7, 9), others={"berta": 4})
     state = owner.State(study=agreement.hash, name="anna", coordinator_key="00" * 32, sample=sample, rounds=rounds)
     settings = {

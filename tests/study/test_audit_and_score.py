@@ -122,7 +122,7 @@ def test_a_linkage_is_scored_by_all_labels_without_the_discarded_pairs(
     assert said["precision"] == pytest.approx(1 / 3)
     assert said["recall"] == pytest.approx(1 / len(true))
     assert said["f"] == pytest.approx(2 / (3 + len(true)))
-    assert (said["discarded"], said["outside"], said["predicted"]) == (len(discarded), 1, 3)
+    assert (said["discarded"], said["not_sampled"], said["predicted"]) == (len(discarded), 1, 3)
     assert np.count_nonzero(labels == 0) == len(discarded)
     file.write_text("anna,clara\n1,2\n", encoding="utf-8")
     assert command(scored) == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from blindlabel.parties.costs import costs_of, trips_of
 from blindlabel.parties.verifying import words_to_read_out
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.sampling import Sampling
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.carried import carried
@@ -47,7 +50,7 @@ def test_check_says_what_a_study_costs(agreed: str, capsys: pytest.CaptureFixtur
         assert word in err
     document = json.loads(said(capsys, "coordinator", "check", agreed, "--json")[1])
     assert document["costs"]["upload"] > 10**6 and document["costs"]["seconds"] > 0
-    larger = AGREEMENT.model_copy(update={"sampling": agreements.Sampling(records=500)})
+    larger = AGREEMENT.model_copy(update={"sampling": Sampling(records=500)})
     few, many = costs_of(AGREEMENT, speed=1.0), costs_of(larger, speed=1.0)
     assert many.upload > few.upload and many.seconds is not None and few.seconds is not None
     assert many.seconds > few.seconds and costs_of(AGREEMENT, speed=2.0).seconds == 2 * few.seconds
@@ -145,6 +148,27 @@ def test_health_command_says_what_the_server_says(tmp_path: Path, capsys: pytest
         assert code == 3 and "keys cannot be read" in err
     code, _, err = said(capsys, "coordinator", "health", "--address", "http://127.0.0.1:1")
     assert code == 3 and "does not answer" in err
+
+
+class _Another(BaseHTTPRequestHandler):
+    """A server of something else, which also speaks JSON."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"status": "UP"}')
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_health_command_says_that_something_else_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Another) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        code, _, err = said(capsys, "coordinator", "health", "--address", f"http://127.0.0.1:{server.server_port}")
+        thread.join()
+    assert code == 3 and "is no coordinator" in err
 
 
 def test_pages_are_read_without_a_network_and_shells_complete(

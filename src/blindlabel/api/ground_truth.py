@@ -17,7 +17,7 @@ from blindlabel.export import formats, truth
 from blindlabel.export.formats import ID, ROW
 from blindlabel.export.truth import AgreedPairs
 from blindlabel.protocol import scores
-from blindlabel.protocol.labels import Labels, after_round, no_labels
+from blindlabel.protocol.labels import Labels, after_round, byte_of, no_labels
 from blindlabel.protocol.scores import Scores
 
 Known = Iterable[tuple[object, object]]
@@ -109,5 +109,5 @@ class GroundTruth(truth.GroundTruth):
         rows, columns = ({own: place for place, own in enumerate(side)} for side in (first, second))
         labels: npt.NDArray[np.uint8] = no_labels(len(first), len(second))
         for pair in self.pairs:
-            labels[rows[pair.i], columns[pair.j]] = 2 * pair.round + pair.label
+            labels[rows[pair.i], columns[pair.j]] = byte_of(pair.label, pair.round)
         return labels, (first, second)

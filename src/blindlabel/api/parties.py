@@ -82,13 +82,7 @@ class Coordinator:
         return paths
 
     def reinvite(
-        self,
-        study: str,
-        owner: str,
-        address: str = "",
-        *,
-        to: Path | str = ".",
-        insecure: bool = False,
+        self, study: str, owner: str, address: str = "", *, to: Path | str = ".", insecure: bool = False
     ) -> Path:
         """A new invitation for an owner that has not joined; the one before it holds no longer."""
         _check_address(address, insecure=insecure)

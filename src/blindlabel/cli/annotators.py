@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.opening import workspace_at
+from blindlabel.cli.opening import WorkspaceFolder, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 
 if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
-WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 
 log_app = typer.Typer(
     name="log", help="What people did in the web app, for studies of annotation.", no_args_is_help=True
@@ -88,15 +87,15 @@ def annotators(
     team = name_team(workspace, names, assigned=assigned, doubled=doubled) if names else team_of(workspace)
     found = standing_of(workspace, team)
     if json:
-        result_json(found)
+        result_json(found.to_json())
         return
-    for name, done in found["saved"].items():
+    for name, done in found.saved.items():
         result(f"{name}: {done:,} questions saved in this round")
-    two = found["doubled"]
-    if two["records"]:
-        result(f"Asked of two: {two['records']:,} records, {two['both']:,} with both questions.")
-    if two["both"]:
+    two = found.doubled
+    if two.records:
+        result(f"Asked of two: {two.records:,} records, {two.both:,} with both questions.")
+    if two.both:
         result(
-            f"They say the same about {two['same_answers']:,} of {two['answers']:,} own rows"
-            f" (kappa {'–' if two['kappa'] is None else format(two['kappa'], '.3f')})."
+            f"They say the same about {two.same_answers:,} of {two.answers:,} own rows"
+            f" (kappa {'–' if two.kappa is None else format(two.kappa, '.3f')})."
         )

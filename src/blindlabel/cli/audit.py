@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.opening import coordinator_at, workspace_at
+from blindlabel.cli.opening import DatabaseAddress, Home, StudyName, WorkspaceFolder, coordinator_at, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.errors import InputError
 
@@ -22,7 +22,7 @@ Opened = Annotated[Path, typer.Argument(help="Opened questions, as `blindlabel o
 def owner_audit(
     file: Annotated[Path | None, typer.Argument(help="Another owner's opened questions, to be checked.")] = None,
     *,
-    at: Annotated[Path, typer.Option("--at", help="The workspace's folder.")],
+    at: WorkspaceFolder,
     to: Annotated[Path | None, typer.Option("--to", help="Open your own questions: write them into this file.")] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -52,14 +52,7 @@ def owner_audit(
 
 
 def coordinator_audit(
-    study: Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")],
-    file: Opened,
-    *,
-    at: Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="Address of a PostgreSQL database.", envvar="BLINDLABEL_DATABASE")
-    ] = None,
-    json: JsonFlag = False,
+    study: StudyName, file: Opened, *, at: Home, database: DatabaseAddress = None, json: JsonFlag = False
 ) -> None:
     """Check the opened questions of an owner against the signed commitments that came with its hand-ins. The exit code
     is 1 where they are not the same.

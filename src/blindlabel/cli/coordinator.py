@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.opening import coordinator_at, passphrase, read_agreement, studies_at
+from blindlabel.cli.opening import (
+    DatabaseAddress,
+    Home,
+    StudyName,
+    Unasked,
+    coordinator_at,
+    passphrase,
+    read_agreement,
+    studies_at,
+)
 from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say, with_noun
 from blindlabel.cli.question_files import listed
 from blindlabel.cli.score import score
@@ -24,18 +33,9 @@ app = typer.Typer(
     name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
 )
 
-Home = Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")]
-DatabaseAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE"
-    ),
-]
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
 ]
-StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
-Unasked = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 app.command("audit")(coordinator_audit)
 app.command("score")(score)
 
@@ -219,10 +219,10 @@ def health(
 
     found = health_of(address, None if ca is None else read_authority(ca))
     if json:
-        result_json(found)
+        result_json(found.model_dump())
     else:
-        studies = with_noun(found["studies"], "open study", "open studies")
-        result(f"{found['status']}: {studies}, version {found['version']}")
+        studies = with_noun(found.studies, "open study", "open studies")
+        result(f"{found.status}: {studies}, version {found.version}")
 
 
 @app.command("bodies")

@@ -16,13 +16,7 @@ from blindlabel.errors import InputError
 def demo(
     *,
     records: Annotated[
-        int,
-        typer.Option(
-            "--records",
-            min=2,
-            max=5000,
-            help="Records of each owner in the sample.",
-        ),
+        int, typer.Option("--records", min=2, max=5000, help="Records of each owner in the sample.")
     ] = 50,
     engine: Annotated[
         str,

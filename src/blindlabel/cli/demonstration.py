@@ -303,11 +303,7 @@ def _told(round: RoundStanding) -> str:
 
 
 def _report(
-    coordinator: Coordinator,
-    agreement: Agreement,
-    made: Generated,
-    folder: Path,
-    began: float,
+    coordinator: Coordinator, agreement: Agreement, made: Generated, folder: Path, began: float
 ) -> dict[str, Any]:
     from blindlabel.export import write as write_truth
 

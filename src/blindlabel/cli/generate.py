@@ -17,8 +17,7 @@ def generate(
     out: Annotated[Path, typer.Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
     rows: Annotated[int, typer.Option("--rows", help="Rows of each table.")] = 1000,
     duplicates: Annotated[
-        int | None,
-        typer.Option("--duplicates", help="Rows of b that are about a row of a. Default: half of the rows."),
+        int | None, typer.Option("--duplicates", help="Rows of b that are about a row of a. Default: half of the rows.")
     ] = None,
     overlap: Annotated[float | None, typer.Option("--overlap", help="The same as a share of the rows, 0 to 1.")] = None,
     copies: Annotated[int, typer.Option("--copies", help="Rows of b about the same row of a, at most.")] = 1,

@@ -1,10 +1,14 @@
-"""How commands open a coordinator's folder or an owner's workspace, with the passphrase over the keys in it."""
+"""How commands open a coordinator's folder or an owner's workspace, with the passphrase over the keys in it, and the
+options by which they are told what to open.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from blindlabel.errors import InputError
 
@@ -13,6 +17,23 @@ if TYPE_CHECKING:
     from blindlabel.protocol.agreement import Agreement
     from blindlabel.storage.coordinator_store import CoordinatorStore
     from blindlabel.storage.workspace import Workspace
+
+Home = Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")]
+DatabaseAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE"
+    ),
+]
+StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
+Unasked = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
+Via = Annotated[
+    str, typer.Option("--via", help="https://… or folder:/path. Default: as when joining; what is said is remembered.")
+]
+Authority = Annotated[
+    Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
+]
 
 
 def passphrase() -> str | None:

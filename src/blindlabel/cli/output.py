@@ -27,6 +27,7 @@ from rich.progress import (
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
+    from blindlabel.parties.rounds import Report
     from blindlabel.storage.workspace import Workspace
 
 JsonFlag = Annotated[
@@ -113,16 +114,16 @@ _SAID_EVERY = 0.5
 
 
 @contextmanager
-def reporting(workspace: Workspace) -> Iterator[Callable[[str, float], None]]:
+def reporting(workspace: Workspace) -> Iterator[Report]:
     """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it: when
     a phase begins or ends, and now and then between.
     """
     with progress_bar() as bar:
         shown, told, last = Phases(bar), "", 0.0
 
-        def report(text: str, share: float) -> None:
+        def report(phase: str, share: float, detail: str = "") -> None:
             nonlocal told, last
-            phase, now = text.partition(" · ")[0], time.monotonic()
+            text, now = f"{phase} · {detail}" if detail else phase, time.monotonic()
             share = shown.show(phase, share, text)
             if phase != told or share >= 1.0 or now - last > _SAID_EVERY:
                 workspace.say(phase, share, text)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
-from blindlabel.cli.opening import passphrase, workspace_at
+from blindlabel.cli.opening import Authority, Unasked, Via, WorkspaceFolder, passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, is_meant, reporting, result, result_json, say
 from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import questions_app
@@ -21,8 +22,9 @@ from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
     from blindlabel.parties.computing import Computing
-    from blindlabel.parties.owner import Owner, Report
+    from blindlabel.parties.owner import Owner
     from blindlabel.parties.questions import QuestionSource
+    from blindlabel.parties.rounds import Report
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
@@ -33,14 +35,6 @@ app.command("audit")(owner_audit)
 app.command("check")(check)
 app.command("records")(records)
 app.command("score")(score_of_owner)
-
-WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
-Via = Annotated[
-    str, typer.Option("--via", help="https://… or folder:/path. Default: as when joining; what is said is remembered.")
-]
-Authority = Annotated[
-    Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
-]
 
 
 @contextmanager
@@ -183,20 +177,12 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     progress, activity = workspace.progress(), workspace.activity()
     steps = steps_of(workspace)
     if json:
-        document: dict[str, Any] = {
+        document = asdict(progress) | {
             "study": workspace.agreement.name,
             "owner": workspace.name,
-            "round": progress.round,
-            "rounds": progress.rounds,
-            "asked": progress.asked,
-            "open": progress.open,
-            "drafts": progress.drafts,
-            "saved": progress.saved,
-            "handed_in": progress.handed_in,
-            "over": progress.over,
             "deadline": workspace.agreement.deadline or None,
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
-            "next": [{"who": step.who, "what": step.what, "sentence": step.sentence} for step in steps],
+            "next": [asdict(step) for step in steps],
             "waiting": [step.sentence for step in steps],
             "scores": {peer: len(asked) for peer, asked in workspace.state().scores_asked.items()},
             "running": workspace.is_run,
@@ -238,8 +224,7 @@ def annotate(
     *,
     at: WorkspaceFolder,
     port: Annotated[
-        int | None,
-        typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time."),
+        int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
     browsers: Annotated[
@@ -371,7 +356,7 @@ def export(
 
 
 @app.command("delete")
-def delete(*, at: WorkspaceFolder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+def delete(*, at: WorkspaceFolder, yes: Unasked = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
     workspace = workspace_at(at)
     agreement = workspace.agreement

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.opening import agreement_in, workspace_at
+from blindlabel.cli.opening import WorkspaceFolder, agreement_in, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
 from blindlabel.errors import InputError
 
@@ -64,9 +64,7 @@ def check(
         raise typer.Exit(1)
 
 
-def records(
-    *, at: Annotated[Path, typer.Option("--at", help="The workspace's folder.")], json: JsonFlag = False
-) -> None:
+def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """List the sampled records with their ids and how far their questions of this round are."""
     workspace = workspace_at(at)
     own, tasks = workspace.records(), {task.record: task for task in workspace.tasks()}

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from blindlabel.cli.opening import workspace_at
+from blindlabel.cli.opening import WorkspaceFolder, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 
-WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 RoundOption = Annotated[int | None, typer.Option("--round", min=1, help="Only this round. Default: all of them.")]
 
 questions_app = typer.Typer(

@@ -37,10 +37,7 @@ def help_(
     result(known[topic].read_text("utf-8").rstrip())
 
 
-def completion(
-    context: typer.Context,
-    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
-) -> None:
+def completion(context: typer.Context, shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
     """Print what a shell needs to complete commands and options: eval "$(blindlabel completion bash)"."""
     if shell not in ("bash", "zsh", "fish"):
         raise InputError("Completion is for bash, zsh or fish.")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.opening import coordinator_at, workspace_at
+from blindlabel.cli.opening import (
+    Authority,
+    DatabaseAddress,
+    Home,
+    StudyName,
+    Via,
+    WorkspaceFolder,
+    coordinator_at,
+    workspace_at,
+)
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 
 if TYPE_CHECKING:
@@ -19,14 +28,7 @@ Pairs = Annotated[
 
 
 def score(
-    study: Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")],
-    *,
-    at: Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")],
-    pairs: Pairs,
-    database: Annotated[
-        str | None, typer.Option("--database", help="Address of a PostgreSQL database.", envvar="BLINDLABEL_DATABASE")
-    ] = None,
-    json: JsonFlag = False,
+    study: StudyName, *, at: Home, pairs: Pairs, database: DatabaseAddress = None, json: JsonFlag = False
 ) -> None:
     """Judge a linkage by the labels of the study: precision, recall and F over the sampled rows. Pairs that the owners
     never agreed on are left out.
@@ -43,12 +45,7 @@ def score(
 
 
 def score_of_owner(
-    *,
-    at: Annotated[Path, typer.Option("--at", help="The workspace's folder.")],
-    pairs: Pairs,
-    via: Annotated[str, typer.Option("--via", help="https://… or folder:/path. Default: as when joining.")] = "",
-    ca: Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator.")] = None,
-    json: JsonFlag = False,
+    *, at: WorkspaceFolder, pairs: Pairs, via: Via = "", ca: Authority = None, json: JsonFlag = False
 ) -> None:
     """Judge a linkage by the labels of the study after its end: precision, recall and F over the sampled rows. Where
     this owner was not given all labels the coordinator is asked, if the agreement allows it (budget.scores): it sees
@@ -72,5 +69,5 @@ def _show(found: dict[str, LinkageScore], *, json: bool) -> None:
         result(f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, F {one.f:.3f}")
         say(
             f"  {one.right} of {one.predicted} predicted pairs are among the {one.matches} matches; left out:"
-            f" {one.discarded} without agreement, {one.outside} outside the sample."
+            f" {one.discarded} without agreement, {one.not_sampled} outside the sample."
         )

@@ -69,12 +69,7 @@ class EncryptedRecords:
         if self.terms.keys == "owners":
             self.parcels = self._encrypted(self.keys.secret, len(questions))
         evaluated = self.engine.evaluate(
-            self.terms,
-            self.keys.public,
-            self.parcels,
-            questions,
-            self.assist,
-            self.working,
+            self.terms, self.keys.public, self.parcels, questions, self.assist, self.working
         )
         answers = list(evaluated)
         self._tell("evaluate")

@@ -16,7 +16,6 @@ import nacl.exceptions
 from blindlabel.envelope.errors import EnvelopeError
 
 POINT_BYTES = sodium.crypto_core_ed25519_BYTES
-SCALAR_BYTES = sodium.crypto_core_ed25519_SCALARBYTES
 
 
 def scalar_of(secret: bytes) -> bytes:

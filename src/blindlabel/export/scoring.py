@@ -33,7 +33,7 @@ class LinkageScore:
     matches: int
     discarded: int
     """Predicted pairs that the owners never agreed on."""
-    outside: int
+    not_sampled: int
     """Predicted pairs of rows that are not in the sample."""
 
     def to_json(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def of_counts(predicted: set[tuple[int, int]], sampled: int, right: int, labelle
         predicted=labelled,
         matches=matches,
         discarded=sampled - labelled,
-        outside=len(predicted) - sampled,
+        not_sampled=len(predicted) - sampled,
     )
 
 

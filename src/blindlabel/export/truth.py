@@ -14,7 +14,7 @@ from typing import Generic, Self, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.protocol.labels import UNSAID
+from blindlabel.protocol.labels import UNSAID, is_agreed, is_match, label_and_round
 
 _Pair = TypeVar("_Pair")
 
@@ -84,16 +84,16 @@ class AgreedPairs(_Cells[LabelledPair]):
     """The pairs with a label."""
 
     def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        meant: npt.NDArray[np.bool_] = row != 0
-        return meant
+        return is_agreed(row)
 
     def _pair(self, i: int, j: int, value: int) -> LabelledPair:
-        return LabelledPair(i, j, bool(value & 1), 0 if value >> 1 == UNSAID else value >> 1)
+        label, number = label_and_round(value)
+        return LabelledPair(i, j, label, 0 if number == UNSAID else number)
 
     def matches(self) -> list[LabelledPair]:
         """Those labelled as match, without looking at the others one by one."""
         first, second = self.positions
-        rows, columns = np.nonzero(self.matrix & 1)
+        rows, columns = np.nonzero(is_match(self.matrix))
         values = self.matrix[rows, columns].tolist()
         return [self._pair(first[i], second[j], value) for i, j, value in zip(rows.tolist(), columns.tolist(), values)]
 
@@ -102,8 +102,7 @@ class DiscardedPairs(_Cells[tuple[int, int]]):
     """The pairs without a label."""
 
     def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        meant: npt.NDArray[np.bool_] = row == 0
-        return meant
+        return ~is_agreed(row)
 
     def _pair(self, i: int, j: int, value: int) -> tuple[int, int]:  # noqa: ARG002
         return i, j

@@ -18,14 +18,4 @@ from blindlabel.language.limits import Limits
 from blindlabel.language.question import Question
 from blindlabel.language.record import Record, View
 
-__all__ = [
-    "FUNCTIONS",
-    "Diagnostic",
-    "Limits",
-    "Question",
-    "Record",
-    "View",
-    "format_question",
-    "interpret",
-    "render",
-]
+__all__ = ["FUNCTIONS", "Diagnostic", "Limits", "Question", "Record", "View", "format_question", "interpret", "render"]

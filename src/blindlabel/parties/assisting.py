@@ -10,7 +10,7 @@ from blindlabel.protocol import assisting
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting, OverBudget
-from blindlabel.protocol.facts import RoundFacts, State
+from blindlabel.protocol.facts import RoundFacts, State, sides_of
 from blindlabel.protocol.messages import Assist as Call
 from blindlabel.protocol.messages import Signed
 
@@ -63,7 +63,7 @@ def counted(agreement: Agreement, engine: Engine, state: State, signed: Signed, 
 
 def require_complete(agreement: Agreement, engine: Engine, facts: RoundFacts, direction: str) -> None:
     """Refuse answers that were made without all the assist calls that the agreement implies."""
-    asker, _, holder = direction.partition(">")
+    asker, holder = sides_of(direction)
     schedule = _schedule(agreement, engine, facts, asker, holder)
     if not assisting.is_complete(schedule, facts.assisted.get(direction, ())):
         raise NotFitting("These answers were made without all the assist calls that they need.")

@@ -11,7 +11,7 @@ from blindlabel.envelope import Identity
 from blindlabel.errors import InputError
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.asked import SALT_BYTES, AskedQuestion, AskedRound, Opening
-from blindlabel.protocol.facts import State
+from blindlabel.protocol.facts import State, sides_of
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.shape import canonical
 
@@ -91,7 +91,7 @@ def known_to_coordinator(state: State, owner: str) -> dict[int, set[str]]:
         (number, answers.asked)
         for number, facts in enumerate(state.rounds, start=1)
         for direction, answers in facts.answers.items()
-        if direction.startswith(f"{owner}>")
+        if sides_of(direction)[0] == owner
     )
 
 

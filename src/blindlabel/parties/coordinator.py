@@ -35,7 +35,7 @@ from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import MalformedMessage, NotFitting, TooEarly, WrongSender, WrongStudy
-from blindlabel.protocol.facts import RoundFacts, State, Step, Work, blob_of, key_of, new_state, spent_bodies
+from blindlabel.protocol.facts import RoundFacts, State, Step, Work, blob_of, key_of, new_state, sides_of, spent_bodies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.sampling import Draw
@@ -288,7 +288,7 @@ class Coordinator:
 
     def _read(self, study: str, agreement: Agreement, todo: Work) -> None:
         """The outcomes of one direction: by opening the answers, or by comparing two lists."""
-        state, direction = self.load(study).state, f"{todo.asker}>{todo.holder}"
+        state, direction = self.load(study).state, todo.direction
         try:
             outcomes_ = self._outcomes(study, agreement, state.rounds[todo.round - 1], todo)
         except (EngineError, MalformedMessage, NotFitting):
@@ -300,7 +300,7 @@ class Coordinator:
         self._apply(study, lambda _, state: Step(rounds.read(state, todo.round, direction, blob)))
 
     def _outcomes(self, study: str, agreement: Agreement, facts: RoundFacts, todo: Work) -> Outcomes:
-        bodies, direction = self.store.bodies(study), f"{todo.asker}>{todo.holder}"
+        bodies, direction = self.store.bodies(study), todo.direction
         questions, records = len(facts.asked[todo.asker]), len(facts.asked[todo.holder])
         if agreement.keys == "owners":
             listed = bodies.read_all(facts.listed[direction].blob)
@@ -322,7 +322,7 @@ class Coordinator:
         self.store.remove_bodies(study, spent_bodies)  # nobody needs the single answers again
 
     def _kept_outcomes(self, study: str, state: State, direction: str) -> Outcomes:
-        asker, _, holder = direction.partition(">")
+        asker, holder = sides_of(direction)
         current = state.rounds[-1]
         content = self.store.bodies(study).read_all(current.read[direction])[labelling.TAG_BYTES :]
         size = (len(current.asked[asker]), len(current.asked[holder]))

@@ -101,7 +101,7 @@ def trips_of(agreement: Agreement, rounds: int) -> int:
     """How often a folder goes to the coordinator and back: to join, to confirm, four times for blinded keys where the
     sample is enriched; in a round for records, for answers, and where owners open them, for what came out.
     """
-    before = 2 + (4 if agreement.sampling.method == "enriched" else 0)
+    before = 2 + (4 if agreement.sampling.by_keys else 0)
     return before + rounds * (3 if agreement.keys == "owners" else 2)
 
 

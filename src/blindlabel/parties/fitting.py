@@ -117,13 +117,8 @@ def fit_of(agreement: Agreement, options: TableOptions) -> Fit:
         lost=lost,
         duplicates=len(prepared) - len(seen),
         enough=len(table) >= agreement.sampling.records,
-        most_matches=_most_matches(agreement, len(table)),
+        most_matches=agreement.sampling.most_matches(len(table)),
     )
-
-
-def _most_matches(agreement: Agreement, rows: int) -> float | None:
-    sampling = agreement.sampling
-    return min(rows, sampling.records) ** 2 / rows if sampling.method == "uniform" and rows else None
 
 
 def _prepared(agreement: Agreement, table: Table) -> tuple[list[Record], dict[str, int]]:

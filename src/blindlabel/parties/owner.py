@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from blindlabel.engines.interface import Engine, EngineError, Progress
+from blindlabel.engines.interface import Engine, EngineError
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
-from blindlabel.parties.rounds import Rounds
+from blindlabel.parties.rounds import Report, Rounds
 from blindlabel.parties.sampling import Sampling
 from blindlabel.parties.verifying import confirm_heard, confirm_unheard, words_to_read_out
 from blindlabel.protocol import messages
@@ -29,7 +29,6 @@ from blindlabel.protocol.shape import Blob
 from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 
-Report = Callable[[str, float], None]
 """Called with a phase (`encrypt for berta`) and the share of it that is done."""
 _CALLS, _CALLS_KEPT = "assist-calls", 32
 """Where the messages of assist calls are remembered, and how many: as many can wait for a reply at once as there are
@@ -61,21 +60,14 @@ class Owner:
         self.store = store
         self.line = line
         self.computing = computing or Computing()
-        self.report = report or (lambda _phase, _share: None)
+        self.report = report or (lambda _phase, _share, _detail="": None)
         self.identity = own_identity(store)
         self.agreement = store.agreement
         self.terms = self.agreement.terms()
         self.engine = engine or engine_at(self.agreement.encoding.engine, self.computing, store.journal)
         self._table = table or (lambda: own_table(store))
         self.rounds = Rounds(
-            store,
-            self.identity,
-            self.engine,
-            self.computing.workers,
-            self._progress,
-            self.report,
-            self._change,
-            self._assist,
+            store, self.identity, self.engine, self.computing.workers, self.report, self._change, self._assist
         )
         self.sampling = Sampling(store, self.identity, self._table, self._change)
         self._handed_over_again = False
@@ -194,17 +186,6 @@ class Owner:
 
     def _mover(self, phase: str) -> MovedBytes:
         return lambda done, every: self.report(phase, done / every if every else 1.0)
-
-    def _progress(self, phase: str) -> Progress:
-        """Reports an engine's progress; where that says more than how far it is (`evaluate: 3 of 9 tiles`), behind a
-        dot.
-        """
-
-        def tell(step: str, share: float) -> None:
-            detail = step.partition(": ")[2]
-            self.report(f"{phase} · {detail}" if detail else phase, share)
-
-        return tell
 
     def _store_sample(self) -> None:
         """Once the sample is drawn: read, prepare and keep the sampled rows."""

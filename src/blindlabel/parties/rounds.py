@@ -12,11 +12,11 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
-from blindlabel.engines.interface import Engine, ParcelError, Progress, Terms, Values, Working
+from blindlabel.engines.interface import Engine, ParcelError, Terms, Values, Working
 from blindlabel.envelope import (
     Context,
     EnvelopeDamaged,
@@ -50,6 +50,12 @@ class _Locked(Shape):
     key: Hex32
 
 
+class Report(Protocol):
+    """Is told how far a phase is, 0 to 1, and in words what an engine is at in it."""
+
+    def __call__(self, phase: str, share: float, detail: str = "") -> None: ...
+
+
 @dataclass(frozen=True)
 class Rounds:
     """What an owner needs for its work in rounds."""
@@ -58,13 +64,16 @@ class Rounds:
     identity: Identity
     engine: Engine
     workers: int
-    progress: Callable[[str], Progress]
-    """Reports an engine's progress in a phase."""
-    report: Callable[[str, float], None]
+    report: Report
     change: Callable[[Callable[[rules.State], rules.Step]], rules.Step]
     """Saves what follows from an event, with its messages."""
     assist: Callable[[str, bytes], bytes]
     """Carries an assist call about another owner's records."""
+
+    def _working(self, phase: str) -> Working:
+        """A phase begins, in which an engine works."""
+        self.report(phase, 0.0)
+        return Working(self.workers, lambda step, share: self.report(phase, share, step))
 
     def refusing(self, todo: rules.Work, kind: Literal["records", "answers"], deed: Callable[[str, int], None]) -> None:
         """Do something with what another owner sent; where that cannot be used, or the coordinator does not take an
@@ -124,9 +133,7 @@ class Rounds:
         parcels: Iterable[bytes] = ()
         if prepared and (questions or self.store.agreement.keys == "coordinator"):
             phase = f"round {round}: encrypt {len(prepared)} records"
-            self.report(phase, 0.0)
-            working = Working(self.workers, self.progress(phase))
-            terms = self._terms(questions, len(prepared))
+            terms, working = self._terms(questions, len(prepared)), self._working(phase)
             parcels = self.engine.encrypt(terms, key, prepared, questions, working)
         own = new_key()
         locked = lock(own, self._context("records", round), itertools.chain(before, parcels))
@@ -182,15 +189,14 @@ class Rounds:
         if not formulas or not served:
             return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
         phase = f"round {round}: ask {peer}"
-        self.report(phase, 0.0)
-        terms = self._terms(len(formulas), served)
+        terms, working = self._terms(len(formulas), served), self._working(phase)
         evaluated = self.engine.evaluate(
             terms,
             public,
             pieces,
             formulas,
             Scheduled(self.engine, terms, len(formulas), served, partial(self.assist, peer)),
-            Working(self.workers, self.progress(phase)),
+            working,
         )
         for one in evaluated:
             pads.append(one.pads)

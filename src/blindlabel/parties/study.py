@@ -14,8 +14,9 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.account import Account, Use, account
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.deadline import is_overdue
-from blindlabel.protocol.facts import State, key_of
+from blindlabel.protocol.facts import State, key_of, sides_of
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.next_steps import NextStep, of_coordinator
 
 
@@ -159,12 +160,12 @@ def standing(coordinator: Coordinator, study: str) -> StudyStanding:
 
 def _owner_standing(state: State, owner: str) -> OwnerStanding:
     facts = state.owners[owner]
-    directions = state.rounds[-1].records if state.rounds else ()
+    directions = [sides_of(one) for one in state.rounds[-1].records] if state.rounds else []
     return OwnerStanding(
         joined=facts.join is not None,
         rows=facts.join.records if facts.join else None,
         confirmed=tuple(facts.confirmed),
-        records_sent_to=tuple(sorted(one.partition(">")[0] for one in directions if one.endswith(f">{owner}"))),
+        records_sent_to=tuple(sorted(asker for asker, holder in directions if holder == owner)),
         records_asked=facts.asked,
         assist_calls=facts.assist_calls,
         scores={peer: len(scored) for peer, scored in facts.scored.items()},
@@ -199,11 +200,6 @@ def _parts(coordinator: Coordinator, study: str) -> dict[str, SampleStanding]:
 def _part(labels: np.ndarray, part: np.ndarray) -> PartStanding:
     return PartStanding(
         pairs=int(part.sum()),
-        matches=int(((labels & 1) == 1)[part].sum()),
-        discarded=int((labels == 0)[part].sum()),
+        matches=int(is_match(labels)[part].sum()),
+        discarded=int((~is_agreed(labels))[part].sum()),
     )
-
-
-def pairing_key(first: str, second: str) -> str:
-    """How `standing` names a pairing."""
-    return key_of(first, second)

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import StringConstraints, ValidationError
 
 from blindlabel.engines.interface import Encoded, Terms
 from blindlabel.errors import InputError
@@ -28,8 +28,9 @@ from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.protocol import account
 from blindlabel.protocol.labels import MOST_ROUNDS, pairings
+from blindlabel.protocol.sampling import Sampling
 from blindlabel.protocol.score_messages import MOST_SCORES
-from blindlabel.protocol.shape import COORDINATOR, Name, Position, Shape, canonical
+from blindlabel.protocol.shape import COORDINATOR, Label, Name, Shape, canonical
 from blindlabel.records import preparation as preparing
 from blindlabel.settings import Setting, taken
 
@@ -38,7 +39,6 @@ LARGEST_FILE = 4 * 2**20
 DEFAULT_CRITERIA = "Two records match when they are about the same real-world entity."
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Preparation(Shape):
@@ -51,24 +51,6 @@ class Preparation(Shape):
     too_long: Annotated[
         Literal["refuse", "cut"], Setting('A text beyond the lengths below is refused ("refuse") or shortened ("cut").')
     ] = "refuse"
-
-
-class Sampling(Shape):
-    """Which rows of the tables are labelled."""
-
-    method: Annotated[
-        Literal["uniform", "enriched", "rows"],
-        Setting('"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
-    ] = "uniform"
-    records: Annotated[int, Setting("Rows of each table, at most.", 1, 10**9)] = 50
-    share: Annotated[
-        float,
-        Setting("enriched: the share of the sample that is chosen by blocking keys; the rest is uniform.", 0, 0.5),
-    ] = 0.5
-    blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
-    rows: Annotated[
-        dict[Name, tuple[Position, ...]], Setting("rows: the positions by owner, data rows counted from 0.")
-    ] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,8 +178,8 @@ class Agreement(Shape):
             exclusions=self.encoding.questions == "points" and self.encoding.exclusions > 0,
             keys=self.keys,
             scores=self.budget.scores,
-            offers=account.OFFERS_PER_RECORD * self.sampling.records if self.sampling.method == "enriched" else 0,
-            chosen=int(self.sampling.share * self.sampling.records) if self.sampling.method == "enriched" else 0,
+            offers=account.OFFERS_PER_RECORD * self.sampling.records if self.sampling.by_keys else 0,
+            chosen=int(self.sampling.share * self.sampling.records) if self.sampling.by_keys else 0,
         )
 
 
@@ -289,22 +271,7 @@ def _contradictions(agreement: Agreement) -> Iterator[str]:
 
 def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
     sampling = agreement.sampling
-    if sampling.method == "enriched":
-        if not sampling.blocking:
-            yield "sampling.blocking: enriched sampling needs the attributes that blocking keys are made from"
-        for attribute in sampling.blocking:
-            if attribute not in agreement.attributes:
-                yield f"sampling.blocking: {attribute!r} is not one of the attributes"
-    if sampling.method == "rows":
-        for owner in agreement.owners:
-            rows = sampling.rows.get(owner, ())
-            if not 0 < len(rows) <= sampling.records:
-                yield f"sampling.rows: {owner} needs between 1 and {sampling.records} positions, and has {len(rows)}"
-            if len(set(rows)) != len(rows):
-                yield f"sampling.rows: {owner} has a position twice"
-    for owner in sampling.rows:
-        if owner not in agreement.owners:
-            yield f"sampling.rows: {owner!r} is not one of the owners"
+    yield from sampling.contradictions(agreement.owners, agreement.attributes)
     if agreement.records_asked < sampling.records:
         yield (
             f"budget.records_asked: {agreement.records_asked} questions do not suffice for one round of"

@@ -19,7 +19,7 @@ from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting, OverBudget, Replayed, WrongRound, WrongSender
-from blindlabel.protocol.facts import OwnerFacts, RoundFacts, State, peer_facts, with_owner
+from blindlabel.protocol.facts import OwnerFacts, RoundFacts, State, direction_of, peer_facts, with_owner
 from blindlabel.protocol.messages import Signed
 
 Progress = tuple[int, ...]
@@ -77,7 +77,7 @@ def check(agreement: Agreement, state: State, signed: Signed) -> tuple[RoundFact
     if state.ended or not state.rounds or message.round != state.round:
         raise WrongRound(f"An assist call for round {message.round}, and the study is in round {state.round}.")
     peer_facts(state, message.sender, assist.peer)
-    if all(f"{message.sender}>{peer}" in state.rounds[-1].answers for peer in agreement.peers(message.sender)):
+    if all(direction_of(message.sender, peer) in state.rounds[-1].answers for peer in agreement.peers(message.sender)):
         raise WrongRound(f"{message.sender} has answered round {message.round} already.")
     return state.rounds[-1], facts
 
@@ -90,7 +90,7 @@ def count(
     if known is None:
         return state
     assert isinstance(assist, messages.Assist)
-    (current, facts), direction = known, f"{sender}>{assist.peer}"
+    (current, facts), direction = known, direction_of(sender, assist.peer)
     if facts.assist_calls >= agreement.budget.assist_calls:
         raise OverBudget(
             f"{sender} has used all {agreement.budget.assist_calls} assist calls that the agreement allows."

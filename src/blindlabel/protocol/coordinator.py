@@ -54,6 +54,7 @@ from blindlabel.protocol.facts import (
     key_of,
     peer_facts,
     send,
+    sides_of,
     sizes,
     with_owner,
 )
@@ -130,8 +131,7 @@ def check(state: State, signed: Signed) -> None:
 def _join(agreement: Agreement, state: State, signed: Signed) -> State:
     message, join = signed.message, signed.message.body
     assert isinstance(join, messages.Join)
-    rows = agreement.sampling.rows.get(message.sender, ()) if agreement.sampling.method == "rows" else ()
-    if any(position >= join.records for position in rows):
+    if any(position >= join.records for position in agreement.sampling.named(message.sender)):
         raise NotFitting(f"The agreement names rows that the table of {message.sender} does not have.")
     try:
         PublicIdentity.from_bytes(bytes.fromhex(join.envelope_key + join.signing_key))
@@ -171,10 +171,10 @@ def work(agreement: Agreement, state: State) -> list[Work]:
         return [Work("choose")]
     if not state.rounds:
         return []
-    reading = [direction.partition(">") for direction in rounds.unread(agreement, state)]
+    reading = [sides_of(direction) for direction in rounds.unread(agreement, state)]
     if not reading and len(state.rounds[-1].read) == len(directions(agreement)):
         return [Work("settle", state.round)]
-    return [Work("read", state.round, asker, holder) for asker, _, holder in reading]
+    return [Work("read", state.round, asker, holder) for asker, holder in reading]
 
 
 def keys_made(agreement: Agreement, state: State, public_key: Blob, draw: sampling.Draw = secrets.randbelow) -> Step:
@@ -222,11 +222,9 @@ def _follow(agreement: Agreement, state: State, draw: sampling.Draw) -> Step:
 
 
 def _drawn(agreement: Agreement, state: State, draw: sampling.Draw) -> Mapping[str, tuple[int, ...]] | None:
-    if agreement.sampling.method == "enriched":
+    if agreement.sampling.by_keys:
         return enriched.drawn(state)
-    if agreement.sampling.method == "rows":
-        return {owner: tuple(sorted(agreement.sampling.rows[owner])) for owner in state.owners}
-    return {owner: sampling.uniform(size, agreement.sampling.records, draw) for owner, size in sizes(state).items()}
+    return {owner: agreement.sampling.drawn(owner, size, draw) for owner, size in sizes(state).items()}
 
 
 def _send_keys(agreement: Agreement, step: Step) -> Step:

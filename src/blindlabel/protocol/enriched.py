@@ -25,7 +25,7 @@ _SEALING = 4096
 def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
     """Take in a message with which a sample is drawn."""
     message, body = signed.message, signed.message.body
-    if agreement.sampling.method != "enriched":
+    if not agreement.sampling.by_keys:
         raise NotFitting("The agreement draws its sample without blocking keys.")
     if len(state.owners[message.sender].confirmed) < len(agreement.peers(message.sender)):
         raise TooEarly(f"{message.sender} has not confirmed every other owner.")
@@ -79,16 +79,13 @@ def _sampled(agreement: Agreement, state: State, sender: str, sampled: messages.
 
 def is_to_choose(agreement: Agreement, state: State) -> bool:
     """Whether all lists are there, and nothing has been chosen from them."""
-    if agreement.sampling.method != "enriched" or state.uniform or not all_confirmed(agreement, state):
+    if not agreement.sampling.by_keys or state.uniform or not all_confirmed(agreement, state):
         return False
     return all(set(facts.blinded) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
 
 
 def choose(
-    agreement: Agreement,
-    state: State,
-    lists: Mapping[tuple[str, str], bytes],
-    draw: sampling.Draw = secrets.randbelow,
+    agreement: Agreement, state: State, lists: Mapping[tuple[str, str], bytes], draw: sampling.Draw = secrets.randbelow
 ) -> Step:
     """Draw rows and choose offers. `lists[(owner, peer)]` is what `owner` made of the offers of `peer`."""
     if not is_to_choose(agreement, state):

@@ -145,6 +145,11 @@ class Work:
     asker: str = ""
     holder: str = ""
 
+    @property
+    def direction(self) -> str:
+        """Whose outcomes are read."""
+        return direction_of(self.asker, self.holder)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -160,6 +165,17 @@ class Step:
 def blob_of(body: bytes) -> Blob:
     """How a body is named in messages."""
     return Blob(hash=hashlib.blake2b(body, digest_size=32).hexdigest(), length=len(body))
+
+
+def direction_of(asker: str, holder: str) -> str:
+    """The key of one direction of a pairing: one owner's questions about the other's records."""
+    return f"{asker}>{holder}"
+
+
+def sides_of(direction: str) -> tuple[str, str]:
+    """Who asks, and whose records are asked about."""
+    asker, _, holder = direction.partition(">")
+    return asker, holder
 
 
 def key_of(first: str, second: str) -> str:
@@ -232,5 +248,5 @@ def spent_bodies(state: State) -> list[Blob]:
 
 
 def directions(agreement: Agreement) -> list[str]:
-    """Every `asker>holder`."""
-    return [f"{asker}>{holder}" for asker in sorted(agreement.owners) for holder in agreement.peers(asker)]
+    """Every direction of every pairing."""
+    return [direction_of(asker, holder) for asker in sorted(agreement.owners) for holder in agreement.peers(asker)]

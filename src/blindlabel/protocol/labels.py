@@ -75,6 +75,16 @@ def is_match(labels: Labels) -> npt.NDArray[np.bool_]:
     return match
 
 
+def byte_of(label: bool, round: int) -> int:
+    """The byte of an agreed pair."""
+    return 2 * round + label
+
+
+def label_and_round(byte: int) -> tuple[bool, int]:
+    """What the byte of an agreed pair says; the round may be `UNSAID`."""
+    return bool(byte & 1), byte >> 1
+
+
 def after_round(labels: Labels, round: int) -> Labels:
     """The labels as they were after an earlier round."""
     return np.where(labels >> 1 <= round, labels, np.uint8(0))
@@ -141,7 +151,7 @@ def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
     for i, row in enumerate(labels):
         columns = np.flatnonzero(row)
         for j, value in zip(columns.tolist(), row[columns].tolist()):
-            yield i, j, bool(value & 1), value >> 1
+            yield i, j, *label_and_round(value)
 
 
 TAG_BYTES = 32

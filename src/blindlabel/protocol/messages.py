@@ -291,13 +291,7 @@ def parse(wire: bytes) -> Signed:
     except ValidationError as error:
         raise MalformedMessage(f"The {header.kind} message is not of its shape: {_reason(error)}.") from error
     message = Message(
-        header.study,
-        header.sender,
-        header.receiver,
-        header.round,
-        header.sequence,
-        cast(Body, body),
-        header.previous,
+        header.study, header.sender, header.receiver, header.round, header.sequence, cast(Body, body), header.previous
     )
     if message.text != text:
         raise MalformedMessage("The message leaves out fields of its kind.")

@@ -17,6 +17,7 @@ from typing import Literal
 
 from blindlabel.protocol import coordinator, facts, owner
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.facts import direction_of
 from blindlabel.protocol.shape import COORDINATOR
 
 Who = Literal["you", "machine", "others"]
@@ -175,16 +176,19 @@ def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
     if len(known.confirmed) < len(peers):
         return "confirm"
     if not state.rounds:
-        return "sample" if agreement.sampling.method == "enriched" and _is_to_sample(agreement, state, name) else None
+        return "sample" if agreement.sampling.by_keys and _is_to_sample(agreement, state, name) else None
     current = state.rounds[-1]
-    if any(f"{peer}>{name}" not in current.records for peer in peers):
+    if any(direction_of(peer, name) not in current.records for peer in peers):
         return "records"
-    if any(f"{name}>{peer}" not in current.answers for peer in peers):
+    if any(direction_of(name, peer) not in current.answers for peer in peers):
         return "answers"
     if agreement.keys == "owners":
-        if any(f"{name}>{peer}" not in current.listed for peer in peers):
+        if any(direction_of(name, peer) not in current.listed for peer in peers):
             return "answers"
-        if any(f"{peer}>{name}" in current.answers and f"{peer}>{name}" not in current.opened for peer in peers):
+        if any(
+            direction_of(peer, name) in current.answers and direction_of(peer, name) not in current.opened
+            for peer in peers
+        ):
             return "open"
     return None
 

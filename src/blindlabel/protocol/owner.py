@@ -112,10 +112,10 @@ def _sample(agreement: Agreement, state: State, message: Message) -> State:
         raise NotFitting("The coordinator's sample does not fit the table or the agreement.")
     if any(not 0 < count <= agreement.sampling.records for count in sample.others.values()):
         raise NotFitting("The coordinator's sample of another owner is larger than agreed.")
-    if agreement.sampling.method == "rows" and sample.positions != tuple(sorted(agreement.sampling.rows[state.name])):
+    if agreement.sampling.named(state.name) not in ((), sample.positions):
         raise NotFitting("The coordinator asks for other rows than the agreement names.")
     chosen = state.sampling.chosen
-    if agreement.sampling.method == "enriched" and (not chosen or set(chosen.uniform) - set(sample.positions)):
+    if agreement.sampling.by_keys and (not chosen or set(chosen.uniform) - set(sample.positions)):
         raise NotFitting("The coordinator's sample leaves out rows that it drew.")
     return _first(state, "sample", sample)
 

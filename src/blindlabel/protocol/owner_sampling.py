@@ -24,7 +24,7 @@ def takes_chosen(agreement: Agreement, state: State, message: Message) -> State:
     """The coordinator has drawn rows uniformly, and chosen offers."""
     chosen = message.body
     assert isinstance(chosen, messages.Chosen) and state.join is not None
-    if agreement.sampling.method != "enriched" or state.sampling.chosen is not None:
+    if not agreement.sampling.by_keys or state.sampling.chosen is not None:
         raise NotFitting("The coordinator chooses rows that the agreement does not ask for, or for a second time.")
     extent, size = Extent.of(agreement), state.join.records
     if len(chosen.uniform) != extent.uniform(size) or not _ascend(chosen.uniform, size):
@@ -46,7 +46,7 @@ def _ascend(places: Sequence[int], below: int) -> bool:
 
 def takes_relayed(agreement: Agreement, state: State, sender: str, body: messages.Body) -> State:
     """Another owner offers its keys, or passes on which offers were chosen."""
-    if agreement.sampling.method != "enriched":
+    if not agreement.sampling.by_keys:
         raise NotFitting("The agreement draws its sample without blocking keys.")
     if isinstance(body, messages.Offered):
         name, known = "offers", state.sampling.offers
@@ -96,7 +96,7 @@ def has_sampled(state: State, positions: Sequence[int]) -> Step:
 
 def work(agreement: Agreement, state: State) -> list[Work]:
     """What can be done now for the sample."""
-    if agreement.sampling.method != "enriched":
+    if not agreement.sampling.by_keys:
         return []
     peers, now = agreement.peers(state.name), state.sampling
     todo = [Work("offer", peer) for peer in peers if peer not in now.offered]

@@ -31,10 +31,12 @@ from blindlabel.protocol.facts import (
     State,
     Step,
     blob_of,
+    direction_of,
     directions,
     key_of,
     peer_facts,
     send,
+    sides_of,
     with_owner,
 )
 from blindlabel.protocol.figures import Tally
@@ -73,7 +75,7 @@ def _records(state: State, signed: Signed, records: messages.Records) -> Step:
         raise NotFitting(
             f"{message.sender} sends {records.count} records; {len(current.asked[message.sender])} are open."
         )
-    direction = f"{message.receiver}>{message.sender}"
+    direction = direction_of(message.receiver, message.sender)
     state = _with_current(state, records={**current.records, direction: records})
     return send(Step(state), message.receiver, message.round, messages.Relay(message=signed.wire.decode()))
 
@@ -86,15 +88,13 @@ def _answers(agreement: Agreement, state: State, signed: Signed, answers: messag
     size = (len(current.asked[message.sender]), len(current.asked[answers.peer]))
     if (answers.questions, answers.records) != size or bool(answers.commitment) != (agreement.keys == "owners"):
         raise NotFitting("The size of the answers is wrong for the round, or they lack their commitment.")
-    direction = f"{message.sender}>{answers.peer}"
+    direction = direction_of(message.sender, answers.peer)
     if direction not in current.records:
         raise TooEarly(f"{message.sender} answers about records that have not been served.")
     if answers.served != current.records[direction].blob.hash:
         raise NotFitting(f"{message.sender} answers about other records than {answers.peer} served.")
     state = _with_current(
-        state,
-        answers={**current.answers, direction: answers},
-        answered={**current.answered, direction: signed.digest},
+        state, answers={**current.answers, direction: answers}, answered={**current.answered, direction: signed.digest}
     )
     if agreement.keys == "coordinator":
         return Step(state)
@@ -104,7 +104,7 @@ def _answers(agreement: Agreement, state: State, signed: Signed, answers: messag
 
 def _listed(agreement: Agreement, state: State, sender: str, listed: messages.Listed) -> Step:
     peer_facts(state, sender, listed.peer)
-    current, direction = state.rounds[-1], f"{sender}>{listed.peer}"
+    current, direction = state.rounds[-1], direction_of(sender, listed.peer)
     _check_size(state, direction, listed.blob)
     state = _with_current(state, listed={**current.listed, direction: listed})
     return Step(state) if _is_committed(state, direction) else void(agreement, state, state.round)
@@ -120,7 +120,7 @@ def _is_committed(state: State, direction: str) -> bool:
 
 def _opened(state: State, sender: str, opened: messages.Opened) -> Step:
     peer_facts(state, sender, opened.peer)
-    current, direction = state.rounds[-1], f"{opened.peer}>{sender}"
+    current, direction = state.rounds[-1], direction_of(opened.peer, sender)
     if direction not in current.answered:
         raise TooEarly(f"{opened.peer} has not handed in answers that {sender} could open.")
     if opened.answers != current.answered[direction]:
@@ -130,7 +130,7 @@ def _opened(state: State, sender: str, opened: messages.Opened) -> Step:
 
 
 def _check_size(state: State, direction: str, blob: Blob) -> None:
-    asker, _, holder = direction.partition(">")
+    asker, holder = sides_of(direction)
     current = state.rounds[-1]
     if not comparing.fits(blob.length, len(current.asked[asker]), len(current.asked[holder])):
         raise NotFitting("The size of the list is wrong for the round.")
@@ -173,9 +173,9 @@ def settle(
             labels[key],
             number,
             current.asked[first],
-            outcomes[f"{first}>{second}"],
+            outcomes[direction_of(first, second)],
             current.asked[second],
-            outcomes[f"{second}>{first}"],
+            outcomes[direction_of(second, first)],
             agreement.budget.most_yes,
         )
         after[key], tallies[key] = found.labels, found.tally

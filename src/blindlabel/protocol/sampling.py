@@ -5,16 +5,21 @@
 - enriched: a part of the rows by blocking keys that both owners have, without showing the keys (`blocking`); the rest
   uniformly.
 
+Which kinds there are, and what each means for the rest of the protocol, is asked of `Sampling` and of nothing else.
 Chance comes from `Draw`; outside of simulations that is `secrets.randbelow`.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field
 
 from blindlabel.language.record import Record
+from blindlabel.protocol.shape import Label, Name, Position, Shape
+from blindlabel.settings import Setting
 
 _Thing = TypeVar("_Thing")
 Draw = Callable[[int], int]
@@ -22,6 +27,62 @@ Draw = Callable[[int], int]
 
 KEYS_PER_ROW = 8
 """Blocking keys of a row, at most."""
+
+
+class Sampling(Shape):
+    """Which rows of the tables are labelled."""
+
+    method: Annotated[
+        Literal["uniform", "enriched", "rows"],
+        Setting('"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
+    ] = "uniform"
+    records: Annotated[int, Setting("Rows of each table, at most.", 1, 10**9)] = 50
+    share: Annotated[
+        float,
+        Setting("enriched: the share of the sample that is chosen by blocking keys; the rest is uniform.", 0, 0.5),
+    ] = 0.5
+    blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
+    rows: Annotated[
+        dict[Name, tuple[Position, ...]], Setting("rows: the positions by owner, data rows counted from 0.")
+    ] = Field(default_factory=dict)
+
+    @property
+    def by_keys(self) -> bool:
+        """Whether owners exchange blocking keys before the sample is known."""
+        return self.method == "enriched"
+
+    def named(self, owner: str) -> tuple[int, ...]:
+        """The rows of an owner that the agreement names; none where they are drawn."""
+        return tuple(sorted(self.rows[owner])) if self.method == "rows" else ()
+
+    def drawn(self, owner: str, size: int, draw: Draw) -> tuple[int, ...]:
+        """Rows of an owner's table of this size, where nothing has to be exchanged for it."""
+        return self.named(owner) or uniform(size, self.records, draw)
+
+    def most_matches(self, rows: int) -> float | None:
+        """Matches that a sample of two tables of this size has on average if every row had one; None where it is not
+        chance that decides.
+        """
+        return min(rows, self.records) ** 2 / rows if self.method == "uniform" and rows else None
+
+    def contradictions(self, owners: Sequence[str], attributes: Sequence[str]) -> Iterator[str]:
+        """What does not fit the rest of the agreement, each with its place in the file."""
+        if self.by_keys:
+            if not self.blocking:
+                yield "sampling.blocking: enriched sampling needs the attributes that blocking keys are made from"
+            for attribute in self.blocking:
+                if attribute not in attributes:
+                    yield f"sampling.blocking: {attribute!r} is not one of the attributes"
+        if self.method == "rows":
+            for owner in owners:
+                rows = self.rows.get(owner, ())
+                if not 0 < len(rows) <= self.records:
+                    yield f"sampling.rows: {owner} needs between 1 and {self.records} positions, and has {len(rows)}"
+                if len(set(rows)) != len(rows):
+                    yield f"sampling.rows: {owner} has a position twice"
+        for owner in self.rows:
+            if owner not in owners:
+                yield f"sampling.rows: {owner!r} is not one of the owners"
 
 
 def choose(rows: Sequence[_Thing], wanted: int, draw: Draw) -> list[_Thing]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from blindlabel.errors import InputError
-from blindlabel.records.tables import Table, assembled, check_columns, renaming
+from blindlabel.records.readers import check_columns
+from blindlabel.records.tables import Table, assembled, renaming
 from blindlabel.records.values import text_of, unusable
 
 

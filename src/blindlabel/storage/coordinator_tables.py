@@ -73,8 +73,5 @@ traffic = sa.Table(
     sa.Column("bytes", sa.BigInteger, nullable=False),
 )
 setting = sa.Table(
-    "setting",
-    metadata,
-    sa.Column("name", sa.String(40), primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    "setting", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import httpx
-from pydantic import BaseModel, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
@@ -21,6 +21,7 @@ from blindlabel.protocol.framing import pack_with_body, unpack_with_body
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.files import BodyDamaged
+from blindlabel.transport.replies import Arrived, Health, Refusal, Waiting
 
 PIECES = 8
 """Pieces of a body, a megabyte each, that go with one request."""
@@ -28,19 +29,6 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
 S = TypeVar("S", bound=BaseModel)
-
-
-class _Arrived(BaseModel):
-    """How much of a body the coordinator has."""
-
-    received: NonNegativeInt
-    complete: bool
-
-
-class _Waiting(BaseModel):
-    """Messages of the coordinator."""
-
-    messages: list[str]
 
 
 class Untrusted(OutsideError):
@@ -83,11 +71,11 @@ class HttpTransport:
 
     def _upload(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None) -> None:
         path = f"/v1/studies/{self._study}/bodies/{blob.hash}"
-        arrived = self._said(_Arrived, "GET", f"{path}/arrived", params={"length": blob.length})
+        arrived = self._said(Arrived, "GET", f"{path}/arrived", params={"length": blob.length})
         while not arrived.complete:
             part = b"".join(itertools.islice(bodies.read(blob, arrived.received), PIECES))
             params = {"length": blob.length, "offset": arrived.received}
-            arrived = self._said(_Arrived, "PUT", path, params=params, content=part)
+            arrived = self._said(Arrived, "PUT", path, params=params, content=part)
             if moved:
                 moved(arrived.received, blob.length)
 
@@ -95,7 +83,7 @@ class HttpTransport:
         """The coordinator's messages with numbers above `after`."""
         params = {"after": after, "wait": wait}
         url = f"/v1/studies/{self._study}/messages"
-        found = self._patiently(lambda: self._said(_Waiting, "GET", url, params=params))
+        found = self._patiently(lambda: self._said(Waiting, "GET", url, params=params))
         return [text.encode() for text in found.messages]
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
@@ -178,20 +166,20 @@ def _checks(address: str, authority: str | None) -> ssl.SSLContext | bool:
     return True if address.startswith("https://") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def health_of(address: str, authority: str | None = None) -> dict[str, Any]:
+def health_of(address: str, authority: str | None = None) -> Health:
     """What a server says of its health; an `OutsideError` where it is not well or does not answer."""
     verify = _checks(address, authority)
     try:
         response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
-        said: dict[str, Any] = response.json()
+        if response.status_code == 200:
+            return Health.model_validate_json(response.content)
+        said = Refusal.model_validate_json(response.content)
     except (httpx.TransportError, httpx.InvalidURL) as error:
         _check_trust(error, address)
         raise Unreachable(f"The coordinator at {address} does not answer: {error}.") from error
-    except ValueError as error:
+    except ValidationError as error:
         raise OutsideError(f"What answers at {address} is no coordinator.") from error
-    if response.status_code != 200:
-        raise OutsideError(f"The coordinator at {address} is not well: {said.get('sentence', response.status_code)}")
-    return said
+    raise OutsideError(f"The coordinator at {address} is not well: {said.sentence}")
 
 
 def _check_trust(error: BaseException, address: str) -> None:

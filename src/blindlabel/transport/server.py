@@ -26,7 +26,6 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel import __version__
@@ -44,6 +43,7 @@ from blindlabel.transport.limits import Bounded, TooLarge
 from blindlabel.transport.limits import ServerLimits as ServerLimits  # noqa: PLC0414 - part of this module's interface
 from blindlabel.transport.metrics import Counted
 from blindlabel.transport.rate import RateLimit, TooManyRequests
+from blindlabel.transport.replies import Accepted, Arrived, Health, Refusal, Waiting
 
 log = logging.getLogger("blindlabel.server")
 
@@ -64,41 +64,6 @@ _BINARY = {
         "required": True,
     }
 }
-
-
-class Refusal(BaseModel):
-    """Why a request was refused."""
-
-    error: str
-    sentence: str
-
-
-class Accepted(BaseModel):
-    """A message was taken in; `new` is false for one that was there already."""
-
-    new: bool
-
-
-class Arrived(BaseModel):
-    """How much of a body is there."""
-
-    received: int
-    complete: bool
-
-
-class Waiting(BaseModel):
-    """Messages, each as the text it has on the wire."""
-
-    messages: list[str]
-
-
-class Health(BaseModel):
-    """The server is up, its database answers, its studies' keys can be read, and there is room on its disk."""
-
-    status: str
-    version: str
-    studies: int
-    """Studies that are not over."""
 
 
 @dataclass
@@ -228,11 +193,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
 
     @app.get("/v1/studies/{study}/bodies/{hash}/arrived", responses=refusals)
     async def get_arrived(
-        request: Request,
-        study: Study,
-        hash: BodyHash,
-        length: Length,
-        authorization: Authorization = None,
+        request: Request, study: Study, hash: BodyHash, length: Length, authorization: Authorization = None
     ) -> Arrived:
         owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
@@ -244,11 +205,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
 
     @app.get("/v1/studies/{study}/bodies/{hash}", responses=refusals, response_class=Response)
     async def get_body(
-        request: Request,
-        study: Study,
-        hash: BodyHash,
-        offset: Offset = 0,
-        authorization: Authorization = None,
+        request: Request, study: Study, hash: BodyHash, offset: Offset = 0, authorization: Authorization = None
     ) -> Response:
         owner = await server.caller(request, study, authorization)
         blob = await run_in_threadpool(coordinator.store.fetchable, study, owner, hash)

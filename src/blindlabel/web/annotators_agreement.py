@@ -7,6 +7,7 @@ figures as between owners, but inside one house and before anything is asked.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from blindlabel.parties.asking import check_question
@@ -17,7 +18,36 @@ from blindlabel.web.cached_workspace import CachedWorkspace
 from blindlabel.web.judging import Judging
 
 
-def standing_of(workspace: Workspace, team: Team) -> dict[str, Any]:
+@dataclass(frozen=True)
+class DoubledStanding:
+    """How far two people agree about the records that both are asked about."""
+
+    share: float
+    records: int
+    both: int
+    """Records about which both have saved a question."""
+    answers: int
+    same_answers: int
+    kappa: float | None
+    ac1: float | None
+
+
+@dataclass(frozen=True)
+class TeamStanding:
+    """How far the annotators of one owner are in this round."""
+
+    names: tuple[str, ...]
+    assigned: bool
+    saved: dict[str, int]
+    """Questions by who saved them."""
+    doubled: DoubledStanding
+
+    def to_json(self) -> dict[str, Any]:
+        """As the command prints it."""
+        return asdict(self)
+
+
+def standing_of(workspace: Workspace, team: Team) -> TeamStanding:
     """Who has saved how many questions of the round, and how far doubled records agree."""
     cache, judging = CachedWorkspace(workspace), Judging(workspace)
     saved = Counter(task.author or "nobody in particular" for task in cache.tasks.values() if task.question is not None)
@@ -29,20 +59,8 @@ def standing_of(workspace: Workspace, team: Team) -> dict[str, Any]:
         if first is not None and second is not None:
             both += 1
             total += _compared(workspace, judging, first, second)
-    return {
-        "names": list(team.names),
-        "assigned": team.assigned,
-        "saved": dict(sorted(saved.items())),
-        "doubled": {
-            "share": team.doubled,
-            "records": len(doubled),
-            "both": both,
-            "answers": total.pairs,
-            "same_answers": total.agreed,
-            "kappa": total.kappa,
-            "ac1": total.ac1,
-        },
-    }
+    two = DoubledStanding(team.doubled, len(doubled), both, total.pairs, total.agreed, total.kappa, total.ac1)
+    return TeamStanding(tuple(team.names), team.assigned, dict(sorted(saved.items())), two)
 
 
 def _compared(workspace: Workspace, judging: Judging, first: str, second: str) -> Tally:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.messages import Pairing
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.plots import rounds_of_owner
@@ -50,9 +51,9 @@ def outcomes(app: OwnerApp) -> list[Outcome]:
         matches, open_pairs = [], 0
         for peer, matrix in labels.items():
             row = matrix[own.record]
-            matches += [f"row {positions[peer][column] + 1:,} of {peer}" for column in (row & 1).nonzero()[0]]
+            matches += [f"row {positions[peer][column] + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
             if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
-                open_pairs += int((row == 0).sum())
+                open_pairs += int((~is_agreed(row)).sum())
         found.append(Outcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
     return found
 

@@ -27,12 +27,7 @@ MOST_FINDINGS = 5
 class QuestionPane:
     """The question of one record, in both views."""
 
-    def __init__(
-        self,
-        app: OwnerApp,
-        on_typed: Callable[[Written], Any],
-        on_acted: Callable[[Written], Any],
-    ) -> None:
+    def __init__(self, app: OwnerApp, on_typed: Callable[[Written], Any], on_acted: Callable[[Written], Any]) -> None:
         self._app = app
         self._as_points = app.workspace.remembered(VIEW) != "text"
         self._words: RecordWords | None = None

@@ -69,6 +69,6 @@ class Scoring:
         return [
             f"{' and '.join(pairing)}: precision {one.precision:.3f}, recall {one.recall:.3f}, F {one.f:.3f}."
             f" {one.right} of {one.predicted} predicted pairs are among the {one.matches} matches; left out:"
-            f" {one.discarded} without agreement, {one.outside} outside the sample."
+            f" {one.discarded} without agreement, {one.not_sampled} outside the sample."
             for pairing, one in found.items()
         ]

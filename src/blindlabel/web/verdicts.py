@@ -65,11 +65,7 @@ _WORDS: dict[Kind, tuple[str, str, str]] = {
         "{n:,} of {rows:,} others: far too loose",
         "{fits}. Ask for something rarer, or for more points.",
     ),
-    "not-itself": (
-        "not itself",
-        "Not even this one",
-        "It says no to the record that it was written for. {fits}.",
-    ),
+    "not-itself": ("not itself", "Not even this one", "It says no to the record that it was written for. {fits}."),
     "never": ("always no", "Always no", "It says no to every record, whatever that record says."),
     "always": ("always yes", "Always yes", "It says yes to every record, whatever that record says."),
 }

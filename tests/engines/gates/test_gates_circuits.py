@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.gates import predicates
-from blindlabel.engines.gates.circuit import ClearGates, Netlist, run
+from blindlabel.engines.gates.circuit import Netlist, run
 from blindlabel.engines.gates.compiling import compiled, refusal
 from blindlabel.engines.gates.layout import CODE_GROWTH, Layout
 from blindlabel.engines.interface import QuestionError, RecordError, Terms
@@ -20,6 +20,7 @@ from blindlabel.language import words
 from blindlabel.language.formula import Atom, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from support.clear_gates import ClearGates
 from support.random_formulas import ATTRIBUTES, questions, records
 
 TERMS = Terms(ATTRIBUTES, record_length=24, attribute_length=9, functions=tuple(PREDICATES))

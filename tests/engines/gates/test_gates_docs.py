@@ -9,11 +9,11 @@ import pytest
 
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.parcels import CIPHERTEXT_BYTES, CIPHERTEXT_VALUES
-from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.interface import Terms
 from blindlabel.language import Question
 from blindlabel.language.functions import PREDICATES
 from blindlabel_lab.bench.gates import clear_needle_gates
+from blindlabel_lab.bench.published_circuit import is_in_gates
 
 LENGTHS = (46, 53, 118, 148)
 PAGE = (Path(__file__).parents[3] / "docs" / "gates-engine.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.gates import engine as engine_module
-from blindlabel.engines.gates import forking, parcels, published
+from blindlabel.engines.gates import parcels
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.engine import LocalGatesEngine
 from blindlabel.engines.gates.library import Ciphertext, EncryptedGates
@@ -29,6 +29,7 @@ from blindlabel.engines.interface import EngineError, Keys, ParcelError, Terms, 
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from blindlabel_lab.bench import published_circuit
 
 pytest.importorskip("openfhe", reason="OpenFHE does not import under this Python", exc_type=ImportError)
 
@@ -51,7 +52,7 @@ def library() -> EncryptedGates:
 
 
 def encrypted(text: str) -> list[list[Ciphertext]]:
-    return [[library().encrypt(bit) for bit in byte] for byte in published.bits_of(text)]
+    return [[library().encrypt(bit) for bit in byte] for byte in published_circuit.bits_of(text)]
 
 
 @cache
@@ -186,13 +187,13 @@ def _most_memory() -> int:
 @pytest.mark.parametrize(("needle", "text"), [("b", "ab"), ("a", "bc")])
 def test_the_published_is_in_works_on_ciphertexts_serial_and_parallel(needle: str, text: str) -> None:
     a, b = encrypted(needle), encrypted(text)
-    found = [published.is_in(library(), a, b), forking.is_in_parallel(library(), a, b, workers=2)]
+    found = [published_circuit.is_in(library(), a, b), published_circuit.is_in_parallel(library(), a, b, workers=2)]
     assert [decrypted(one) for one in found] == [needle in text] * 2
 
 
 def test_the_published_case_circuits_work_on_ciphertexts() -> None:
-    (byte,) = published.lower(library(), encrypted("C"))
-    assert [decrypted(bit) for bit in byte] == published.bits_of("c")[0]
+    (byte,) = published_circuit.lower(library(), encrypted("C"))
+    assert [decrypted(bit) for bit in byte] == published_circuit.bits_of("c")[0]
 
 
 def test_the_whole_truth_table_of_every_gate() -> None:

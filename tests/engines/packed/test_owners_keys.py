@@ -9,16 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import (
-    EngineError,
-    Evaluated,
-    Keys,
-    Outcome,
-    ParcelError,
-    Terms,
-    TermsError,
-    outcomes,
-)
+from blindlabel.engines.interface import EngineError, Evaluated, Keys, Outcome, ParcelError, Terms, TermsError, outcomes
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind, Parcel

@@ -247,16 +247,7 @@ def test_progress_is_told_and_ends_at_one() -> None:
     working = Working(progress=lambda *step: told.append(step))
     one = Round(SMALL)
     parcels = list(ENGINE.encrypt(SMALL, one.keys.public, [Record.of({"name": "x"})], working=working))
-    list(
-        ENGINE.evaluate(
-            SMALL,
-            one.keys.public,
-            parcels,
-            formulas('ret is_in("x", $r)'),
-            one.assist,
-            working,
-        )
-    )
+    list(ENGINE.evaluate(SMALL, one.keys.public, parcels, formulas('ret is_in("x", $r)'), one.assist, working))
     for phase in ("encrypt", "prepare", "evaluate"):
         shares = [share for name, share in told if name == phase]
         assert shares == sorted(shares)

@@ -128,20 +128,12 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
 @pytest.mark.parametrize(
     ("source", "terms", "word"),
     [
-        (
-            'ret is_in("abcdefghi", $r)',
-            _any(limits=Limits(needle_length=8)),
-            "needles of at most 8",
-        ),
+        ('ret is_in("abcdefghi", $r)', _any(limits=Limits(needle_length=8)), "needles of at most 8"),
         ('ret similar("jonson", $r, 1)', _any(), "does not encode similar"),
         ('ret is_in("a", $r.a)', _any(encode_attributes=False), "single attributes"),
         ('ret is_in("a", $r)', _any(encode_whole=False), "whole records"),
         ('ret is_in("a", $r.b)', _any(), "no attribute 'b'"),
-        (
-            "ret " + " | ".join(f'is_in("{c}", $r)' for c in "abcdefg"),
-            _any(probes=6),
-            "more probes",
-        ),
+        ("ret " + " | ".join(f'is_in("{c}", $r)' for c in "abcdefg"), _any(probes=6), "more probes"),
     ],
 )
 def test_what_goes_beyond_the_agreement_is_refused_with_a_sentence(source: str, terms: Terms, word: str) -> None:

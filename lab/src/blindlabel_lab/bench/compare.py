@@ -20,13 +20,13 @@ from typing import Any
 
 from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.gates.compiling import compiled
-from blindlabel.engines.gates.published import is_in_gates
 from blindlabel.engines.gates.remote import find_python
 from blindlabel.engines.interface import EngineError, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
 from blindlabel_lab.bench.gates import GateClock
 from blindlabel_lab.bench.machine import machine
+from blindlabel_lab.bench.published_circuit import is_in_gates
 from blindlabel_lab.bench.workload import (
     NEEDLE_LENGTH,
     PUBLISHED_PARALLEL,

@@ -18,7 +18,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from blindlabel.engines.gates import published
 from blindlabel.engines.gates.circuit import run
 from blindlabel.engines.gates.compiling import compiled
 from blindlabel.engines.gates.layout import Layout
@@ -27,7 +26,7 @@ from blindlabel.engines.gates.remote import command, environment, find_python
 from blindlabel.engines.interface import EngineError, EngineUnavailable, Terms
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.record import Record, View
-from blindlabel_lab.bench import gates_parallel
+from blindlabel_lab.bench import gates_parallel, published_circuit
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_PAIRS, PUBLISHED_SECONDS, words
 
@@ -100,16 +99,16 @@ def _gate_time(gate: Callable[[], Any], repeats: int = GATE_REPEATS) -> float:
 
 
 def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
-    return [library.encrypt(bit) for bit in published.bits_of(character)[0]]
+    return [library.encrypt(bit) for bit in published_circuit.bits_of(character)[0]]
 
 
 def _is_in(library: EncryptedGates, key: Any, a: list[Any], b: list[Any], expected: bool) -> dict[str, Any]:
     """The published circuit, serial."""
-    found, wall, processor = _timed(lambda: published.is_in(library, a, b))
+    found, wall, processor = _timed(lambda: published_circuit.is_in(library, a, b))
     if library.decrypt(key, found) != expected:
         raise EngineError("The published is_in gave a wrong answer.")
     return {
-        "gates": published.is_in_gates(len(a), len(b)),
+        "gates": published_circuit.is_in_gates(len(a), len(b)),
         "seconds": round(wall, 3),
         "processor_seconds": round(processor, 3),
     }
@@ -198,7 +197,7 @@ def extrapolated(seconds: float, lengths: Iterable[int] = tuple(PUBLISHED_SECOND
     """The publication's experiments at these seconds a gate: one needle of six characters, 2,500 pairs."""
     rows = []
     for length in lengths:
-        serial = published.is_in_gates(NEEDLE_LENGTH, length)
+        serial = published_circuit.is_in_gates(NEEDLE_LENGTH, length)
         row: dict[str, Any] = {
             "needle": NEEDLE_LENGTH,
             "record": length,

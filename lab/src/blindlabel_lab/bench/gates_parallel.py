@@ -18,10 +18,9 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from blindlabel.engines.gates import published
-from blindlabel.engines.gates.forking import is_in_parallel
 from blindlabel.engines.gates.library import EncryptedGates
 from blindlabel.engines.interface import EngineError
+from blindlabel_lab.bench.published_circuit import is_in, is_in_gates, is_in_parallel
 
 NEEDLE, TEXT = "on", "canon"
 """Eight comparisons of characters: an equal share for two, four and eight processes."""
@@ -35,7 +34,7 @@ def most_by_gates(needle: int, text: int, processes: int) -> float:
     positions = text - needle + 1
     longest = -(-positions * needle // processes)
     joining = positions * (needle - 1) + positions - 1
-    return published.is_in_gates(needle, text) / (_BYTE_GATES * longest + joining)
+    return is_in_gates(needle, text) / (_BYTE_GATES * longest + joining)
 
 
 def factors(library: EncryptedGates, key: Any, encrypted: Callable[[str], list[Any]]) -> list[dict[str, Any]]:
@@ -47,7 +46,7 @@ def factors(library: EncryptedGates, key: Any, encrypted: Callable[[str], list[A
         for count in counts:
             serial, parallel = _Used(), _Used()
             answers = [
-                serial.by(partial(published.is_in, library, a, b)),
+                serial.by(partial(is_in, library, a, b)),
                 parallel.by(partial(is_in_parallel, library, a, b, workers=count)),
             ]
             if {library.decrypt(key, answer) for answer in answers} != {NEEDLE in TEXT}:

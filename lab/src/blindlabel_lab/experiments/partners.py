@@ -35,13 +35,7 @@ def partners(
         means = {key: round(statistics.mean(one[key] for one in drawn), 3) for key in drawn[0]}
         rows.append({"dataset": name, **means})
         advance(name, (number + 1) / len(names))
-    return {
-        "records": records,
-        "samples": samples,
-        "share": _SHARE,
-        "preparation": list(preparation),
-        "rows": rows,
-    }
+    return {"records": records, "samples": samples, "share": _SHARE, "preparation": list(preparation), "rows": rows}
 
 
 def _shares(dataset: Dataset, records: int, chance: random.Random) -> dict[str, float]:

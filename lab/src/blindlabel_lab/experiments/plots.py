@@ -252,10 +252,7 @@ def _records(plt: Any, document: Document) -> list[tuple[str, Any]]:
         total = sum(one["lengths"].values()) or 1
         starts = list(map(int, one["lengths"]))
         (line,) = axis.step(
-            starts,
-            [100 * count / total for count in one["lengths"].values()],
-            where="post",
-            label=mean,
+            starts, [100 * count / total for count in one["lengths"].values()], where="post", label=mean
         )
         axis.axvline(one["average_length_of_both"], color=line.get_color(), linestyle=":")
     ticks = range(0, max(map(int, next(iter(document["datasets"].values()))["lengths"])) + 1, 2 * document["step"])

@@ -144,12 +144,7 @@ class Bench:
 
 def drawn(plan: Plan) -> dict[str, Any]:
     """What a document says about its samples."""
-    return {
-        "samples": plan.samples,
-        "seed": plan.seed,
-        "matches": plan.size,
-        "preparation": list(plan.preparation),
-    }
+    return {"samples": plan.samples, "seed": plan.seed, "matches": plan.size, "preparation": list(plan.preparation)}
 
 
 def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:

@@ -130,9 +130,7 @@ def _parts(plan: Plan, results: Results, *, costs: bool) -> list[Part]:
         parts.append(Part("computation", "", lambda to: measured.computation(results, to)))
     parts.append(
         Part(
-            "oracles",
-            drawn_fewer + people,
-            lambda to: shown(labelling.oracles(fewer, results, to), tuple(STRATEGIES)),
+            "oracles", drawn_fewer + people, lambda to: shown(labelling.oracles(fewer, results, to), tuple(STRATEGIES))
         )
     )
     folder = hard.candidates_folder(plan.folder)

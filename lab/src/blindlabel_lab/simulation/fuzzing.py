@@ -22,7 +22,7 @@ from blindlabel.language import Question, Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import blocking, comparing, framing, labels, messages
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel_lab.simulation import vectors
+from blindlabel_lab.simulation import vectors, vectors_in_state
 
 TERMS = Terms(attributes=("name",))
 
@@ -39,7 +39,9 @@ class Target:
 
 def targets() -> list[Target]:
     """Everything that reads what others wrote, without a network."""
-    wires = tuple(vectors.wire_of(entry) for document in vectors.documents().values() for entry in document["vectors"])
+    wires = tuple(
+        vectors.wire_of(entry) for document in vectors_in_state.documents().values() for entry in document["vectors"]
+    )
     questions = (
         b'ret is_in("sony", lower($r)) & !has_word("tv", $r)\n',
         b'$a = 3*starts_with("x", $r.name) + 1\nret $a >= 2 # why\n',

@@ -11,9 +11,7 @@ from blindlabel.protocol import labels, messages, next_steps
 from blindlabel.protocol.errors import OverBudget
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel_lab.simulation.faults import Crash
-from blindlabel_lab.simulation.parties import (
-    predicted,
-)
+from blindlabel_lab.simulation.parties import predicted
 from blindlabel_lab.simulation.reference import Row, play
 from blindlabel_lab.simulation.study import Study
 

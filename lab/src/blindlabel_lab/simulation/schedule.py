@@ -21,9 +21,7 @@ from pathlib import Path
 
 from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.judging import judged
-from blindlabel_lab.simulation.parties import (
-    mortal,
-)
+from blindlabel_lab.simulation.parties import mortal
 from blindlabel_lab.simulation.places import InFolders, InMemory, Place
 from blindlabel_lab.simulation.plan import Plan, Way
 from blindlabel_lab.simulation.power import Disk

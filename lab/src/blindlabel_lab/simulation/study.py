@@ -17,12 +17,7 @@ from blindlabel.protocol.shape import COORDINATOR
 from blindlabel_lab.simulation.carried import CarriedFolders
 from blindlabel_lab.simulation.faults import Crash, Weather
 from blindlabel_lab.simulation.network import Network
-from blindlabel_lab.simulation.parties import (
-    Mortality,
-    SimulatedCoordinator,
-    SimulatedLine,
-    SimulatedOwner,
-)
+from blindlabel_lab.simulation.parties import Mortality, SimulatedCoordinator, SimulatedLine, SimulatedOwner
 from blindlabel_lab.simulation.places import Place
 from blindlabel_lab.simulation.plan import Plan
 from blindlabel_lab.simulation.wire import Wire

@@ -84,7 +84,7 @@ def join_of(agreement: Agreement, name: str, **changes: Any) -> messages.Join:
     return messages.Join(**values, proof=proof)
 
 
-def raw(text: bytes, by: str) -> bytes:
+def signed_text(text: bytes, by: str) -> bytes:
     """Any text, properly signed, as a message on the wire: for content that the program itself would never write."""
     signature = key_of(by).sign(SIGNING_PREFIX + text).signature
     return b"blindlabel-message/1 " + base64.b64encode(signature) + b"\n" + text + b"\n"
@@ -94,7 +94,7 @@ def edited(wire: bytes, edit: Callable[[dict[str, Any]], None], by: str) -> byte
     """The message with its JSON changed, in canonical form, and signed again."""
     document = json.loads(wire.partition(b"\n")[2])
     edit(document)
-    return raw(canonical(document), by)
+    return signed_text(canonical(document), by)
 
 
 def _set(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
@@ -129,19 +129,19 @@ def form_faults(kind: str, wire: bytes, by: str) -> Iterator[Vector]:
         ("no signature", b"blindlabel-message/1 \n" + rest, "malformed"),
         ("a signature that is no base64", first[:-4] + b"!!!!\n" + rest, "malformed"),
         ("a signature of 63 bytes", b"blindlabel-message/1 " + base64.b64encode(bytes(63)) + b"\n" + rest, "malformed"),
-        ("a space before the JSON", raw(b" " + text, by), "malformed"),
-        ("a key twice", raw(text[:-1] + b',"round":0}', by), "malformed"),
+        ("a space before the JSON", signed_text(b" " + text, by), "malformed"),
+        ("a key twice", signed_text(text[:-1] + b',"round":0}', by), "malformed"),
         (
             "keys in another order",
-            raw(json.dumps(dict(reversed(json.loads(text).items())), separators=(",", ":")).encode(), by),
+            signed_text(json.dumps(dict(reversed(json.loads(text).items())), separators=(",", ":")).encode(), by),
             "malformed",
         ),
-        ("bytes that are no UTF-8", raw(text.replace(b'"sender":"', b'"sender":"\xff', 1), by), "malformed"),
-        ("no JSON", raw(b"hello", by), "malformed"),
-        ("a list", raw(b"[]", by), "malformed"),
-        ("a number with a point", raw(text.replace(b'"sequence":', b'"sequence":1.0e', 1), by), "malformed"),
-        ("not a number", raw(text.replace(b'"sequence":', b'"sequence":NaN,"x":', 1), by), "malformed"),
-        ("deeply nested", raw(b"[" * 5000 + b"]" * 5000, by), "malformed"),
+        ("bytes that are no UTF-8", signed_text(text.replace(b'"sender":"', b'"sender":"\xff', 1), by), "malformed"),
+        ("no JSON", signed_text(b"hello", by), "malformed"),
+        ("a list", signed_text(b"[]", by), "malformed"),
+        ("a number with a point", signed_text(text.replace(b'"sequence":', b'"sequence":1.0e', 1), by), "malformed"),
+        ("not a number", signed_text(text.replace(b'"sequence":', b'"sequence":NaN,"x":', 1), by), "malformed"),
+        ("deeply nested", signed_text(b"[" * 5000 + b"]" * 5000, by), "malformed"),
         ("larger than allowed", wire[:-1] + b" " * messages.LARGEST + b"\n", "malformed"),
     ]
     for what, changed, code in plain if kind in ("join", "keys") else plain[5:6] + plain[9:10]:
@@ -242,14 +242,6 @@ def founded() -> tuple[Agreement, facts.State]:
     return agreement, facts.new_state(agreement, invitations, "5a" * 32)
 
 
-def documents() -> dict[str, dict[str, Any]]:
-    """All files."""
-    from blindlabel_lab.simulation.vectors_in_state import to_coordinator, to_owner  # noqa: PLC0415 (they need what is above)
-
-    head = {"agreement": to_text(the_agreement()), "body": BODY.decode()}
-    return {"to-coordinator": head | to_coordinator(), "to-owner": head | to_owner()}
-
-
 def blob() -> Blob:
     """The body that all vectors name."""
     return facts.blob_of(BODY)
@@ -260,4 +252,4 @@ def tally() -> Tally:
     return Tally(both=1, first_only=2, second_only=0, neither=6)
 
 
-__all__ = ["COORDINATOR", "documents", "founded", "signed", "the_agreement", "vector", "wire_of"]
+__all__ = ["COORDINATOR", "founded", "signed", "the_agreement", "vector", "wire_of"]

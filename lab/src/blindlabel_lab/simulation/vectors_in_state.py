@@ -7,9 +7,11 @@ from typing import Any
 
 from blindlabel.protocol import comparing, coordinator, facts, messages, owner
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.messages import Body, Message
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel_lab.simulation.vectors import (
+    BODY,
     SHORT,
     Vector,
     blob,
@@ -24,6 +26,12 @@ from blindlabel_lab.simulation.vectors import (
     the_agreement,
     vector,
 )
+
+
+def documents() -> dict[str, dict[str, Any]]:
+    """All files."""
+    head = {"agreement": to_text(the_agreement()), "body": BODY.decode()}
+    return {"to-coordinator": head | to_coordinator(), "to-owner": head | to_owner()}
 
 
 def to_coordinator() -> dict[str, Any]:

@@ -208,10 +208,7 @@ class _Stream(httpcore.NetworkStream):
         self._pipe.hang_up()
 
     def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         """Nothing is encrypted here."""
         raise NotImplementedError

@@ -1,8 +1,8 @@
 """Circuits as data: an abstract set of gates, and a netlist that shares equal gates and folds constants.
 
 Pure: knows nothing of encryption, so the same circuits run on clear bits (counting gates, tested exhaustively, under
-any Python) and on OpenFHE. Circuits are functions over a `Gates`; three things implement it: `Netlist` writes gates
-down, `ClearGates` works on `bool`, and `EncryptedGates` in `library` works on ciphertexts.
+any Python) and on OpenFHE. Circuits are functions over a `Gates`; `Netlist` implements it by writing gates down,
+`EncryptedGates` in `library` on ciphertexts, and the tests on `bool`.
 
 In a netlist a bit is a *literal*: twice the number of a node, plus one where it is negated. Negation is free on every
 backend, so there are only two kinds of gate, AND and XOR, and OR is an AND of negations. Node 0 is the constant false.
@@ -10,7 +10,6 @@ backend, so there are only two kinds of gate, AND and XOR, and OR is an AND of n
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NewType, Protocol, TypeVar
@@ -27,40 +26,6 @@ class Gates(Protocol[Bit]):
     def or_(self, a: Bit, b: Bit) -> Bit: ...
     def xor(self, a: Bit, b: Bit) -> Bit: ...
     def xnor(self, a: Bit, b: Bit) -> Bit: ...
-
-
-class ClearGates:
-    """Gates on clear bits, counting every two-input gate by kind."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-
-    @property
-    def count(self) -> int:
-        """Two-input gates evaluated so far."""
-        return sum(self.counts.values())
-
-    def constant(self, value: bool) -> bool:
-        return value
-
-    def not_(self, a: bool) -> bool:
-        return not a
-
-    def and_(self, a: bool, b: bool) -> bool:
-        self.counts["and"] += 1
-        return a and b
-
-    def or_(self, a: bool, b: bool) -> bool:
-        self.counts["or"] += 1
-        return a or b
-
-    def xor(self, a: bool, b: bool) -> bool:
-        self.counts["xor"] += 1
-        return a != b
-
-    def xnor(self, a: bool, b: bool) -> bool:
-        self.counts["xnor"] += 1
-        return a == b
 
 
 def all_of(gates: Gates[Bit], bits: Sequence[Bit]) -> Bit:

@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
-from blindlabel.engines.gates.circuit import all_of, any_of
-from blindlabel.engines.gates.library import Ciphertext, EncryptedGates
-from blindlabel.engines.gates.published import byte_equal
 from blindlabel.engines.interface import WorkerLost
 
 _Task = TypeVar("_Task")
@@ -66,26 +63,3 @@ def _results(arriving: Any, forks: Sequence[BaseProcess]) -> Iterator[Any]:
                 raise WorkerLost(
                     "A process of the gates engine was killed, or there is too little memory for so many workers."
                 ) from None
-
-
-# -- the publication's parallel is_in
-
-_Bytes = Sequence[Sequence[Ciphertext]]
-
-
-def _compared(shared: tuple[EncryptedGates, _Bytes, _Bytes], places: Sequence[tuple[int, int]]) -> bytes:
-    library, a, b = shared
-    return library.packed([byte_equal(library, a[i], b[k]) for i, k in places])
-
-
-def is_in_parallel(library: EncryptedGates, a: _Bytes, b: _Bytes, workers: int) -> Ciphertext:
-    """The publication's parallel `is_in`: characters are compared in parallel, the results joined in one process."""
-    positions = range(len(b) - len(a) + 1)
-    places = [(i, j + i) for j in positions for i in range(len(a))]
-    if not places:
-        return library.constant(len(a) <= len(b))
-    shares = [places[start::workers] for start in range(min(workers, len(places)))]
-    equal: dict[tuple[int, int], Ciphertext] = {}
-    for share, packed in zip(shares, in_forks(_compared, (library, a, b), shares, workers)):
-        equal |= zip(share, library.unpacked(packed, len(share)))
-    return any_of(library, [all_of(library, [equal[i, j + i] for i in range(len(a))]) for j in positions])

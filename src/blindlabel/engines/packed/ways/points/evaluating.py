@@ -66,9 +66,9 @@ class PointsEvaluation(Evaluation):
         made = self._outputs([self._weights(group, output) for group in groups for output in range(outputs)])
         for position, group in enumerate(groups):
             step(group, 0.5)
-            yield self._masked(group, made[position * outputs : (position + 1) * outputs])
+            yield self._values_of(group, made[position * outputs : (position + 1) * outputs])
 
-    def _masked(self, group: int, outputs: Sequence[Cipher]) -> tuple[Cipher, ...]:
+    def _values_of(self, group: int, outputs: Sequence[Cipher]) -> tuple[Cipher, ...]:
         """The values that leave, from the ciphertexts of a group's places."""
         missed, excluded = self.points(group, outputs)
         keys, ring = self.public.records, self.room.ring

@@ -46,10 +46,6 @@ class Shape:
         """Conditions that a question has room for."""
         return sum(self.sizes)
 
-    def class_of(self) -> tuple[int, ...]:
-        """The class of every place."""
-        return tuple(number for number, size in enumerate(self.sizes) for _ in range(size))
-
     def places_of(self, number: int) -> range:
         """The places of a class."""
         start = sum(self.sizes[:number])

@@ -5,21 +5,24 @@ Written as printed in its algorithms "Commonly-used Functions" and "Functions us
 corrections: `byte_equal` uses XNOR (XOR is printed, which asks for different bits), and positions are counted from 0
 (the printed `b[j+i]` with both from 1 skips the first character and runs past the last). Nothing is shared or folded
 here: this is the yardstick of the comparison, and it works on unpadded texts because the publication does not hide
-lengths. The engine's own circuits are in `predicates`.
+lengths. The engine's own circuits are in the house's `engines/gates/predicates.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blindlabel.engines.gates.circuit import Bit, Gates
+from blindlabel.engines.gates.circuit import Bit, Gates, all_of, any_of
+from blindlabel.engines.gates.forking import in_forks
+from blindlabel.engines.gates.library import Ciphertext, EncryptedGates
 
-Byte = Sequence[Bit]
-"""Eight bits of a character, the most significant first: "C" is 01000011."""
+_Bytes = Sequence[Sequence[Ciphertext]]
 
 
 def bits_of(text: str) -> list[list[bool]]:
-    """A text as the matrix that the publication encrypts; only ASCII has one byte a character."""
+    """A text as the matrix that the publication encrypts, the most significant bit first ("C" is 01000011); only ASCII
+    has one byte a character.
+    """
     return [[bool(code >> (7 - place) & 1) for place in range(8)] for code in text.encode("ascii")]
 
 
@@ -40,6 +43,24 @@ def is_in(gates: Gates[Bit], a: Sequence[Sequence[Bit]], b: Sequence[Sequence[Bi
             here = gates.and_(here, byte_equal(gates, a[i], b[j + i]))
         result = gates.or_(result, here)
     return result
+
+
+def _compared(shared: tuple[EncryptedGates, _Bytes, _Bytes], places: Sequence[tuple[int, int]]) -> bytes:
+    library, a, b = shared
+    return library.packed([byte_equal(library, a[i], b[k]) for i, k in places])
+
+
+def is_in_parallel(library: EncryptedGates, a: _Bytes, b: _Bytes, workers: int) -> Ciphertext:
+    """The publication's parallel `is_in`: characters are compared in parallel, the results joined in one process."""
+    positions = range(len(b) - len(a) + 1)
+    places = [(i, j + i) for j in positions for i in range(len(a))]
+    if not places:
+        return library.constant(len(a) <= len(b))
+    shares = [places[start::workers] for start in range(min(workers, len(places)))]
+    equal: dict[tuple[int, int], Ciphertext] = {}
+    for share, packed in zip(shares, in_forks(_compared, (library, a, b), shares, workers)):
+        equal |= zip(share, library.unpacked(packed, len(share)))
+    return any_of(library, [all_of(library, [equal[i, j + i] for i in range(len(a))]) for j in positions])
 
 
 def is_in_gates(needle: int, text: int) -> int:

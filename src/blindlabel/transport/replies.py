@@ -1,0 +1,40 @@
+"""What the coordinator's server says, as both ends read it; messages and bodies themselves are not in it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, NonNegativeInt
+
+
+class Refusal(BaseModel):
+    """Why a request was refused."""
+
+    error: str
+    sentence: str
+
+
+class Accepted(BaseModel):
+    """A message was taken in; `new` is false for one that was there already."""
+
+    new: bool
+
+
+class Arrived(BaseModel):
+    """How much of a body is there."""
+
+    received: NonNegativeInt
+    complete: bool
+
+
+class Waiting(BaseModel):
+    """Messages, each as the text it has on the wire."""
+
+    messages: list[str]
+
+
+class Health(BaseModel):
+    """The server is up, its database answers, its studies' keys can be read, and there is room on its disk."""
+
+    status: str
+    version: str
+    studies: NonNegativeInt
+    """Studies that are not over."""
