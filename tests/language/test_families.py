@@ -12,7 +12,7 @@ from blindlabel.language import case, families
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.signatures import CaseRule, Clear
-from blindlabel.language.words import hundredths, words_of
+from blindlabel.language.words import first_number, hundredths, words_of
 from support.random_questions import random_text
 
 LIMITS = Limits()
@@ -26,6 +26,10 @@ def clear_arguments(random: Random, name: str, text: str) -> tuple[Clear, ...]:
             random.choice([random.randint(-1000, 1000), random.randint(-(10**12), 10**12), 199900, 500]), 100
         )
         return low, low + Fraction(random.choice([0, 1, 99, 100, 12345, 10**9, -1]), 100)
+    if name == "far_from":
+        own = first_number(text) or 0
+        near = random.choice([own, own * 2 + 30, own * 3, own // 3, -own, random.randint(-(10**12), 10**12)])
+        return (Fraction(near, 100),)
     start = random.randint(0, len(text))
     needle = text[start : start + random.randint(0, 8)] or random_text(random, 8)
     if name in ("has_word", "sounds_like", "similar") and words_of(text):

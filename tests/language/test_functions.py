@@ -57,6 +57,16 @@ CASES = [
     ("between($r, 3.25, 3.25)", "+3.2599 l", True),
     ("between($r, -3.26, -3.26)", "-3.2501", True),
     ("between($r, 0, 9)", "none", False),
+    ("far_from(20, $r)", "20.00", False),
+    ("far_from(20, $r)", "45.4", False),  # 20 lies in the band from 17.02; the third above it begins at 57.43
+    ("far_from(20, $r)", "57.42", False),
+    ("far_from(20, $r)", "57.43", True),
+    ("far_from(20, $r)", "7.57", False),
+    ("far_from(20, $r)", "7.56", True),
+    ("far_from(20, $r)", "none", False),
+    ("far_from(20, $r)", "-20", True),
+    ("far_from(0, $r)", "0.5", False),  # all below 1 is one band
+    ("far_from(1000000, $r)", "9" * 500, False),
     ("between($r, 0, 9)", "", False),
     ("between($r, 0, 9)", "٣", False),  # digits are 0 to 9
     ("between($r, 4294967295, 99999999999)", "9" * 500, True),

@@ -16,6 +16,7 @@ from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Atom, atoms_of, evaluate
+from blindlabel.language.points import call_of
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
 from blindlabel.language.suggestions.evidence import Circumstances, Evidence, weigh_all
@@ -370,6 +371,7 @@ def test_a_persons_question_gets_looser_down_to_an_identifier_and_no_further(con
 predicates = st.one_of(
     st.tuples(st.sampled_from(["is_in", "has_word", "equals", "starts_with", "ends_with", "sounds_like"]), hostile),
     st.tuples(st.just("is_empty"), st.just("")),
+    st.tuples(st.just("far_from"), st.sampled_from(["0", "7.5", "100", "2000000"])),
 )
 
 
@@ -380,9 +382,7 @@ def test_the_index_agrees_with_the_interpreter(
 ) -> None:
     table = [Record.of({"a": first, "b": second}) for first, second in rows]
     function, needle = asked
-    needle = needle or rows[0][0][:3]
-    arguments = () if function == "is_empty" else (needle,)
-    atom = Atom(function, arguments, View(None if whole else "a", "lower"))
+    atom = Needle(function, needle or rows[0][0][:3], None if whole else "a").atom("lower")
     found = set(OwnTable(table, ["a", "b"]).rows_with(atom).tolist())
     assert found == {row for row, record in enumerate(table) if evaluate(atom, record)}
 
@@ -594,6 +594,55 @@ def test_a_price_or_a_word_is_never_enough_by_itself(only: dict[str, str]) -> No
     suggestion = Suggester([*records(PRODUCTS), record], ["name", "price"]).suggest(record, 3)
     assert suggestion.points.conditions == ()
     assert not any(suggestion.points.fits(other) for other in [record, *records(PRODUCTS)])
+
+
+SOFTWARE = [
+    {"title": f"{maker} {name} {edition}", "price": f"{price}.99"}
+    for maker, name, price in (
+        ("acme", "photo studio", 79),
+        ("bravo", "tax planner", 19),
+        ("corel", "garden maker", 49),
+    )
+    for edition in ("standard", "deluxe", "professional")
+]
+
+
+def test_a_price_that_is_far_off_speaks_against_a_record_from_round_two_on() -> None:
+    table = records(SOFTWARE)
+    suggester = Suggester(table, ["title", "price"])
+    assert not suggester.suggest(table[0], round=1).points.exclusions
+    later = suggester.suggest(table[0], round=2)
+    assert [call_of(atom, plain=True) for atom in later.points.exclusions] == ["far_from(79.99, $r.price)"]
+    assert [reason.sentence for reason in later.reasons if reason.kind == "far"] == [
+        "so far from its own that it speaks against a record (in 3 own rows)"
+    ]
+    for price, yes in (("79.99", True), ("55.00", True), ("", True), ("24.99", False), ("799.00", False)):
+        assert answer(later.text, Record.of(SOFTWARE[0] | {"price": price}), ["title", "price"]) is yes
+
+
+@pytest.mark.parametrize(
+    ("prices", "without"),
+    [
+        (["1,299.00", "1,199.00", "79.99"], set()),  # its first number is 1
+        (["79", "29", "49"], set()),  # a count: an age, a size
+        (["", "29.99", "49.99"], set()),
+        (["79.99", "29.99", "49.99"], {"far_from"}),
+    ],
+)
+def test_no_price_is_excluded_that_cannot_be_read_asked_or_relied_on(prices: list[str], without: set[str]) -> None:
+    table = records([row | {"price": prices[number % 3]} for number, row in enumerate(SOFTWARE)])
+    suggester = Suggester(table, ["title", "price"], functions=set(DEFAULT_FUNCTIONS) - without)
+    asked = suggester.suggest(table[0], round=2).points.exclusions
+    assert not [atom for atom in asked if atom.function == "far_from"]
+
+
+def test_exclusions_are_no_more_than_agreed_and_those_of_own_rows_come_first() -> None:
+    table = records([row | {"year": str(2001 + number)} for number, row in enumerate(SOFTWARE)])
+    for most in range(4):
+        suggester = Suggester(table, ["title", "price", "year"], exclusions=most)
+        asked = [atom.function for atom in suggester.suggest(table[0], round=2).points.exclusions]
+        assert len(asked) <= most
+        assert "far_from" not in asked[:-1]
 
 
 def test_a_quantity_is_no_identifier_where_the_table_counts_in_its_unit() -> None:

@@ -83,7 +83,7 @@ def _similar(word: str, text: Any, distance: Fraction) -> bool:
     return False
 
 
-def _between(text: Any, low: Fraction, high: Fraction) -> bool:
+def _first_number(text: Any) -> Fraction | None:
     source = _text(text)
     for start, character in enumerate(source):
         if character in "0123456789":
@@ -103,8 +103,26 @@ def _between(text: Any, low: Fraction, high: Fraction) -> bool:
                 number = -number if source[start - 1] == "-" else number
             cut = number.quantize(Decimal("0.01"), rounding=ROUND_FLOOR)
             cut = min(max(cut, Decimal(-(2**32))), Decimal(2**32) - Decimal("0.01"))
-            return Fraction(low) <= Fraction(cut) <= Fraction(high)
-    return False
+            return Fraction(cut)
+    return None
+
+
+def _between(text: Any, low: Fraction, high: Fraction) -> bool:
+    number = _first_number(text)
+    return number is not None and low <= number <= high
+
+
+def _band(number: Fraction) -> int:
+    """How often 1 can be made half as large again, cut to hundredths, and stay within the number; 34 times at most."""
+    start, band = 150, 0
+    while band < 34 and number * 100 >= start:
+        start, band = start + start // 2, band + 1
+    return band
+
+
+def _far_from(asked: Fraction, text: Any) -> bool:
+    number = _first_number(text)
+    return number is not None and abs(_band(number) - _band(asked)) >= 3
 
 
 _NAMES: dict[str, Any] = {
@@ -121,6 +139,7 @@ _NAMES: dict[str, Any] = {
     ),
     "similar": _similar,
     "between": _between,
+    "far_from": _far_from,
     "common_words": lambda wanted, text: len(set(_words(wanted)) & set(_words(_text(text)))),
     "choose": lambda condition, a, b: a if condition else b,
     "Fraction": Fraction,

@@ -37,6 +37,7 @@ atoms: st.SearchStrategy[Formula] = st.one_of(
         lambda word, distance, view: Atom("similar", (word, distance), view), needles, st.sampled_from([1, 2]), views
     ),
     st.builds(lambda low, high, view: Atom("between", (low, high), view), numbers, numbers, views),
+    st.builds(lambda number, view: Atom("far_from", (number,), view), numbers, views),
 )
 
 

@@ -53,6 +53,7 @@ class QuestionMaker:
     needle_length: int = 16
     functions: Sequence[str] = (
         "is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "similar", "between",
+        "far_from",
     )  # fmt: skip
     similar_distance: int = 2
     _variables: dict[str, str] = field(default_factory=lambda: {"r": "record"})
@@ -147,6 +148,9 @@ class QuestionMaker:
             low = Fraction(self.random.choice([-500, 0, 190000, 199900, 200, 325]), 100)
             high = low + Fraction(self.random.choice([-1, 0, 1, 100, 1000, 123456]), 100)
             return tree.Call(name, (text, tree.Number(low), tree.Number(high)))
+        if name == "far_from":
+            number = Fraction(self.random.choice([-500, 0, 100, 325, 199900, 10**9]), 100)
+            return tree.Call(name, (tree.Number(number), text))
         if name == "similar":
             distance = tree.Number(Fraction(self.random.randint(1, self.similar_distance)))
             return tree.Call(name, (self.clear_text(self.word()[:20], depth), text, distance))

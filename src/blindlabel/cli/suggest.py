@@ -129,7 +129,7 @@ def _verdict(verdict: Verdict, ids: Sequence[str]) -> dict[str, Any]:
 def _lines(one: dict[str, Any]) -> Iterator[str]:
     yield f"# {one['id']}: {one['why']}"
     for reason in one.get("reasons", []):
-        worth = "but not" if reason["kind"] == "exclusion" else f"{reason['points']:>7}"
+        worth = "but not" if not reason["points"] else f"{reason['points']:>7}"
         yield f"# {worth}  {reason['condition']}: {reason['sentence']}"
     yield one["question"].rstrip("\n")
     for name in ("stricter", "looser"):

@@ -137,7 +137,7 @@ class Encoded:
     functions: Annotated[
         tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...],
         Setting("The functions that can be asked; each makes the encrypted records larger."),
-    ] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
+    ] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
     questions: Annotated[
         Literal["points", "any"],
         Setting(

@@ -10,6 +10,7 @@ the same.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -228,3 +229,44 @@ INTERVALS = Family(
     _intervals_around,
     lambda longest: sum((radix // 2) * (radix - radix // 2) + radix // 2 for radix in _RADICES) if longest else 0,
 )
+
+
+# -- far_from
+
+NEAR_BANDS = 2
+"""Numbers so many bands apart are not yet far from each other."""
+
+
+_BAND_STARTS = tuple(itertools.accumulate(range(34), lambda start, _: start * 3 // 2, initial=100))
+"""Where the bands begin, in hundredths: at 1 and then each half as high again, up to nearly a million."""
+
+
+def _band(value: int) -> int:
+    """The band of a number in hundredths. What is below the first belongs to it."""
+    return max(0, bisect_right(_BAND_STARTS, value) - 1)
+
+
+def band_asked(value: int) -> str:
+    """What the asker of `far_from` looks for."""
+    return str(_band(value))
+
+
+def near(value: int) -> tuple[int, int]:
+    """The first and the last number that are not far from this one, in hundredths."""
+    band, beyond = _band(value), words.NUMBER_BOUND * 10**words.NUMBER_DECIMALS
+    first, after = band - NEAR_BANDS, band + NEAR_BANDS + 1
+    return (
+        _BAND_STARTS[first] if first > 0 else -beyond,
+        (_BAND_STARTS[after] if after < len(_BAND_STARTS) else beyond) - 1,
+    )
+
+
+def _bands_far_from(text: str) -> frozenset[str]:
+    value = words.first_number(text)
+    if value is None:
+        return frozenset()
+    own = _band(value)
+    return frozenset(str(band) for band in range(len(_BAND_STARTS)) if abs(band - own) > NEAR_BANDS)
+
+
+FAR_BANDS = Family("far-band", _bands_far_from, lambda longest: len(_BAND_STARTS) - NEAR_BANDS - 1 if longest else 0)

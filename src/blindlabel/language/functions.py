@@ -55,9 +55,7 @@ def _distance(value: Clear, limits: Limits) -> Problem | None:
 def _two_decimals(value: Clear, _limits: Limits) -> Problem | None:
     if (Fraction(value) * 10**words.NUMBER_DECIMALS).denominator == 1:
         return None
-    return Problem(
-        "too-precise", "error", f"between compares {words.NUMBER_DECIMALS} decimals only.", "Round the number."
-    )
+    return Problem("too-precise", "error", f"Only {words.NUMBER_DECIMALS} decimals are compared.", "Round the number.")
 
 
 _NEEDLE = Parameter("needle", Type.TEXT, clear=True, check=_bounded)
@@ -84,6 +82,12 @@ def _between(text: str, arguments: tuple[Clear, ...]) -> bool:
     value = words.first_number(text)
     low, high = _range(arguments)
     return value is not None and low <= value <= high
+
+
+def _far_from(text: str, arguments: tuple[Clear, ...]) -> bool:
+    value = words.first_number(text)
+    first, last = families.near(words.hundredths(Fraction(arguments[0])))
+    return value is not None and not first <= value <= last
 
 
 def _similar(text: str, arguments: tuple[Clear, ...]) -> bool:
@@ -234,6 +238,22 @@ _PREDICATES: tuple[Predicate, ...] = (
         always=lambda arguments: False if _range(arguments)[0] > _range(arguments)[1] else None,
         all_families=lambda _: (families.INTERVALS,),
         widest=lambda _: families.MOST_INTERVALS,
+        case_rule=CaseRule.IGNORED,
+    ),
+    Predicate(
+        "far_from",
+        (Parameter("number", Type.NUMBER, clear=True, check=_two_decimals), _TEXT),
+        Type.BOOLEAN,
+        "Whether the first number in the text is far from this one: some three times as large, or a third of it.",
+        "For prices and other amounts that two tables never state exactly alike. Numbers are put into bands that begin"
+        " at 1, 1.5, 2.25 and so on up to a million, each half as high again; far is more than two bands apart. So what"
+        " is less than 2.25 times as large or as small never is far, and what is 3.38 times as large always is. False"
+        " where the text has no number; what a number is, and that two decimals count, is as for between.",
+        'ret has_word("camera", $r) & !far_from(79.99, $r.price)',
+        meaning=_far_from,
+        family_of=lambda _arguments, _limits: families.FAR_BANDS,
+        asked=lambda arguments: (families.band_asked(words.hundredths(Fraction(arguments[0]))),),
+        all_families=lambda _: (families.FAR_BANDS,),
         case_rule=CaseRule.IGNORED,
     ),
 )

@@ -194,6 +194,13 @@ def test_phonetic_codes_of_a_text_fit_their_field(text: str) -> None:
     assert all(len(words.phonetic_code(word)) <= CODE_GROWTH * len(word) for word in words.words_of(text))
 
 
+def test_far_from_holds_beyond_its_bounds() -> None:
+    for text, number in itertools.product(("20.1", "20", "45.5", "x", "-9", "99999999999"), (0, 8, 20, 60, 10**7)):
+        record, terms = one_text(text, 11)
+        question = Atom("far_from", (Fraction(number),), View())
+        assert answer(question, record, terms) == evaluate(question, record)
+
+
 def test_between_holds_at_its_bounds() -> None:
     for text, low, high in itertools.product(
         ("1999", "-2.5", "x", "99999999999"), (-3, 0, 1999, 2**40), (-2, 1999, 2**41)

@@ -243,6 +243,7 @@ _atoms: st.SearchStrategy[Formula] = st.one_of(
         st.integers(0, 20),
         _small_views,
     ),
+    st.builds(lambda number, view: Atom("far_from", (number,), view), st.integers(0, 20), _small_views),
 )
 _formulas: st.SearchStrategy[Formula] = st.one_of(
     _atoms,

@@ -25,7 +25,18 @@ from blindlabel.language.rewriting import formula_of
 from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record, random_text
 
 MODULUS = 268369921
-WIDE = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "similar", "between")
+WIDE = (
+    "is_in",
+    "starts_with",
+    "ends_with",
+    "equals",
+    "has_word",
+    "is_empty",
+    "sounds_like",
+    "similar",
+    "between",
+    "far_from",
+)
 LIMITS = Limits(similar_distance=1)
 
 
@@ -98,7 +109,9 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     source = random.choice([text, case.upper(text), case.lower(text), random_text(random)])
     start = random.randint(0, len(source))
     needle = source[start : start + random.randint(1, 8)] or "x"
-    arguments = {"is_empty": (), "similar": (needle, 1), "between": (1, 1000)}.get(function, (needle,))
+    arguments = {"is_empty": (), "similar": (needle, 1), "between": (1, 1000), "far_from": (20,)}.get(
+        function, (needle,)
+    )
     if PREDICATES[function].always(arguments) is not None:
         return
     lowered = random.random() < 0.3

@@ -29,7 +29,7 @@ from blindlabel.language.functions import PREDICATES
 from support.random_questions import random_text
 
 LARGE, SMALL = 536690689, 114689
-ALL = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between")
+ALL = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between", "far_from")
 
 
 def _answers(tables: Tables, features: Residues, table: Table, element: str) -> bool:

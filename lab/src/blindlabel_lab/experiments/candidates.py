@@ -180,7 +180,7 @@ class Study:
         asked = [one for (owner, _, number), one in self.asked.items() if owner == side and number == 1 and one.reasons]
         if not asked:
             return {}
-        conditions = [reason for one in asked for reason in one.reasons if reason.kind != "exclusion"]
+        conditions = [reason for one in asked for reason in one.reasons if reason.points]
         counted = [len(one.points.conditions) for one in asked]
         return {
             "questions": len(asked),

@@ -12,15 +12,13 @@ from fractions import Fraction
 from blindlabel.engines.allowed import refuse_question
 from blindlabel.engines.gates import predicates
 from blindlabel.engines.gates.circuit import Literal, Netlist, all_of, any_of, negated
-from blindlabel.engines.gates.layout import NUMBER_OFFSET, Field, Layout
+from blindlabel.engines.gates.layout import FIELD_OF, NUMBER_OFFSET, Field, Layout
 from blindlabel.engines.gates.predicates import TextCircuits
 from blindlabel.engines.interface import QuestionError, Terms
-from blindlabel.language import words
+from blindlabel.language import families, words
 from blindlabel.language.formula import Atom, Count, Formula, atoms_of, fold
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.signatures import Clear
-
-_FIELD_OF = {"sounds_like": "sounds", "between": "number"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class _Build:
         return _CIRCUITS[atom.function](self, atom) if decided is None else self.netlist.constant(decided)
 
     def field(self, atom: Atom) -> Field:
-        field = self.layout.field(_FIELD_OF.get(atom.function, "text"), atom.view.attribute)
+        field = self.layout.field(FIELD_OF.get(atom.function, "text"), atom.view.attribute)
         if field is None:
             raise QuestionError(f"The agreement does not encode what {atom.function} looks at.")
         return field
@@ -99,10 +97,19 @@ class _Build:
         return self.text(atom).has_word(words.phonetic_code(_needle(atom)), "exact")
 
     def between(self, atom: Atom) -> Literal:
+        low, high = (words.hundredths(Fraction(bound)) for bound in atom.arguments[:2])
+        present, within = self._number(atom, low, high)
+        return self.netlist.and_(present, within)
+
+    def far_from(self, atom: Atom) -> Literal:
+        present, near = self._number(atom, *families.near(words.hundredths(Fraction(atom.arguments[0]))))
+        return self.netlist.and_(present, negated(near))
+
+    def _number(self, atom: Atom, low: int, high: int) -> tuple[Literal, Literal]:
+        """Whether the text has a number, and whether it is from low to high, in hundredths."""
         field = self.field(atom)
         *number, present = [self.netlist.input(field.start + place) for place in range(field.size)]
-        low, high = (words.hundredths(Fraction(bound)) + NUMBER_OFFSET for bound in atom.arguments[:2])
-        return self.netlist.and_(present, predicates.within(self.netlist, number, low, high))
+        return present, predicates.within(self.netlist, number, low + NUMBER_OFFSET, high + NUMBER_OFFSET)
 
 
 def _needle(atom: Atom) -> str:
@@ -125,5 +132,6 @@ _CIRCUITS: dict[str, Callable[[_Build, Atom], Literal]] = {
     ),
     "sounds_like": _Build.sounds_like,
     "between": _Build.between,
+    "far_from": _Build.far_from,
 }
 """The circuit of every predicate. A new predicate without an entry here is refused with a sentence."""

@@ -2,9 +2,9 @@
 agreement alone.
 
 Every text that questions may look at is a field of its own, padded to its public length: the whole record, and each
-attribute. Where the agreement allows `sounds_like` or `between`, a field each follows with what the owner computes in
-clear before encrypting: the phonetic codes of the text's words (as a text of words), and its first number (as an
-unsigned integer and a bit that says there is one). So neither needs phonetics or parsing in a circuit, and the answers
+attribute. Where the agreement allows functions that need it, a field follows with what the owner computes in clear
+before encrypting: the phonetic codes of the text's words (as a text of words), or its first number (as an unsigned
+integer and a bit that says there is one). So neither needs phonetics or parsing in a circuit, and the answers
 are those of the plain meaning.
 """
 
@@ -26,6 +26,9 @@ CODE_GROWTH = 2
 """A phonetic code has at most twice as many characters as its word: Metaphone writes X as KS, and nothing else longer
 than it was.
 """
+
+FIELD_OF = {"sounds_like": "sounds", "between": "number", "far_from": "number"}
+"""What the functions look at that do not look at the text itself."""
 
 _PADDING = [False] * (CHARACTER_BITS - 1) + [True]
 
@@ -62,7 +65,8 @@ class Layout:
         if terms.encode_attributes:
             length = terms.record_length if terms.attribute_length is None else terms.attribute_length
             texts += [(attribute, length) for attribute in terms.attributes]
-        kinds = ["text"] + ["sounds"] * ("sounds_like" in terms.functions) + ["number"] * ("between" in terms.functions)
+        needed = {FIELD_OF.get(function, "text") for function in terms.functions} | {"text"}
+        kinds = [kind for kind in ("text", "sounds", "number") if kind in needed]
         fields: list[Field] = []
         start = 0
         for attribute, length in texts:

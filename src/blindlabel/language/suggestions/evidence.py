@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import log2, prod, sqrt
 
 from blindlabel.language import words
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.suggestions.needles import Found, Kind, Needle, kind_of
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import Profile
@@ -163,8 +164,8 @@ def holds(needle: Needle, texts: Mapping[str, str]) -> bool:
         return any(needle.text in words.words_of(text) for text in looked_at)
     if needle.function == "is_empty":
         return not any(looked_at)
-    code = words.phonetic_code(needle.text)
-    return any(code in words.phonetic_codes(text) for text in looked_at)
+    meaning, arguments = PREDICATES[needle.function].meaning, needle.arguments
+    return any(meaning(text, arguments) for text in looked_at)
 
 
 def _partner(found: Found, rows: int, given: Circumstances) -> float:

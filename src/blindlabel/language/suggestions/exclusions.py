@@ -15,13 +15,17 @@ from blindlabel.language.suggestions.needles import Asking, Found, Needle, needl
 MISSPELT_BY = 2
 
 
-def exclusions_of(named: Sequence[tuple[Mapping[str, str], Sequence[Found]]], most: int) -> list[Found]:
-    """At most so many needles that keep out rows which the points let pass: for each row, what names it otherwise."""
+def exclusions_of(
+    named: Sequence[tuple[Mapping[str, str], Sequence[Found]]], far: Sequence[Found], most: int
+) -> list[Found]:
+    """At most so many needles: first what keeps out rows that the points let pass, for each row what names it
+    otherwise; then amounts that are `far` from the record's own.
+    """
     chosen: dict[Needle, Found] = {}
     for row, needles in named:
         if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
             chosen[needles[0].needle] = needles[0]
-    return list(chosen.values())
+    return [*chosen.values(), *far][:most]
 
 
 def named_otherwise(

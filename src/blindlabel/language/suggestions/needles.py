@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Literal
 
-from blindlabel.language import words
+from blindlabel.language import formatter, words
 from blindlabel.language.formula import Atom
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, View
+from blindlabel.language.signatures import Clear
 
 Kind = Literal["word", "phrase", "identifier", "piece", "number", "initial"]
 
@@ -31,6 +34,8 @@ SHORTEST_HALVED = 7
 on may be asked for in halves."""
 SHORTEST_PHRASE = 5
 """Two words side by side of so many characters, the space included, are asked for as one."""
+AMOUNT_PARTS = 2
+"""Runs of digits of an amount: the whole part and the decimals. More of them are thousands, or several numbers."""
 MOST_WORDS = 400
 """Words of one attribute that are looked at: a bound on the work for very long texts."""
 
@@ -45,9 +50,15 @@ class Needle:
 
     def atom(self, case: Case) -> Atom:
         """The predicate on the other record."""
-        ignores_case = self.function in ("sounds_like", "is_empty")
-        arguments = () if self.function == "is_empty" else (self.text,)
-        return Atom(self.function, arguments, View(self.attribute, "exact" if ignores_case else case))
+        ignores_case = PREDICATES[self.function].ignores_case
+        return Atom(self.function, self.arguments, View(self.attribute, "exact" if ignores_case else case))
+
+    @property
+    def arguments(self) -> tuple[Clear, ...]:
+        """What the predicate is called with, besides the text."""
+        if self.function == "far_from":
+            return (Fraction(self.text),)
+        return () if self.function == "is_empty" else (self.text,)
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,19 @@ def needles_of(texts: Mapping[str, str], numeric: Collection[str], asking: Askin
                 elif name not in known.attributes:
                     found[needle] = replace(known, attributes=(*known.attributes, name))
     return list(found.values())
+
+
+def far_from(texts: Mapping[str, str], amounts: Collection[str], asking: Asking) -> list[Found]:
+    """What speaks against another record: an amount far from the record's own. `amounts` are the attributes that hold
+    one.
+    """
+    found: list[Found] = []
+    for name in amounts if asking.single_attributes and "far_from" in asking.functions else ():
+        value, parts = words.first_number(texts[name]), words_in_order(texts[name])
+        if value is not None and len(parts) <= AMOUNT_PARTS and all(map(str.isdigit, parts)):
+            number = formatter.number(Fraction(value, 10**words.NUMBER_DECIMALS))
+            found.append(Found(Needle("far_from", number, name), "number", (name,), texts[name]))
+    return found
 
 
 def phrases_of(texts: Mapping[str, str], numeric: Collection[str], asking: Asking) -> list[Found]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property, partial, reduce
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from blindlabel.language import words
 from blindlabel.language.columns import Bits, column
+from blindlabel.language.families import near
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
@@ -80,10 +82,24 @@ class Column:
             return self._union(self._words_containing(needle))
         if function == "is_in" and isinstance(needle, str) and all(map(words.is_word, needle.split(" "))):
             return self._rows_of_phrase(needle)
+        if function == "far_from":
+            return self._rows_far_from(arguments)
         meaning = PREDICATES[function].meaning
         if function in BY_WORD:
             return self._union([word for word in self._index[0] if meaning(word, arguments)])
         return np.flatnonzero([meaning(text, arguments) for text in self.texts]).astype(np.int32)
+
+    @cached_property
+    def _numbers(self) -> tuple[npt.NDArray[np.int64], Rows]:
+        """The first numbers of texts, in hundredths, and the rows that have one."""
+        found = {row: value for row, text in enumerate(self.texts) if (value := words.first_number(text)) is not None}
+        return np.array(list(found.values()), dtype=np.int64), np.array(list(found), dtype=np.int32)
+
+    def _rows_far_from(self, arguments: tuple[Clear, ...]) -> Rows:
+        numbers, rows = self._numbers
+        first, last = near(words.hundredths(Fraction(arguments[0])))
+        found: Rows = rows[(numbers < first) | (numbers > last)]
+        return found
 
     def _rows_of_phrase(self, phrase: str) -> Rows:
         """The rows with words side by side: looked for only in rows that have each of them, if as a part."""

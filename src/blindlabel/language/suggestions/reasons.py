@@ -16,7 +16,7 @@ class Reason:
     """The condition as it is written."""
     points: int
     """What it is worth; 0 for an exclusion."""
-    kind: Kind | Literal["exclusion"]
+    kind: Kind | Literal["exclusion", "far"]
     own_rows: int
     """Rows of the own table that have it, this one included."""
     apart: int
@@ -30,6 +30,8 @@ class Reason:
     def sentence(self) -> str:
         """The reason for a person."""
         rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
+        if self.kind == "far":
+            return f"so far from its own that it speaks against a record ({rarity.replace('no other', 'no')})"
         if self.kind == "exclusion":
             return f"speaks for a similar own row instead ({rarity.replace('no other', 'no')})"
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Literal
 
 from blindlabel.language import Question, case
 from blindlabel.language.formula import Atom, Formula
@@ -15,7 +16,16 @@ from blindlabel.language.suggestions.bars import bar, raised, share_of
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
-from blindlabel.language.suggestions.needles import Asking, Found, Kind, kind_of, needles_of, phrases_of, words_in_order
+from blindlabel.language.suggestions.needles import (
+    Asking,
+    Found,
+    Kind,
+    far_from,
+    kind_of,
+    needles_of,
+    phrases_of,
+    words_in_order,
+)
 from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
@@ -26,7 +36,7 @@ from blindlabel.language.suggestions.variants import looser, stricter
 from blindlabel.language.suggestions.verdicts import Verdict, verdict
 from blindlabel.language.suggestions.weighing import PLACES, Weighed, evened, expected, scores_of, weigh
 
-DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like")
+DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
 """What can be asked where nothing else is said: what an agreement encodes by default."""
 NEVER = PointsQuestion((), 1)
 WELL_SPELT = 0.95
@@ -75,6 +85,8 @@ class Judged:
     """How many nearest own rows the conditions were weighed against."""
     sibling: int = 0
     """Where hardly one of them is a sibling: the points of one that may stand in the other table."""
+    far: tuple[Found, ...] = ()
+    """Amounts so far from the record's own that they speak against another record."""
 
 
 class Suggester:
@@ -125,6 +137,7 @@ class Suggester:
         )
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
         self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
+        self._amounts = tuple(name for name, profile in self._profiles.items() if profile.kind == "amount")
         self._tied = self._ties_words()
         self._column = self.table.column(View(None, self._case))
         self._neighbourhood = Neighbourhood(self._column)
@@ -189,10 +202,14 @@ class Suggester:
     # -- the steps
 
     def in_round(self, judged: Judged, round: int) -> Judged:
-        """What is asked in a round. From round 2 on no condition outweighs the others where any one may be missing in a
-        true partner: in a table of one attribute, and where words are often misspelt.
+        """What is asked in a round. From round 2 on fewer points are enough, so an amount that is far off speaks
+        against a record; and no condition outweighs the others where any one may be missing in a true partner: in a
+        table of one attribute, and where words are often misspelt.
         """
-        if round <= 1 or not judged.weighed or (len(self.attributes) > 1 and self._spelt >= WELL_SPELT):
+        if round <= 1 or not judged.weighed:
+            return judged
+        judged = replace(judged, far=tuple(far_from(judged.texts, self._amounts, self._asking)))
+        if len(self.attributes) > 1 and self._spelt >= WELL_SPELT:
             return judged
         wanted = share_of(self._partner(judged), round, self._priors)
         weighed = evened(judged.weighed, wanted)
@@ -221,7 +238,8 @@ class Suggester:
     def excluded(self, judged: Judged, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
         everything = zip(judged.near, judged.scores, judged.named, strict=True)
-        return exclusions_of([(row, named) for row, score, named in everything if score >= enough], self.exclusions)
+        passing = [(row, named) for row, score, named in everything if score >= enough]
+        return exclusions_of(passing, judged.far, self.exclusions)
 
     def _ties_words(self) -> bool:
         """Whether two words side by side are asked for as one. One lost loses both: where a record is one text, nothing
@@ -353,7 +371,8 @@ class Suggester:
         ]
         for atom in points.exclusions:
             having = len(self.table.rows_with(atom))
-            reasons.append(Reason(call_of(atom, plain=True), 0, "exclusion", having, having, judged.looked_at))
+            kind: Literal["exclusion", "far"] = "far" if atom.function == "far_from" else "exclusion"
+            reasons.append(Reason(call_of(atom, plain=True), 0, kind, having, having, judged.looked_at))
         return Suggestion(text, points, tuple(reasons), self.verdict(read.formula, record), round)
 
     def _reason(
