@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,12 @@ def test_text_and_points_are_one_question(workspace: Workspace) -> None:
     points = points_written(checked.tree, checked.formula, workspace.agreement.terms().limits)
     assert points is not None and text_of(points, lowered=True) == text
     assert editing.summary(points) == "vm400s 4, sanus 2, mount 1: 5 points are enough; not: tv"
+
+
+def test_a_price_that_is_excluded_is_shown_in_words() -> None:
+    far = PointsQuestion((word("camera", 1),), 1, (Atom("far_from", (Fraction("79.99"),), View("price")),))
+    assert editing.summary(far) == "camera 1: 1 point is enough; not: far from 79.99 in price"
+    assert editing.view_of(far, lambda _: 3)["exclusions"][0]["summary"] == "far from 79.99 in price"
 
 
 def test_bar_of_clicked_words_is_above_every_other_row_and_at_least_half() -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
+from blindlabel.language.formatter import number
 from blindlabel.language.formula import Atom
 from blindlabel.language.points import Condition, PointsQuestion, call_of
 from blindlabel.language.record import View
@@ -39,7 +41,9 @@ def view_of(points: PointsQuestion, others: Others, reasons: Mapping[str, str] |
             | {"points": condition.points, "enough": condition.points >= points.bar}
             for condition in points.conditions
         ],
-        "exclusions": [_line((atom,), others, why) for atom in points.exclusions],
+        "exclusions": [
+            _line((atom,), others, why) | {"summary": summary_of(Condition((atom,)))} for atom in points.exclusions
+        ],
         "bar": points.bar,
         "total": points.total,
         "enough": [summary_of(condition) for condition in points.conditions if condition.points >= points.bar]
@@ -67,6 +71,8 @@ def summary_of(condition: Condition) -> str:
     found = []
     for atom in condition.any_of:
         words = words_of(atom)
+        if atom.function == "far_from":
+            words = f"far from {number(Fraction(atom.arguments[0]))}"
         place = f" in {atom.view.attribute}" if atom.view.attribute else ""
         found.append(f"{words}{place}" if words is not None else call_of(atom, plain=True))
     return " or ".join(found)

@@ -35,8 +35,8 @@ export default {
         </label>
         <p v-if="enough.length" class="points-enough">Any one of these is enough: {{ enough.join(", ") }}</p>
         <p v-if="exclusions.length" class="points-not"><span>But not:</span>
-          <span v-for="(line, place) in exclusions" :key="place" class="points-chip">{{ name(line) }}{{ line.field ? " in " + line.field : "" }}
-            <button type="button" class="cross" :disabled="fixed" :aria-label="'No longer exclude ' + name(line)" @click="$emit('edit', { kind: 'include-not', place })">×</button></span></p>
+          <span v-for="(line, place) in exclusions" :key="place" class="points-chip">{{ line.summary }}
+            <button type="button" class="cross" :disabled="fixed" :aria-label="'No longer exclude ' + line.summary" @click="$emit('edit', { kind: 'include-not', place })">×</button></span></p>
         <form v-if="!fixed" class="points-add" @submit.prevent="add('add')">
           <input type="text" class="points-new" :list="listName" v-model="fresh" aria-label="Words to ask for" placeholder="A word or phrase of the other record" />
           <button type="submit">Add</button>
