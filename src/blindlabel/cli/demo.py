@@ -74,6 +74,8 @@ def _moved_out(labels: Path) -> Path:
 
 
 def _print(document: dict[str, Any]) -> None:
+    from blindlabel.parties.costs import size
+
     result(
         f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision"
         f" {document['precision']:.3f}; recall {document['recall']:.3f} and F {document['f']:.3f} over agreed pairs,"
@@ -86,11 +88,7 @@ def _print(document: dict[str, Any]) -> None:
     phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in document["phases"].items())
     result(f"Time: {document['seconds']:.1f} s ({phases}).")
     moved = ", ".join(
-        f"{kind} {_size(size)}" for kind, size in sorted(document["bytes"].items(), key=lambda one: -one[1])
+        f"{kind} {size(count)}" for kind, count in sorted(document["bytes"].items(), key=lambda one: -one[1])
     )
     result(f"Moved: {moved}.")
     result(f"Labels: {document['labels_path']}")
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"

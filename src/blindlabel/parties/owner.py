@@ -16,7 +16,7 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
 from blindlabel.parties.rounds import Report, Rounds
-from blindlabel.parties.sampling import Sampling
+from blindlabel.parties.sampling import EnrichedSampling
 from blindlabel.parties.verifying import confirm_heard, confirm_unheard, words_to_read_out
 from blindlabel.protocol import messages
 from blindlabel.protocol import owner as rules
@@ -69,7 +69,7 @@ class Owner:
         self.rounds = Rounds(
             store, self.identity, self.engine, self.computing.workers, self.report, self._change, self._assist
         )
-        self.sampling = Sampling(store, self.identity, self._table, self._change)
+        self.sampling = EnrichedSampling(store, self.identity, self._table, self._change)
         self._handed_over_again = False
         self.is_ahead = False
         """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""

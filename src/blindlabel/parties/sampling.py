@@ -27,7 +27,7 @@ _PLACE_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Sampling:
+class EnrichedSampling:
     """What an owner needs to draw its sample."""
 
     store: Store

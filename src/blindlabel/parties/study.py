@@ -18,6 +18,7 @@ from blindlabel.protocol.facts import State, key_of, sides_of
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.next_steps import NextStep, of_coordinator
+from blindlabel.protocol.studies import Traffic
 
 
 @dataclass(frozen=True)
@@ -80,16 +81,6 @@ class SampleStanding:
 
 
 @dataclass(frozen=True)
-class Moved:
-    """What has been moved for one owner, of one kind."""
-
-    owner: str
-    kind: str
-    times: int
-    bytes: int
-
-
-@dataclass(frozen=True)
 class StudyStanding:
     """How a study stands: owners, rounds with figures, budget used, what has been moved, what is waited for."""
 
@@ -104,7 +95,7 @@ class StudyStanding:
     parts: Mapping[str, SampleStanding]
     account: Account
     used: Mapping[str, Use]
-    traffic: tuple[Moved, ...]
+    traffic: tuple[Traffic, ...]
 
     @property
     def name(self) -> str:
@@ -135,7 +126,7 @@ class StudyStanding:
             },
             "account": self.account.to_json(),
             "used": {key: asdict(use) for key, use in self.used.items()},
-            "traffic": [asdict(one) for one in self.traffic],
+            "traffic": [one._asdict() for one in self.traffic],
         }
 
 
@@ -154,7 +145,7 @@ def standing(coordinator: Coordinator, study: str) -> StudyStanding:
         parts=_parts(coordinator, study) if state.uniform and state.samples else {},
         account=account(agreement.exposure),
         used=use_of(agreement, state),
-        traffic=tuple(Moved(*row) for row in coordinator.store.traffic(study)),
+        traffic=tuple(coordinator.store.traffic(study)),
     )
 
 

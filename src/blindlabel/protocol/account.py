@@ -41,9 +41,8 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil, comb, log2
 from typing import Any, Literal
 
+from blindlabel.protocol.labels import Release
 from blindlabel.protocol.messages import MOST_VOID
-
-Release = Literal["matches", "labels", "none"]
 
 OFFERS_PER_RECORD = 20
 """Blocking keys that an owner offers for each record of an enriched sample."""

@@ -75,7 +75,7 @@ class Bodies(Protocol):
 
 # An owner's side
 
-Signer = Callable[[Message], Signed]
+MessageSigner = Callable[[Message], Signed]
 """Signs a message that is about to wait in the outbox."""
 
 MovedBytes = Callable[[int, int], None]
@@ -252,11 +252,13 @@ class Store(Questions, Protocol):
         """Such a fact; None where there is none."""
         ...
 
-    def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
+    def found(
+        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: MessageSigner
+    ) -> None:
         """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
         ...
 
-    def change(self, event: Callable[[owner.State], owner.Step], sign: Signer | None = None) -> owner.Step:
+    def change(self, event: Callable[[owner.State], owner.Step], sign: MessageSigner | None = None) -> owner.Step:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from blindlabel.protocol import facts
 from blindlabel.protocol.agreement import Agreement
@@ -20,6 +20,15 @@ class Moved:
     owner: str
     kind: str
     size: int
+
+
+class Traffic(NamedTuple):
+    """What has been moved for one owner so far, of one kind."""
+
+    owner: str
+    kind: str
+    times: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -92,8 +101,8 @@ class Studies(Protocol):
         """Count what has been moved, by owner and kind of message."""
         ...
 
-    def traffic(self, study: str) -> list[tuple[str, str, int, int]]:
-        """What has been moved: owner, kind, times, bytes."""
+    def traffic(self, study: str) -> list[Traffic]:
+        """What has been moved, by owner and kind."""
         ...
 
     def milestones(self, study: str) -> list[tuple[str, float]]:

@@ -22,7 +22,7 @@ from typing import Any
 from blindlabel.errors import InputError
 from blindlabel.records.values import text_of, unusable
 
-Columns = tuple[list[str], Iterable[Sequence[str]]]
+ColumnsAndRows = tuple[list[str], Iterable[Sequence[str]]]
 """The names of columns, and the rows."""
 
 _TEXT_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
@@ -36,7 +36,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 
-def read_columns(path: Path, encoding: str | None, needed: set[str] | None) -> Columns:
+def read_columns(path: Path, encoding: str | None, needed: set[str] | None) -> ColumnsAndRows:
     """The columns and rows of a file. Of columns that are not needed values may be left empty, and need have no text
     form.
     """
@@ -62,7 +62,9 @@ def read_columns(path: Path, encoding: str | None, needed: set[str] | None) -> C
     return _read_text(content, kind, path.name, encoding, needed)
 
 
-def _read_text(content: bytes, kind: str | None, shown: str, encoding: str | None, needed: set[str] | None) -> Columns:
+def _read_text(
+    content: bytes, kind: str | None, shown: str, encoding: str | None, needed: set[str] | None
+) -> ColumnsAndRows:
     if content[:4] == b"PK\x03\x04" or content[:4] == b"\xd0\xcf\x11\xe0":
         raise InputError(
             f"{shown} is not a table but looks like a spreadsheet or an archive. Save it as CSV (UTF-8) first."
@@ -147,7 +149,7 @@ def _stand_alone(sample: bytes) -> bool:
     return sum(map(len, runs)) <= 1.2 * len(runs)
 
 
-def _read_csv(text: str, delimiter: str, shown: str) -> Columns:
+def _read_csv(text: str, delimiter: str, shown: str) -> ColumnsAndRows:
     # newline="" leaves line ends inside quotes alone; strict refuses broken quoting instead of guessing.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows = _csv_rows(reader, shown)
@@ -187,7 +189,7 @@ def _even_rows(rows: Iterator[tuple[int, list[str]]], width: int, shown: str) ->
         yield row
 
 
-def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> Columns:
+def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> ColumnsAndRows:
     columns: dict[str, int] = {}
     rows: list[dict[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -216,7 +218,7 @@ def _read_json_lines(text: str, shown: str, needed: set[str] | None) -> Columns:
     return list(columns), ([row.get(column, "") for column in columns] for row in rows)
 
 
-def _read_parquet(path: Path, needed: set[str] | None) -> Columns:
+def _read_parquet(path: Path, needed: set[str] | None) -> ColumnsAndRows:
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
     import pyarrow.parquet as pq  # noqa: PLC0415
 

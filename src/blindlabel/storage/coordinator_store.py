@@ -27,7 +27,7 @@ from blindlabel.errors import InputError
 from blindlabel.protocol.facts import State
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.studies import Loaded, Moved, StudyRow
+from blindlabel.protocol.studies import Loaded, Moved, StudyRow, Traffic
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, remove_abandoned, write_once
@@ -287,16 +287,12 @@ class CoordinatorStore(KnowsUploads):
             insert = self._insert(tables.traffic).values(**row)
             connection.execute(insert.on_conflict_do_update(index_elements=["study", "owner", "kind"], set_=more))
 
-    def traffic(self, study: str) -> list[tuple[str, str, int, int]]:
-        """What has been moved: owner, kind, times, bytes."""
-        query = sa.select(
-            tables.traffic.c.owner, tables.traffic.c.kind, tables.traffic.c.times, tables.traffic.c.bytes
-        ).where(tables.traffic.c.study == study)
+    def traffic(self, study: str) -> list[Traffic]:
+        """What has been moved, by owner and kind."""
+        known = tables.traffic.c
+        query = sa.select(known.owner, known.kind, known.times, known.bytes).where(known.study == study)
         with self.database.read() as connection:
-            return [
-                (row.owner, row.kind, row.times, row.bytes)
-                for row in connection.execute(query.order_by(tables.traffic.c.owner, tables.traffic.c.kind))
-            ]
+            return [Traffic(*row) for row in connection.execute(query.order_by(known.owner, known.kind))]
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""

@@ -40,7 +40,7 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.interfaces import OwnRecord, Signer
+from blindlabel.protocol.interfaces import MessageSigner, OwnRecord
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, private_folder, remove_abandoned
@@ -87,7 +87,9 @@ class Workspace(RoundQuestions):
             raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
         return workspace
 
-    def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
+    def found(
+        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: MessageSigner
+    ) -> None:
         """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
         private_folder(self.folder)
         try:
@@ -212,7 +214,7 @@ class Workspace(RoundQuestions):
             version: int = connection.execute(sa.select(tables.state.c.version)).scalar_one()
             return version
 
-    def change(self, event: Callable[[owner.State], owner.Step], sign: Signer | None = None) -> owner.Step:
+    def change(self, event: Callable[[owner.State], owner.Step], sign: MessageSigner | None = None) -> owner.Step:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
         while True:
             with self.database.read() as connection:
@@ -325,7 +327,7 @@ def _locked(file: IO[str], kind: int, pause: float = 0.0) -> bool:
     return True
 
 
-def _put_into_outbox(connection: sa.Connection, step: owner.Step, sign: Signer | None) -> None:
+def _put_into_outbox(connection: sa.Connection, step: owner.Step, sign: MessageSigner | None) -> None:
     for message in step.messages:
         if sign is None:
             raise ValueError("messages need a signature")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,11 @@ from blindlabel.errors import InputError
 from blindlabel.export.formats import FORMATS, archive_of
 from blindlabel.export.studies import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.study import Moved, RoundStanding, standing
+from blindlabel.parties.costs import size
+from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import SecretMissing
+from blindlabel.protocol.studies import Traffic
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 from blindlabel.web.plots import agreement_plot, plot_in_words
 
@@ -286,11 +289,9 @@ def _progress(current: RoundStanding) -> str:
     )
 
 
-def _moved(traffic: Iterable[Moved]) -> list[tuple[str, str]]:
+def _moved(traffic: Iterable[Traffic]) -> list[tuple[str, str]]:
     """Bytes moved for each owner, readable."""
-    totals: dict[str, int] = {}
+    totals: Counter[str] = Counter()
     for row in traffic:
-        totals[row.owner] = totals.get(row.owner, 0) + row.bytes
-    return [
-        (owner, f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB") for owner, size in totals.items()
-    ]
+        totals[row.owner] += row.bytes
+    return [(owner, size(count)) for owner, count in totals.items()]

@@ -19,10 +19,10 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import blob_of
-from blindlabel.protocol.interfaces import OwnRecord, SecretMissing, Signer, Task
+from blindlabel.protocol.interfaces import MessageSigner, OwnRecord, SecretMissing, Task
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.studies import Loaded, Moved, StudyRow
+from blindlabel.protocol.studies import Loaded, Moved, StudyRow, Traffic
 from blindlabel.storage import journal_points
 from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence
 from blindlabel.storage.journal_points import Point
@@ -169,7 +169,9 @@ class MemoryStore:
         """Such a fact."""
         return self.contents.settings.get(name)
 
-    def found(self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: Signer) -> None:
+    def found(
+        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: MessageSigner
+    ) -> None:
         """Begin a study."""
         with commit():
             self.contents.settings.update(settings)
@@ -181,7 +183,7 @@ class MemoryStore:
         assert self.contents.state is not None
         return self.contents.state
 
-    def change(self, event: Callable[[owner.State], owner.Step], sign: Signer | None = None) -> owner.Step:
+    def change(self, event: Callable[[owner.State], owner.Step], sign: MessageSigner | None = None) -> owner.Step:
         """Apply an event and save state and messages together."""
         step = event(self.state())
         if step.state is not self.state() or step.messages:
@@ -189,7 +191,7 @@ class MemoryStore:
                 self._keep(step, sign)
         return step
 
-    def _keep(self, step: owner.Step, sign: Signer | None) -> None:
+    def _keep(self, step: owner.Step, sign: MessageSigner | None) -> None:
         self.contents.state = step.state
         for message in step.messages:
             assert sign is not None
@@ -325,7 +327,7 @@ class MemoryStudies:
     def count(self, study: str, moved: Iterable[Moved]) -> None:
         """Traffic is not counted."""
 
-    def traffic(self, study: str) -> list[tuple[str, str, int, int]]:  # noqa: ARG002
+    def traffic(self, study: str) -> list[Traffic]:  # noqa: ARG002
         """Traffic is not counted."""
         return []
 

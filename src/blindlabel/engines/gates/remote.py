@@ -19,6 +19,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -149,18 +150,13 @@ class RemoteGatesEngine(AnyGatesEngine):
         working = asked.working
         call: dict[str, Any] = {"call": "evaluate", "terms": wire.terms_document(terms), "workers": working.workers}
         call["questions"] = [formula_document(question) for question in asked.questions]
-        return _call(call, _chained(public, parcels), working.tell)
+        return _call(call, chain([public], parcels), working.tell)
 
     def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
         call = {"call": "decrypt", "terms": wire.terms_document(terms), "questions": questions, "records": records}
-        (packed,) = _call(call, _chained(secret, parcels))
+        (packed,) = _call(call, chain([secret], parcels))
         bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=questions * records)
         return bits.reshape(questions, records).astype(np.bool_)
-
-
-def _chained(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 def _call(call: dict[str, Any], blobs: Iterable[bytes], progress: Progress | None = None) -> Iterator[bytes]:
