@@ -73,7 +73,7 @@ def test_a_question_is_true_of_its_own_record_in_every_round() -> None:
             assert answer(suggester.suggest(record, number).text, record, ["name", "price"])
 
 
-def test_later_rounds_never_ask_for_more() -> None:
+def test_round_two_never_asks_for_more_and_round_three_asks_for_other_things() -> None:
     table = records(PRODUCTS)
     suggester = Suggester(table, ["name", "price"])
 
@@ -81,7 +81,23 @@ def test_later_rounds_never_ask_for_more() -> None:
         points = suggester.suggest(table[1], number).points
         return points.bar / points.total
 
-    assert share(1) >= share(2) >= share(3)
+    assert share(1) >= share(2)
+    asked = [{reason.condition for reason in suggester.suggest(table[1], number).reasons} for number in (1, 2, 3, 4)]
+    assert asked[0] == asked[1] != asked[2] == asked[3]
+
+
+def test_round_three_asks_for_the_rarest_words_and_the_fewer_rows_have_them_the_more_they_are_worth() -> None:
+    rows = [
+        {"title": f"common shared w{number // 2}x unique{'abcdefghijklmnopqrstuvwxyz'[number]}"} for number in range(26)
+    ]
+    table = records([row | {"year": "1999"} for row in rows])
+    suggestion = Suggester(table, ["title", "year"]).suggest(table[0], 3)
+    worth = {reason.condition: (reason.points, reason.own_rows) for reason in suggestion.reasons if reason.points}
+    assert list(worth.values()) == sorted(worth.values(), key=lambda one: -one[0])
+    assert worth['is_in("uniquea", $r)'] == (3, 1)
+    assert worth['is_in("common", $r)'] == (1, 26)
+    assert suggestion.points.bar >= 0.6 * suggestion.points.total
+    assert suggestion.points.fits(table[0]) and not suggestion.points.fits(table[2])
 
 
 def weighed(*points: int, rows: int = 2) -> list[Weighed]:
@@ -168,9 +184,9 @@ def test_an_empty_record_gives_a_question_that_says_no() -> None:
 def test_a_suggestion_says_when_it_was_asked_before() -> None:
     table = records(PRODUCTS)
     suggester = Suggester(table, ["name", "price"])
-    first = suggester.suggest(table[0], 2)
+    first = suggester.suggest(table[0], 3)
     assert not first.again
-    second = suggester.suggest(table[0], 3, [first.text])
+    second = suggester.suggest(table[0], 4, [first.text])
     assert second.text == first.text
     assert second.again
     assert "asked before" in second.why

@@ -16,7 +16,9 @@ The method, the same for every table:
    (`neighbours`): they are other things, so what tells the record from them counts most.
 3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
 4. *How much is enough* (`bars`): what a true partner may be expected to have, and more than its neighbours have.
-5. *But not* (`exclusions`): what speaks for a neighbour instead.
+5. *But not* (`exclusions`): what speaks for a neighbour instead, or is far from an amount of the record's own.
+6. *Otherwise* (from round 3 on): the record's rarest words, whatever they tell it from. Whoever disagreed twice over
+   one way of weighing had better try another.
 
 Deterministic. Never looks at ids, other tables or truth: it is given none of them.
 """
@@ -25,7 +27,8 @@ from __future__ import annotations
 
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.reasons import Reason
-from blindlabel.language.suggestions.suggester import Suggester, Suggestion
+from blindlabel.language.suggestions.suggester import Suggester
+from blindlabel.language.suggestions.suggestion import Suggestion
 from blindlabel.language.suggestions.verdicts import Verdict, verdict
 
 __all__ = ["OwnTable", "Reason", "Suggester", "Suggestion", "Verdict", "verdict"]

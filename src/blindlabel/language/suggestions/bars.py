@@ -30,6 +30,15 @@ def bar(weighed: Sequence[Weighed], neighbours: Sequence[int], round: int, partn
     return min(total, max(1, wanted, alone + 1))
 
 
+def plain_bar(weighed: Sequence[Weighed], share: float) -> int:
+    """The bar where words are weighed by their rarity alone: this share of all points, and more than any one has that
+    may not decide by itself.
+    """
+    total = sum(one.points for one in weighed)
+    alone = max((one.points for one in weighed if not one.evidence.unique), default=0)
+    return min(total, max(ceil(share * total - 1e-9), alone + 1)) if weighed else 1
+
+
 def share_of(partner: float, round: int, priors: Priors) -> int:
     """The share of a true partner's points that is enough in a round."""
     return ceil(priors.enough[_step(round, priors)] * partner - 1e-9)

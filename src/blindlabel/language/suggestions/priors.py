@@ -100,6 +100,10 @@ class Priors:
     attribute to confirm what the wording hides."""
     enough: tuple[float, ...] = (0.69, 0.32, 0.32)
     """By round: the share of the points that a true partner should get which is enough."""
+    otherwise: float = 0.6
+    """From round 3 on, when the rarest words are asked for: the share of their points that is enough."""
+    rare_rows: tuple[int, int] = (2, 20)
+    """Own rows up to which such a word is worth 3 points, and 2."""
     above_neighbours: tuple[float, ...] = (1.15, 0.55, 0.55)
     """By round: up to which share of them the bar is raised above the likest other own row."""
     above_others: float = 0.8

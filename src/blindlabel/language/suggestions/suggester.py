@@ -12,7 +12,7 @@ from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
 from blindlabel.language.record import Case, Record, View
-from blindlabel.language.suggestions.bars import bar, raised, share_of
+from blindlabel.language.suggestions.bars import bar, plain_bar, raised, share_of
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
@@ -32,9 +32,10 @@ from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import misspelt, profiles_of, units_of
 from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.siblings import Siblings
+from blindlabel.language.suggestions.suggestion import Suggestion
 from blindlabel.language.suggestions.variants import looser, stricter
 from blindlabel.language.suggestions.verdicts import Verdict, verdict
-from blindlabel.language.suggestions.weighing import PLACES, Weighed, evened, expected, scores_of, weigh
+from blindlabel.language.suggestions.weighing import PLACES, Weighed, evened, expected, plainly, scores_of, weigh
 
 DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
 """What can be asked where nothing else is said: what an agreement encodes by default."""
@@ -45,28 +46,9 @@ ENOUGH_ROWS = 100
 """Fewer rows do not tell how well a table is spelt."""
 MOSTLY = 0.75
 """With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
+OTHERWISE = 3
+"""From this round on a record is asked for by other conditions: both sides have disagreed twice over the first."""
 _KEPT = 4096
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """A question to keep or change, why each condition is there, and what it says about the own table."""
-
-    text: str
-    points: PointsQuestion
-    reasons: tuple[Reason, ...]
-    verdict: Verdict
-    round: int = 1
-    again: bool = False
-    """Whether it was asked before: nothing better is known."""
-
-    @property
-    def why(self) -> str:
-        """One sentence for the person who keeps or changes it."""
-        if not self.points.conditions:
-            return "There is nothing in this record that could be asked, so it says no to every record."
-        again = " It was asked before, and nothing better is known." if self.again else ""
-        return f"{self.points.bar} of {self.points.total} points are enough. {self.verdict.sentence}{again}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +67,8 @@ class Judged:
     """How many nearest own rows the conditions were weighed against."""
     sibling: int = 0
     """Where hardly one of them is a sibling: the points of one that may stand in the other table."""
+    rarest: tuple[Weighed, ...] = ()
+    """Other conditions, for when both sides have disagreed twice."""
     far: tuple[Found, ...] = ()
     """Amounts so far from the record's own that they speak against another record."""
 
@@ -163,7 +147,8 @@ class Suggester:
         last was too `loose`. Nor is one suggested that fits more than `most_others`, as far as more points help.
         """
         judged = self.in_round(self.judge(record), 1 if loose else round)
-        made = self._suggestion(record, self._points(judged, self.enough(judged, round)), judged, round)
+        enough = self.enough(judged, min(round, OTHERWISE - 1) if loose else round)
+        made = self._suggestion(record, self._points(judged, enough), judged, round)
         while made.verdict.others > self.most_others or (loose and made.text in previous):
             changed = stricter(made.points, ())
             if changed is None:
@@ -204,15 +189,17 @@ class Suggester:
     def in_round(self, judged: Judged, round: int) -> Judged:
         """What is asked in a round. From round 2 on fewer points are enough, so an amount that is far off speaks
         against a record; and no condition outweighs the others where any one may be missing in a true partner: in a
-        table of one attribute, and where words are often misspelt.
+        table of one attribute, and where words are often misspelt. From round 3 on other conditions are asked for.
         """
         if round <= 1 or not judged.weighed:
             return judged
         judged = replace(judged, far=tuple(far_from(judged.texts, self._amounts, self._asking)))
-        if len(self.attributes) > 1 and self._spelt >= WELL_SPELT:
+        if round >= OTHERWISE:
+            weighed = judged.rarest
+        elif len(self.attributes) > 1 and self._spelt >= WELL_SPELT:
             return judged
-        wanted = share_of(self._partner(judged), round, self._priors)
-        weighed = evened(judged.weighed, wanted)
+        else:
+            weighed = evened(judged.weighed, share_of(self._partner(judged), round, self._priors))
         sibling = self._sibling(weighed) if judged.sibling else 0
         return replace(judged, weighed=weighed, scores=scores_of(weighed, judged.near), sibling=sibling)
 
@@ -220,7 +207,10 @@ class Suggester:
         """The bar of a round: higher where more neighbours would pass than can be excluded, or a sibling would."""
         priors, partner = self._priors, self._partner(judged)
         sibling = [judged.sibling] if judged.sibling else []
-        enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
+        if round >= OTHERWISE:
+            enough = plain_bar(judged.weighed, priors.otherwise * self._confirmed)
+        else:
+            enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
         excluded = [one.needle for one in self.excluded(judged, enough)]
         left = [
             score
@@ -228,12 +218,19 @@ class Suggester:
             if score >= enough and named and not any(holds(needle, row) for needle in excluded)
         ]
         most = sum(one.points for one in judged.weighed)
-        enough = raised(enough, left, priors.above_others * partner, most)
+        # Conditions that were not chosen to tell the record from its like must not let one pass at all; but where a
+        # record is one text and nothing else, too little would be left.
+        strictly = round >= OTHERWISE and len(self.attributes) > 1
+        enough = raised(enough, left, most if strictly else priors.above_others * partner, most)
         return raised(enough, sibling, priors.above_siblings * partner, most)
 
     def _partner(self, judged: Judged) -> float:
         """The points that a true partner should get, fewer where a record is one text and nothing else."""
-        return expected(judged.weighed) * (self._priors.single_attribute if len(self.attributes) == 1 else 1.0)
+        return expected(judged.weighed) * self._confirmed
+
+    @property
+    def _confirmed(self) -> float:
+        return self._priors.single_attribute if len(self.attributes) == 1 else 1.0
 
     def excluded(self, judged: Judged, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
@@ -292,7 +289,8 @@ class Suggester:
         ]
         sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
         scores = scores_of(conditions, others)
-        return Judged(texts, tuple(conditions), tuple(others), scores, tuple(named), len(near), sibling)
+        rarest = tuple(plainly(evidence, priors, self.places))
+        return Judged(texts, tuple(conditions), tuple(others), scores, tuple(named), len(near), sibling, rarest)
 
     def _sibling(self, conditions: Sequence[Weighed]) -> int:
         return sum(one.points for one in conditions if self._siblings.has(one.evidence.found))

@@ -48,6 +48,21 @@ def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = 
     return sorted(weighed, key=lambda one: -one.points)
 
 
+def plainly(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
+    """Another opinion: the rarest things of the record, whatever they tell it from, worth more the fewer own rows have
+    them; single characters only where there is nothing else. None where one alone is left that may not decide.
+    """
+    ordered = sorted(
+        (one for one in evidence if one.kind != "phrase"),
+        key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text, one.found.needle.attribute or ""),
+    )
+    few, some = priors.rare_rows
+    weighed = [Weighed(one, 1 + (one.rows <= some) + (one.rows <= few)) for one in ordered[: priors.conditions]]
+    while not fits_places([one.points for one in weighed], places):
+        weighed.pop()
+    return [] if len(weighed) == 1 and not weighed[0].evidence.unique else weighed
+
+
 def _telling_most(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
     """At most so many needles, those that tell most first; none asks for a word that another asks for already."""
     ordered = sorted(
