@@ -189,12 +189,12 @@ class Suggester:
     def in_round(self, judged: Judged, round: int) -> Judged:
         """What is asked in a round. From round 2 on fewer points are enough, so an amount that is far off speaks
         against a record; and no condition outweighs the others where any one may be missing in a true partner: in a
-        table of one attribute, and where words are often misspelt. From round 3 on other conditions are asked for.
+        table of one attribute, and where words are often misspelt. From round 3 on other conditions may be asked for.
         """
         if round <= 1 or not judged.weighed:
             return judged
         judged = replace(judged, far=tuple(far_from(judged.texts, self._amounts, self._asking)))
-        if round >= OTHERWISE:
+        if self._asks_otherwise(round):
             weighed = judged.rarest
         elif len(self.attributes) > 1 and self._spelt >= WELL_SPELT:
             return judged
@@ -207,7 +207,7 @@ class Suggester:
         """The bar of a round: higher where more neighbours would pass than can be excluded, or a sibling would."""
         priors, partner = self._priors, self._partner(judged)
         sibling = [judged.sibling] if judged.sibling else []
-        if round >= OTHERWISE:
+        if self._asks_otherwise(round):
             enough = plain_bar(judged.weighed, priors.otherwise * self._confirmed)
         else:
             enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
@@ -220,9 +220,13 @@ class Suggester:
         most = sum(one.points for one in judged.weighed)
         # Conditions that were not chosen to tell the record from its like must not let one pass at all; but where a
         # record is one text and nothing else, too little would be left.
-        strictly = round >= OTHERWISE and len(self.attributes) > 1
+        strictly = self._asks_otherwise(round) and len(self.attributes) > 1
         enough = raised(enough, left, most if strictly else priors.above_others * partner, most)
         return raised(enough, sibling, priors.above_siblings * partner, most)
+
+    def _asks_otherwise(self, round: int) -> bool:
+        """Whether the rarest words are asked for. Where words are often misspelt, the rarest are the misspelt ones."""
+        return round >= OTHERWISE and self._spelt >= WELL_SPELT
 
     def _partner(self, judged: Judged) -> float:
         """The points that a true partner should get, fewer where a record is one text and nothing else."""
