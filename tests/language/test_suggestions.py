@@ -82,6 +82,7 @@ def test_round_two_never_asks_for_more_and_round_three_asks_for_other_things() -
         return points.bar / points.total
 
     assert share(1) >= share(2)
+    assert not any("rarest words" in suggester.suggest(table[1], number).why for number in (1, 2))
     asked = [{reason.condition for reason in suggester.suggest(table[1], number).reasons} for number in (1, 2, 3, 4)]
     assert asked[0] == asked[1] != asked[2] == asked[3]
 
@@ -97,6 +98,7 @@ def test_round_three_asks_for_the_rarest_words_and_the_fewer_rows_have_them_the_
     assert worth['is_in("uniquea", $r)'] == (3, 1)
     assert worth['is_in("common", $r)'] == (1, 26)
     assert suggestion.points.bar >= 0.6 * suggestion.points.total
+    assert "rarest words, since what was asked before brought no agreement" in suggestion.why
     assert suggestion.points.fits(table[0]) and not suggestion.points.fits(table[2])
 
 
@@ -630,7 +632,7 @@ def test_a_price_that_is_far_off_speaks_against_a_record_from_round_two_on() -> 
     later = suggester.suggest(table[0], round=2)
     assert [call_of(atom, plain=True) for atom in later.points.exclusions] == ["far_from(79.99, $r.price)"]
     assert [reason.sentence for reason in later.reasons if reason.kind == "far"] == [
-        "so far from its own that it speaks against a record (in 3 own rows)"
+        "an amount that far from the record's own speaks against it (in 3 own rows)"
     ]
     for price, yes in (("79.99", True), ("55.00", True), ("", True), ("24.99", False), ("799.00", False)):
         assert answer(later.text, Record.of(SOFTWARE[0] | {"price": price}), ["title", "price"]) is yes

@@ -286,7 +286,7 @@ class Annotation:
             points = suggested.points
             enough = f"{points.bar} of {points.total} points are enough" if points.conditions else suggested.why
             self._pane.points.explain(suggested)
-            self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}.")
+            self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}. {suggested.history}".rstrip())
 
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question

@@ -31,7 +31,7 @@ class Reason:
         """The reason for a person."""
         rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
         if self.kind == "far":
-            return f"so far from its own that it speaks against a record ({rarity.replace('no other', 'no')})"
+            return f"an amount that far from the record's own speaks against it ({rarity.replace('no other', 'no')})"
         if self.kind == "exclusion":
             return f"speaks for a similar own row instead ({rarity.replace('no other', 'no')})"
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""

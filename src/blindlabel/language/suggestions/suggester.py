@@ -154,7 +154,8 @@ class Suggester:
             if changed is None:
                 break
             made = self._suggestion(record, changed, judged, round)
-        return replace(made, again=made.text in previous)
+        otherwise = not loose and self._asks_otherwise(round)
+        return replace(made, again=made.text in previous, otherwise=otherwise)
 
     def stricter(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
         """A question a little stricter than this one, which a person may have written; None where there is none, or

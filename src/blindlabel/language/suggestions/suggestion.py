@@ -20,11 +20,22 @@ class Suggestion:
     round: int = 1
     again: bool = False
     """Whether it was asked before: nothing better is known."""
+    otherwise: bool = False
+    """Whether it asks for other things than in the rounds before: for the record's rarest words."""
 
     @property
     def why(self) -> str:
         """One sentence for the person who keeps or changes it."""
         if not self.points.conditions:
             return "There is nothing in this record that could be asked, so it says no to every record."
-        again = " It was asked before, and nothing better is known." if self.again else ""
-        return f"{self.points.bar} of {self.points.total} points are enough. {self.verdict.sentence}{again}"
+        enough = f"{self.points.bar} of {self.points.total} points are enough."
+        return f"{enough} {self.verdict.sentence} {self.history}".rstrip()
+
+    @property
+    def history(self) -> str:
+        """What it has to do with the rounds before, in a sentence; empty where there is nothing to say."""
+        if self.again:
+            return "It was asked before, and nothing better is known."
+        if self.otherwise:
+            return "It asks for the record's rarest words, since what was asked before brought no agreement."
+        return ""
