@@ -92,19 +92,24 @@ class Priors:
 
     # Points and bars.
     conditions: int = 7
+    """Conditions at most; one more for a record that says more than half of the others."""
     small_conditions: int = 5
     """Conditions worth one point, at most: more of them only repeat what the others say."""
     bits_a_point: float = 2.0
     single_attribute: float = 0.6
     """Where a record is one text and nothing else, this share of what would be enough otherwise: there is no second
     attribute to confirm what the wording hides."""
-    enough: tuple[float, ...] = (0.69, 0.32, 0.32)
-    """By round: the share of the points that a true partner should get which is enough."""
-    otherwise: float = 0.6
-    """From round 3 on, when the rarest words are asked for: the share of their points that is enough."""
+    enough: tuple[float, ...] = (0.69, 0.32)
+    """By round, the last for all that follow: the share of the points that a true partner should get which is
+    enough."""
+    other_conditions: int = 7
+    otherwise: float = 0.5
+    """When the rarest words are asked for: the share of their points that is enough."""
+    least_likely: float = 0.2
+    """What a partner has less probably than this is not asked for, however rare."""
     rare_rows: tuple[int, int] = (2, 20)
     """Own rows up to which such a word is worth 3 points, and 2."""
-    above_neighbours: tuple[float, ...] = (1.15, 0.55, 0.55)
+    above_neighbours: tuple[float, ...] = (1.15, 0.55)
     """By round: up to which share of them the bar is raised above the likest other own row."""
     above_others: float = 0.8
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from blindlabel.language.suggestions.needles import SHORTEST_DIGITS, kind_of, unit_of, words_in_order
@@ -96,6 +97,12 @@ def _kind_of_number(values: Sequence[Sequence[str]]) -> Kind:
     if mostly(lambda parts: parts[0].isdecimal() and int(parts[0]) in YEARS):
         return "year"
     return "count" if mostly(lambda parts: len(parts) == 1) else "amount"
+
+
+def usual_length(rows: Sequence[Mapping[str, str]]) -> float:
+    """The words that a row has, all attributes together: half of the rows have more."""
+    step = max(1, -(-len(rows) // MOST_ROWS))
+    return median([sum(len(words_in_order(text)) for text in row.values()) for row in rows[::step]] or [0])
 
 
 def units_of(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:

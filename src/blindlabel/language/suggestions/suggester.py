@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Literal
 
@@ -16,6 +16,7 @@ from blindlabel.language.suggestions.bars import bar, plain_bar, raised, share_o
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
+from blindlabel.language.suggestions.judged import Judged
 from blindlabel.language.suggestions.needles import (
     Asking,
     Found,
@@ -29,7 +30,7 @@ from blindlabel.language.suggestions.needles import (
 from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import misspelt, profiles_of, units_of
+from blindlabel.language.suggestions.profiles import misspelt, profiles_of, units_of, usual_length
 from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.suggestion import Suggestion
@@ -46,31 +47,9 @@ ENOUGH_ROWS = 100
 """Fewer rows do not tell how well a table is spelt."""
 MOSTLY = 0.75
 """With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
-OTHERWISE = 3
-"""From this round on a record is asked for by other conditions: both sides have disagreed twice over the first."""
+OTHERWISE = 2
+"""In this round a record is asked for by other conditions: both sides have disagreed over the first."""
 _KEPT = 4096
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A record's conditions and its neighbours."""
-
-    texts: Mapping[str, str]
-    weighed: tuple[Weighed, ...]
-    near: tuple[Mapping[str, str], ...]
-    """The nearest own rows that are other things, the likest first."""
-    scores: tuple[int, ...]
-    """The points of each of them."""
-    named: tuple[tuple[Found, ...], ...]
-    """What names each of them, and not the record; nothing where it may be about the same thing."""
-    looked_at: int
-    """How many nearest own rows the conditions were weighed against."""
-    sibling: int = 0
-    """Where hardly one of them is a sibling: the points of one that may stand in the other table."""
-    rarest: tuple[Weighed, ...] = ()
-    """Other conditions, for when both sides have disagreed twice."""
-    far: tuple[Found, ...] = ()
-    """Amounts so far from the record's own that they speak against another record."""
 
 
 class Suggester:
@@ -109,6 +88,7 @@ class Suggester:
         self._case: Case = "exact" if lowered else "lower"
         self._texts = [self._texts_of(record) for record in own]
         self._profiles = profiles_of(self._texts, self.attributes)
+        self._usual_length = usual_length(self._texts)
         excess = max(0.0, misspelt(self._texts) - self._priors.usual_misspelt)
         self._spelt = max(0.5, 1 - self._priors.misspelt * excess)
         self._asking = Asking(
@@ -146,16 +126,16 @@ class Suggester:
         suggested again, for a pair that stays in doubt had better be discarded than labelled wrong; but not where the
         last was too `loose`. Nor is one suggested that fits more than `most_others`, as far as more points help.
         """
-        judged = self.in_round(self.judge(record), 1 if loose else round)
-        enough = self.enough(judged, min(round, OTHERWISE - 1) if loose else round)
+        asked = 1 if loose else round
+        judged = self.in_round(self.judge(record), asked)
+        enough = self.enough(judged, asked)
         made = self._suggestion(record, self._points(judged, enough), judged, round)
         while made.verdict.others > self.most_others or (loose and made.text in previous):
             changed = stricter(made.points, ())
             if changed is None:
                 break
             made = self._suggestion(record, changed, judged, round)
-        otherwise = not loose and self._asks_otherwise(round)
-        return replace(made, again=made.text in previous, otherwise=otherwise)
+        return replace(made, again=made.text in previous, otherwise=self._asks_otherwise(asked))
 
     def stricter(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
         """A question a little stricter than this one, which a person may have written; None where there is none, or
@@ -209,7 +189,7 @@ class Suggester:
         priors, partner = self._priors, self._partner(judged)
         sibling = [judged.sibling] if judged.sibling else []
         if self._asks_otherwise(round):
-            enough = plain_bar(judged.weighed, priors.otherwise * self._confirmed)
+            enough = plain_bar(judged.weighed, priors.otherwise if len(self.attributes) > 1 else 0.0)
         else:
             enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
         excluded = [one.needle for one in self.excluded(judged, enough)]
@@ -227,7 +207,7 @@ class Suggester:
 
     def _asks_otherwise(self, round: int) -> bool:
         """Whether the rarest words are asked for. Where words are often misspelt, the rarest are the misspelt ones."""
-        return round >= OTHERWISE and self._spelt >= WELL_SPELT
+        return round == OTHERWISE and self._spelt >= WELL_SPELT
 
     def _partner(self, judged: Judged) -> float:
         """The points that a true partner should get, fewer where a record is one text and nothing else."""
@@ -286,7 +266,8 @@ class Suggester:
         )
         asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
         evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
-        conditions = weigh(evidence, priors, self.places)
+        most = priors.conditions + (sum(map(len, map(words_in_order, texts.values()))) > self._usual_length)
+        conditions = weigh(evidence, most, priors, self.places)
         spelt = self._spelt >= WELL_SPELT
         named = [
             tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))
@@ -294,7 +275,7 @@ class Suggester:
         ]
         sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
         scores = scores_of(conditions, others)
-        rarest = tuple(plainly(evidence, priors, self.places))
+        rarest = tuple(plainly(evidence, priors.other_conditions + (most > 7), priors, self.places))
         return Judged(texts, tuple(conditions), tuple(others), scores, tuple(named), len(near), sibling, rarest)
 
     def _sibling(self, conditions: Sequence[Weighed]) -> int:

@@ -28,9 +28,9 @@ class Weighed:
     points: int
 
 
-def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
-    """The conditions, weightiest first; none where one alone is left that may not decide by itself."""
-    chosen = _telling_most(evidence, min(priors.conditions, len(places)))
+def weigh(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
+    """At most so many conditions, weightiest first; none where one alone is left that may not decide by itself."""
+    chosen = _telling_most(evidence, min(most, len(places)))
     idle = sorted(
         (one for one in evidence if one.idle and one.kind != "phrase"),
         key=lambda one: (one.rows, one.found.needle.text),
@@ -48,16 +48,19 @@ def weigh(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = 
     return sorted(weighed, key=lambda one: -one.points)
 
 
-def plainly(evidence: Sequence[Evidence], priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
-    """Another opinion: the rarest things of the record, whatever they tell it from, worth more the fewer own rows have
-    them; single characters only where there is nothing else. None where one alone is left that may not decide.
+def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
+    """Another opinion: the rarest things of the record that a partner may have at all, whatever they tell it from,
+    worth more the fewer own rows have them; single characters only where there is nothing else. None where one alone is
+    left that may not decide.
     """
+    asked = [one for one in evidence if one.kind != "phrase"]
+    likely = [one for one in asked if one.partner >= priors.least_likely]
     ordered = sorted(
-        (one for one in evidence if one.kind != "phrase"),
+        likely if len(likely) >= FEWEST else asked,
         key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text, one.found.needle.attribute or ""),
     )
     few, some = priors.rare_rows
-    weighed = [Weighed(one, 1 + (one.rows <= some) + (one.rows <= few)) for one in ordered[: priors.conditions]]
+    weighed = [Weighed(one, 1 + (one.rows <= some) + (one.rows <= few)) for one in ordered[:most]]
     while not fits_places([one.points for one in weighed], places):
         weighed.pop()
     return [] if len(weighed) == 1 and not weighed[0].evidence.unique else weighed
