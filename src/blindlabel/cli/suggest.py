@@ -31,7 +31,7 @@ def suggest(
     id_column: Annotated[
         str | None, typer.Option("--id-column", help="The column that holds the ids; else id where there is one.")
     ] = None,
-    round: Annotated[int, typer.Option("--round", min=1, help="The round: 2 asks for less, 3 otherwise.")] = 1,
+    round: Annotated[int, typer.Option("--round", min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
     prepare: Annotated[
         str | None,
         typer.Option(

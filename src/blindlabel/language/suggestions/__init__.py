@@ -17,8 +17,8 @@ The method, the same for every table:
 3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
 4. *How much is enough* (`bars`): what a true partner may be expected to have, and more than its neighbours have.
 5. *But not* (`exclusions`): what speaks for a neighbour instead, or is far from an amount of the record's own.
-6. *Otherwise* (from round 3 on, in well-spelt tables): the record's rarest words, whatever they tell it from. Whoever
-   disagreed twice over one way of weighing had better try another.
+6. *Otherwise* (in round 2, in well-spelt tables): the record's rarest words, whatever they tell it from. Where both
+   sides disagree over one way of weighing, another tells more than asking for less of the same.
 
 Deterministic. Never looks at ids, other tables or truth: it is given none of them.
 """

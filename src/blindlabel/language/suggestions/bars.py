@@ -2,9 +2,9 @@
 
 In round 1 a pair on which both sides say no is settled for good, and so is one on which both say yes; a pair on which
 they differ comes back. So the bar of round 1 is what a true partner should get, less what bad luck takes; one side at
-least is then convinced of a true pair. In round 2 less is enough, on both sides alike, but never so little that a
-neighbour would get it: where even that is not found, the pair had better be discarded than labelled wrong. Where other
-conditions are asked for after that, the bar is a share of all their points (`plain_bar`).
+least is then convinced of a true pair. Where round 2 asks for other conditions, its bar is a share of all their points
+(`plain_bar`). Where the first are asked for again, less is enough, on both sides alike, but never so little that a
+neighbour would get it: where even that is not found, the pair had better be discarded than labelled wrong.
 """
 
 from __future__ import annotations

@@ -26,6 +26,6 @@ class Judged:
     sibling: int = 0
     """Where hardly one of them is a sibling: the points of one that may stand in the other table."""
     rarest: tuple[Weighed, ...] = ()
-    """Other conditions, for when both sides have disagreed twice."""
+    """Other conditions, for when both sides have disagreed over these."""
     far: tuple[Found, ...] = ()
     """Amounts so far from the record's own that they speak against another record."""

@@ -102,10 +102,10 @@ class Priors:
     enough: tuple[float, ...] = (0.69, 0.32)
     """By round, the last for all that follow: the share of the points that a true partner should get which is
     enough."""
-    other_conditions: int = 7
     otherwise: float = 0.5
-    """When the rarest words are asked for: the share of their points that is enough."""
-    least_likely: float = 0.2
+    """When the rarest words are asked for: the share of their points that is enough. Where a record is one text and
+    nothing else, any points are that are more than one condition has."""
+    least_likely: float = 0.3
     """What a partner has less probably than this is not asked for, however rare."""
     rare_rows: tuple[int, int] = (2, 20)
     """Own rows up to which such a word is worth 3 points, and 2."""

@@ -99,10 +99,14 @@ def _kind_of_number(values: Sequence[Sequence[str]]) -> Kind:
     return "count" if mostly(lambda parts: len(parts) == 1) else "amount"
 
 
+def length_of(row: Mapping[str, str]) -> int:
+    """The words of a row, all attributes together."""
+    return sum(len(words_in_order(text)) for text in row.values())
+
+
 def usual_length(rows: Sequence[Mapping[str, str]]) -> float:
-    """The words that a row has, all attributes together: half of the rows have more."""
-    step = max(1, -(-len(rows) // MOST_ROWS))
-    return median([sum(len(words_in_order(text)) for text in row.values()) for row in rows[::step]] or [0])
+    """The median length of a table's rows."""
+    return median(map(length_of, rows[:: max(1, -(-len(rows) // MOST_ROWS))] or [{}]))
 
 
 def units_of(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:

@@ -30,7 +30,7 @@ from blindlabel.language.suggestions.needles import (
 from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import misspelt, profiles_of, units_of, usual_length
+from blindlabel.language.suggestions.profiles import length_of, misspelt, profiles_of, units_of, usual_length
 from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.suggestion import Suggestion
@@ -169,15 +169,16 @@ class Suggester:
 
     def in_round(self, judged: Judged, round: int) -> Judged:
         """What is asked in a round. From round 2 on fewer points are enough, so an amount that is far off speaks
-        against a record; and no condition outweighs the others where any one may be missing in a true partner: in a
-        table of one attribute, and where words are often misspelt. From round 3 on other conditions may be asked for.
+        against a record. Round 2 asks for other conditions, where it may. Where the first are asked for again, none
+        outweighs the others if any one may be missing in a true partner: in a table of one attribute, and where words
+        are often misspelt.
         """
         if round <= 1 or not judged.weighed:
             return judged
         judged = replace(judged, far=tuple(far_from(judged.texts, self._amounts, self._asking)))
         if self._asks_otherwise(round):
             weighed = judged.rarest
-        elif len(self.attributes) > 1 and self._spelt >= WELL_SPELT:
+        elif self._confirming and self._spelt >= WELL_SPELT:
             return judged
         else:
             weighed = evened(judged.weighed, share_of(self._partner(judged), round, self._priors))
@@ -189,7 +190,7 @@ class Suggester:
         priors, partner = self._priors, self._partner(judged)
         sibling = [judged.sibling] if judged.sibling else []
         if self._asks_otherwise(round):
-            enough = plain_bar(judged.weighed, priors.otherwise if len(self.attributes) > 1 else 0.0)
+            enough = plain_bar(judged.weighed, priors.otherwise if self._confirming else 0.0)
         else:
             enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
         excluded = [one.needle for one in self.excluded(judged, enough)]
@@ -201,7 +202,7 @@ class Suggester:
         most = sum(one.points for one in judged.weighed)
         # Conditions that were not chosen to tell the record from its like must not let one pass at all; but where a
         # record is one text and nothing else, too little would be left.
-        strictly = self._asks_otherwise(round) and len(self.attributes) > 1
+        strictly = self._asks_otherwise(round) and self._confirming
         enough = raised(enough, left, most if strictly else priors.above_others * partner, most)
         return raised(enough, sibling, priors.above_siblings * partner, most)
 
@@ -211,11 +212,12 @@ class Suggester:
 
     def _partner(self, judged: Judged) -> float:
         """The points that a true partner should get, fewer where a record is one text and nothing else."""
-        return expected(judged.weighed) * self._confirmed
+        return expected(judged.weighed) * (1.0 if self._confirming else self._priors.single_attribute)
 
     @property
-    def _confirmed(self) -> float:
-        return self._priors.single_attribute if len(self.attributes) == 1 else 1.0
+    def _confirming(self) -> bool:
+        """Whether one attribute can confirm what the wording of another hides."""
+        return len(self.attributes) > 1
 
     def excluded(self, judged: Judged, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
@@ -266,7 +268,7 @@ class Suggester:
         )
         asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
         evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
-        most = priors.conditions + (sum(map(len, map(words_in_order, texts.values()))) > self._usual_length)
+        most = priors.conditions + (length_of(texts) > self._usual_length)
         conditions = weigh(evidence, most, priors, self.places)
         spelt = self._spelt >= WELL_SPELT
         named = [
@@ -275,7 +277,7 @@ class Suggester:
         ]
         sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
         scores = scores_of(conditions, others)
-        rarest = tuple(plainly(evidence, priors.other_conditions + (most > 7), priors, self.places))
+        rarest = tuple(plainly(evidence, most, priors, self.places))
         return Judged(texts, tuple(conditions), tuple(others), scores, tuple(named), len(near), sibling, rarest)
 
     def _sibling(self, conditions: Sequence[Weighed]) -> int:

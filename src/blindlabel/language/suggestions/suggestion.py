@@ -21,7 +21,7 @@ class Suggestion:
     again: bool = False
     """Whether it was asked before: nothing better is known."""
     otherwise: bool = False
-    """Whether it asks for other things than in the rounds before: for the record's rarest words."""
+    """Whether it asks for other things than in the round before: for the record's rarest words."""
 
     @property
     def why(self) -> str:
