@@ -68,13 +68,13 @@ class Plan:
     @property
     def rows(self) -> int:
         """Rows of each table: more than are sampled, so that the oracle can tell rare words from common ones."""
-        return max(self.records, min(10 * self.records, MOST_ROWS))
+        return max(self.records, min(5 * self.records, MOST_ROWS))
 
 
 def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, Any]:
     """Run the study in this folder; what came out, as the document of `demo --json`."""
     began = time.time()
-    made = generate("persons", Size(plan.rows, plan.rows // 2), plan.seed)
+    made = generate("persons", Size(plan.rows, plan.rows * 4 // 5), plan.seed)
     tables = write(made, folder / "tables")
     agreement = _agreement(plan, made)
     address, port = _free_address()
