@@ -105,6 +105,7 @@ class Priors:
     otherwise: float = 0.5
     """When the rarest words are asked for: the share of their points that is enough. Where a record is one text and
     nothing else, any points are that are more than one condition has."""
+    commonest: float = 0.06
     least_likely: float = 0.3
     """What a partner has less probably than this is not asked for, however rare."""
     rare_rows: tuple[int, int] = (2, 20)

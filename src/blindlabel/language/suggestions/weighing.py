@@ -54,7 +54,7 @@ def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seq
     left that may not decide.
     """
     asked = [one for one in evidence if one.kind != "phrase"]
-    likely = [one for one in asked if one.partner >= priors.least_likely]
+    likely = [one for one in asked if one.partner >= priors.least_likely and one.anybody <= priors.commonest]
     ordered = sorted(
         likely if len(likely) >= FEWEST else asked,
         key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text, one.found.needle.attribute or ""),
