@@ -16,17 +16,14 @@ from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.weighing import Weighed
 
 
-def bar(weighed: Sequence[Weighed], neighbours: Sequence[int], round: int, partner: float, priors: Priors) -> int:
-    """The points from which the answer is yes. `neighbours` are the points of the nearest own rows that are other
-    things, `partner` those that a true partner should get.
+def bar(weighed: Sequence[Weighed], wanted: int, neighbours: Sequence[int], up_to: float) -> int:
+    """The points from which the answer is yes: as many as `wanted`, and above those of `neighbours`, the nearest own
+    rows that are other things, as far as a true partner should follow (`up_to`).
     """
     total = sum(one.points for one in weighed)
     if not weighed:
         return 1
-    step = _step(round, priors)
-    wanted = share_of(partner, round, priors)
-    likest = max(neighbours, default=0) + 1
-    wanted = max(wanted, min(likest, floor(priors.above_neighbours[step] * partner + 1e-9)))
+    wanted = max(wanted, min(max(neighbours, default=0) + 1, floor(up_to + 1e-9)))
     alone = max((one.points for one in weighed if not one.evidence.unique), default=0)
     return min(total, max(1, wanted, alone + 1))
 
@@ -42,11 +39,14 @@ def plain_bar(weighed: Sequence[Weighed], share: float) -> int:
 
 def share_of(partner: float, round: int, priors: Priors) -> int:
     """The share of a true partner's points that is enough in a round."""
-    return ceil(priors.enough[_step(round, priors)] * partner - 1e-9)
+    return ceil(priors.enough[min(round, len(priors.enough)) - 1] * partner - 1e-9)
 
 
-def _step(round: int, priors: Priors) -> int:
-    return min(max(round, 1), len(priors.enough)) - 1
+def up_to(partner: float, round: int, priors: Priors, *, spelt: bool) -> float:
+    """How far the bar is raised above neighbours in a round."""
+    if round > 1:
+        return priors.above_later * partner
+    return (priors.above_neighbours if spelt else priors.above_misspelt) * partner
 
 
 def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:

@@ -110,8 +110,11 @@ class Priors:
     """What a partner has less probably than this is not asked for, however rare."""
     rare_rows: tuple[int, int] = (2, 20)
     """Own rows up to which such a word is worth 3 points, and 2."""
-    above_neighbours: tuple[float, ...] = (1.15, 0.55)
-    """By round: up to which share of them the bar is raised above the likest other own row."""
+    above_neighbours: float = 1.15
+    above_misspelt: float = 0.9
+    above_later: float = 0.55
+    """Up to which share of them the bar is raised above the likest other own row: in round 1, in round 1 where words are
+    often misspelt (a true partner may lack any of them), and in later rounds."""
     above_others: float = 0.8
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""
     above_siblings: float = 1.1

@@ -12,7 +12,7 @@ from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
 from blindlabel.language.record import Case, Record, View
-from blindlabel.language.suggestions.bars import bar, plain_bar, raised, share_of
+from blindlabel.language.suggestions.bars import bar, plain_bar, raised, share_of, up_to
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
 from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
@@ -192,7 +192,8 @@ class Suggester:
         if self._asks_otherwise(round):
             enough = plain_bar(judged.weighed, priors.otherwise if self._confirming else 0.0)
         else:
-            enough = bar(judged.weighed, [*judged.scores, *sibling], round, partner, priors)
+            above = up_to(partner, round, priors, spelt=self._spelt >= WELL_SPELT)
+            enough = bar(judged.weighed, share_of(partner, round, priors), [*judged.scores, *sibling], above)
         excluded = [one.needle for one in self.excluded(judged, enough)]
         left = [
             score
