@@ -16,8 +16,8 @@ from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_low
 def suggest(table: Source, *, round: int = 1, prepare: Sequence[str] = DEFAULT_STEPS) -> list[Question]:
     """A question for each row: what to look for in the other table, from this table alone.
 
-    Round 2 asks for other things, later ones for less of the first. `prepare` are the steps of text preparation, as in an
-    agreement. `why` of a question says why it was suggested.
+    Round 2 asks for other things, later ones for less of the first. `prepare` are the steps of text preparation, as in
+    an agreement. `why` of a question says why it was suggested.
     """
     table, steps = read_table(table), check_steps(prepare)
     lowered = gives_lower_case(steps)

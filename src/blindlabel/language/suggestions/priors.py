@@ -105,16 +105,17 @@ class Priors:
     otherwise: float = 0.5
     """When the rarest words are asked for: the share of their points that is enough. Where a record is one text and
     nothing else, any points are that are more than one condition has."""
-    commonest: float = 0.06
     least_likely: float = 0.3
-    """What a partner has less probably than this is not asked for, however rare."""
+    commonest: float = 0.06
+    """What a partner has less probably than this is not asked for then, nor what a larger share of own rows has, but
+    where too little is left."""
     rare_rows: tuple[int, int] = (2, 20)
     """Own rows up to which such a word is worth 3 points, and 2."""
     above_neighbours: float = 1.15
     above_misspelt: float = 0.9
     above_later: float = 0.55
-    """Up to which share of them the bar is raised above the likest other own row: in round 1, in round 1 where words are
-    often misspelt (a true partner may lack any of them), and in later rounds."""
+    """Up to which share of them the bar is raised above the likest other own row: in round 1, in round 1 where words
+    are often misspelt (a true partner may lack any of them), and in later rounds."""
     above_others: float = 0.8
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""
     above_siblings: float = 1.1

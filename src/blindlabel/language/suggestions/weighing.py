@@ -49,14 +49,15 @@ def weigh(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seque
 
 
 def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
-    """Another opinion: the rarest things of the record that a partner may have at all, whatever they tell it from,
-    worth more the fewer own rows have them; single characters only where there is nothing else. None where one alone is
-    left that may not decide.
+    """Another opinion: the rarest things of the record, whatever they tell it from, worth more the fewer own rows have
+    them. What a partner hardly has, what many own rows have, and single characters only where there is too little
+    else. None where one alone is left that may not decide.
     """
     asked = [one for one in evidence if one.kind != "phrase"]
-    likely = [one for one in asked if one.partner >= priors.least_likely and one.anybody <= priors.commonest]
+    likely = [one for one in asked if one.partner >= priors.least_likely]
+    telling = [one for one in likely if one.anybody <= priors.commonest]
     ordered = sorted(
-        likely if len(likely) >= FEWEST else asked,
+        next((some for some in (telling, likely) if len(some) >= FEWEST), asked),
         key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text, one.found.needle.attribute or ""),
     )
     few, some = priors.rare_rows
