@@ -37,6 +37,11 @@ from blindlabel.storage.workspace import Workspace
 NAMES = ("anna", "berta")
 BLOCKING = ("surname", "given_name", "address_1", "phone_number")
 MOST_ROWS = 20_000
+ROWS_A_RECORD = 5
+SHARED = 0.8
+"""Rows for each record of the sample, and the share of them about persons of both tables: a sample of 50 then holds
+some 14 true pairs, and with fewer the figures would be mostly chance.
+"""
 STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
 """What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
@@ -68,13 +73,13 @@ class Plan:
     @property
     def rows(self) -> int:
         """Rows of each table: more than are sampled, so that the oracle can tell rare words from common ones."""
-        return max(self.records, min(5 * self.records, MOST_ROWS))
+        return max(self.records, min(ROWS_A_RECORD * self.records, MOST_ROWS))
 
 
 def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, Any]:
     """Run the study in this folder; what came out, as the document of `demo --json`."""
     began = time.time()
-    made = generate("persons", Size(plan.rows, plan.rows * 4 // 5), plan.seed)
+    made = generate("persons", Size(plan.rows, int(SHARED * plan.rows)), plan.seed)
     tables = write(made, folder / "tables")
     agreement = _agreement(plan, made)
     address, port = _free_address()
