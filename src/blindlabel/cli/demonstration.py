@@ -40,7 +40,7 @@ MOST_ROWS = 20_000
 ROWS_A_RECORD = 5
 SHARED = 0.8
 """Rows for each record of the sample, and the share of them about persons of both tables: a sample of 50 then holds
-some 14 true pairs, and with fewer the figures would be mostly chance.
+some 15 true pairs, and with fewer the figures would be mostly chance.
 """
 STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
