@@ -117,6 +117,38 @@ def test_round_two_does_not_ask_for_what_a_partner_hardly_has_however_rare() -> 
     assert len(asked) == 4 and not any("told" in one for one in asked)
 
 
+KINDS = "home professional academic student upgrade server deluxe premium basic ultimate express studio".split()
+
+
+def editions() -> list[Record]:
+    """Programs of forty makers, two of each, in the same words but one."""
+    names = [f"{one}{two}soft" for one in "bcdfg" for two in "aeiouxyz"]
+    rows = [(name, KINDS[(number + step) % 12]) for number, name in enumerate(names) for step in (0, 1)]
+    return records([{"name": f"{name} office suite {kind}", "maker": f"{name} inc"} for name, kind in rows])
+
+
+def test_a_word_that_a_like_row_has_in_place_of_one_of_the_records_is_excluded() -> None:
+    table = editions()
+    suggester = Suggester(table, ["name", "maker"])
+    for number in (1, 2, 3):
+        points = suggester.suggest(table[0], number).points
+        assert points.fits(table[0]) and not points.fits(table[1])
+    loose = suggester.suggest(table[0], 3).points
+    assert [atom.arguments for atom in loose.exclusions] == [("professional",)]
+    assert loose.fits(Record.of({"name": "Basoft suite for the home", "maker": ""}))
+
+
+def test_no_such_word_is_excluded_in_one_text_nor_with_duplicates_nor_where_too_few_rows_have_it() -> None:
+    table = editions()
+    repeated = Suggester(table, ["name", "maker"])
+    repeated.duplicates = 0.15
+    assert not repeated.suggest(table[0], 3).points.exclusions
+    alone = [Record.of({"name": one.attributes["name"]}) for one in table]
+    assert not Suggester(alone, ["name"]).suggest(alone[0], 3).points.exclusions
+    few = table[:4]  # two rows have the word at most: it may be a name
+    assert not Suggester(few, ["name", "maker"]).suggest(few[0], 3).points.exclusions
+
+
 def test_a_record_that_says_more_than_half_of_the_others_is_asked_for_by_one_condition_more() -> None:
     words = [f"{one}{two}word" for one in "abcdefgh" for two in "klmnopqr"]
     rows = [

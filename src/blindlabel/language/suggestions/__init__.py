@@ -16,7 +16,8 @@ The method, the same for every table:
    (`neighbours`): they are other things, so what tells the record from them counts most.
 3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
 4. *How much is enough* (`bars`): what a true partner may be expected to have, and more than its neighbours have.
-5. *But not* (`exclusions`): what speaks for a neighbour instead, or is far from an amount of the record's own.
+5. *But not* (`exclusions`): what speaks for a neighbour instead, or is far from an amount of the record's own; also
+   a word that a neighbour has in place of one of the record's, where the table is well spelt and has few duplicates.
 6. *Otherwise* (in round 2, in well-spelt tables): the record's rarest words, whatever they tell it from. Where both
    sides disagree over one way of weighing, another tells more than asking for less of the same.
 

@@ -1,31 +1,69 @@
 """But not: what speaks for another own row instead. At most a few, and only against rows that the points let pass.
 
 An own row that gets as many points as are asked for is another thing all the same. Where it has an identifier, a year
-or a name that the record lacks, the other record must not have that.
+or a name that the record lacks, the other record must not have that; where it has none, a word in place of one of the
+record's ("professional" for "home").
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from blindlabel.language import words
 from blindlabel.language.suggestions.evidence import holds
-from blindlabel.language.suggestions.needles import Asking, Found, Needle, needles_of, words_in_order
+from blindlabel.language.suggestions.needles import Asking, Found, Needle, kind_of, needles_of, words_in_order
 
 MISSPELT_BY = 2
+SEVERAL = 3
+"""Own rows with a word from which on it is taken to name a kind of thing."""
+MANY = 0.1
+"""A word that a larger share of own rows has may stand in any record."""
+SHORTEST = 4
+"""Shorter words are found inside others."""
 
 
-def exclusions_of(
-    named: Sequence[tuple[Mapping[str, str], Sequence[Found]]], far: Sequence[Found], most: int
-) -> list[Found]:
-    """At most so many needles: first what keeps out rows that the points let pass, for each row what names it
-    otherwise; then amounts that are `far` from the record's own.
+Speaking = Sequence[tuple[Mapping[str, str], Sequence[Found]]]
+"""Own rows that the points let pass, each with what speaks for it, best first."""
+
+
+def exclusions_of(named: Speaking, far: Sequence[Found], apart: Speaking, most: int) -> list[Found]:
+    """At most so many needles: first what `named` rows are named by otherwise; then amounts that are `far` from the
+    record's own; then what sets other rows `apart`.
     """
     chosen: dict[Needle, Found] = {}
-    for row, needles in named:
-        if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
-            chosen[needles[0].needle] = needles[0]
-    return [*chosen.values(), *far][:most]
+
+    def keep_out(rows: Speaking) -> None:
+        for row, needles in rows:
+            if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
+                chosen[needles[0].needle] = needles[0]
+
+    keep_out(named)
+    chosen.update((one.needle, one) for one in far[: most - len(chosen)])
+    keep_out(apart)
+    return list(chosen.values())
+
+
+def set_apart(
+    texts: Mapping[str, str], row: Mapping[str, str], rows_having: Callable[[str], int], rows: int, asking: Asking
+) -> list[Found]:
+    """Words that a row has in place of words of the record, the rarest first, where several own rows have either. The
+    table must be well spelt and hold hardly any duplicates: else they are the same words, written otherwise.
+    """
+    theirs = {word: name for name, text in row.items() for word in words_in_order(text)}
+    own = {word for text in texts.values() for word in words_in_order(text)}
+    if "is_in" not in asking.functions or not any(
+        len(word) >= SHORTEST - 1 and rows_having(word) >= SEVERAL for word in own - theirs.keys()
+    ):
+        return []
+    found = [
+        Found(Needle("is_in", word, None if asking.whole else name), "word", (name,), word)
+        for word, name in theirs.items()
+        if kind_of(word) == "word"
+        and SHORTEST <= len(word) <= asking.limits.needle_length
+        and SEVERAL <= rows_having(word) <= MANY * rows
+        and not any(word in text for text in texts.values())
+    ]
+    return sorted(found, key=lambda one: (rows_having(one.word), one.word))
 
 
 def named_otherwise(

@@ -21,6 +21,8 @@ class Judged:
     """The points of each of them."""
     named: tuple[tuple[Found, ...], ...]
     """What names each of them, and not the record; nothing where it may be about the same thing."""
+    apart: tuple[tuple[Found, ...], ...]
+    """What sets those of them apart that nothing names."""
     looked_at: int
     """How many nearest own rows the conditions were weighed against."""
     sibling: int = 0

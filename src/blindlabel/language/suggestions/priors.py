@@ -86,7 +86,7 @@ class Priors:
     often_misspelt: float = 0.25
     """Spelling lowered by this much is misspelt often."""
     rarest_of_all: float = 0.03
-    usual_duplicates: float = 0.2
+    usual_duplicates: float = 0.15
     """From this share of rows with a lookalike on, lookalikes are taken for the same thing. Below it they may be
     siblings, and a pair in doubt is better discarded than labelled wrong."""
 

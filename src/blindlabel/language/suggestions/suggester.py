@@ -15,7 +15,7 @@ from blindlabel.language.record import Case, Record, View
 from blindlabel.language.suggestions.bars import bar, plain_bar, raised, share_of, up_to
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
-from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise
+from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise, set_apart
 from blindlabel.language.suggestions.judged import Judged
 from blindlabel.language.suggestions.needles import (
     Asking,
@@ -222,9 +222,11 @@ class Suggester:
 
     def excluded(self, judged: Judged, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
-        everything = zip(judged.near, judged.scores, judged.named, strict=True)
-        passing = [(row, named) for row, score, named in everything if score >= enough]
-        return exclusions_of(passing, judged.far, self.exclusions)
+        passing = [place for place, score in enumerate(judged.scores) if score >= enough]
+        named, apart = (
+            [(judged.near[place], speaking[place]) for place in passing] for speaking in (judged.named, judged.apart)
+        )
+        return exclusions_of(named, judged.far, apart, self.exclusions)
 
     def _ties_words(self) -> bool:
         """Whether two words side by side are asked for as one. One lost loses both: where a record is one text, nothing
@@ -276,10 +278,18 @@ class Suggester:
             tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))
             for row in others
         ]
+        # Where a record is one text and nothing else, too many true partners would be kept out.
+        telling = spelt and self._confirming and self.duplicates < priors.usual_duplicates
+        apart = [
+            tuple(set_apart(texts, row, self.rarity, len(self.table), self._asking)) if telling and not names else ()
+            for row, names in zip(others, named, strict=True)
+        ]
         sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
         scores = scores_of(conditions, others)
         rarest = tuple(plainly(evidence, most, priors, self.places))
-        return Judged(texts, tuple(conditions), tuple(others), scores, tuple(named), len(near), sibling, rarest)
+        return Judged(
+            texts, tuple(conditions), tuple(others), scores, tuple(named), tuple(apart), len(near), sibling, rarest
+        )
 
     def _sibling(self, conditions: Sequence[Weighed]) -> int:
         return sum(one.points for one in conditions if self._siblings.has(one.evidence.found))
