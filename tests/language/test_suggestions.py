@@ -117,7 +117,20 @@ def test_round_two_does_not_ask_for_what_a_partner_hardly_has_however_rare() -> 
     assert len(asked) == 4 and not any("told" in one for one in asked)
 
 
-KINDS = "home professional academic student upgrade server deluxe premium basic ultimate express studio".split()
+KINDS = (
+    "home",
+    "professional",
+    "academic",
+    "student",
+    "upgrade",
+    "server",
+    "deluxe",
+    "premium",
+    "basic",
+    "studio",
+    "pro",
+    "web",
+)
 
 
 def editions() -> list[Record]:
