@@ -57,7 +57,7 @@ def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seq
     likely = [one for one in asked if one.partner >= priors.least_likely]
     telling = [one for one in likely if one.anybody <= priors.commonest]
     ordered = sorted(
-        next((some for some in (telling, likely) if len(some) >= FEWEST), asked),
+        next((these for these in (telling, likely) if len(these) >= FEWEST), asked),
         key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text, one.found.needle.attribute or ""),
     )
     few, some = priors.rare_rows
