@@ -133,10 +133,11 @@ KINDS = (
 )
 
 
-def editions() -> list[Record]:
-    """Programs of forty makers, two of each, in the same words but one."""
+def editions(others: Mapping[int, str] | None = None) -> list[Record]:
+    """Programs of forty makers, two of each, in the same words but one; `others` are other kinds by row."""
     names = [f"{one}{two}soft" for one in "bcdfg" for two in "aeiouxyz"]
     rows = [(name, KINDS[(number + step) % 12]) for number, name in enumerate(names) for step in (0, 1)]
+    rows = [(name, (others or {}).get(place, kind)) for place, (name, kind) in enumerate(rows)]
     return records([{"name": f"{name} office suite {kind}", "maker": f"{name} inc"} for name, kind in rows])
 
 
@@ -151,15 +152,17 @@ def test_a_word_that_a_like_row_has_in_place_of_one_of_the_records_is_excluded()
     assert loose.fits(Record.of({"name": "Basoft suite for the home", "maker": ""}))
 
 
-def test_no_such_word_is_excluded_in_one_text_nor_with_duplicates_nor_where_too_few_rows_have_it() -> None:
+def test_no_such_word_is_excluded_in_one_text_nor_with_duplicates_nor_where_too_few_or_too_many_rows_have_it() -> None:
     table = editions()
     repeated = Suggester(table, ["name", "maker"])
     repeated.duplicates = 0.15
     assert not repeated.suggest(table[0], 3).points.exclusions
     alone = [Record.of({"name": one.attributes["name"]}) for one in table]
     assert not Suggester(alone, ["name"]).suggest(alone[0], 3).points.exclusions
-    few = table[:4]  # two rows have the word at most: it may be a name
-    assert not Suggester(few, ["name", "maker"]).suggest(few[0], 3).points.exclusions
+    for places, excluded in (((1, 3), []), ((1, 3, 5), [("collectors",)]), ((1, *range(3, 19, 2)), [])):
+        rows = editions(dict.fromkeys(places, "collectors"))
+        asked = Suggester(rows, ["name", "maker"]).suggest(rows[0], 3).points
+        assert [atom.arguments for atom in asked.exclusions] == excluded, f"{len(places)} of 80 rows have the word"
 
 
 def test_a_record_that_says_more_than_half_of_the_others_is_asked_for_by_one_condition_more() -> None:
