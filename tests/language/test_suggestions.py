@@ -23,7 +23,7 @@ from blindlabel.language.suggestions.evidence import Circumstances, Evidence, we
 from blindlabel.language.suggestions.needles import Found, Needle, core_of, kind_of, words_in_order
 from blindlabel.language.suggestions.neighbours import Neighbour
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import profiles_of
+from blindlabel.language.suggestions.profiles import misspelt, profiles_of
 from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
 from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, Weighed, evened, fits_places
@@ -221,15 +221,18 @@ def test_a_partner_without_the_weightiest_word_is_found_later_in_a_table_of_one_
     names = [
         "encore 33020 jackpot tycoon",
         "encore 33020 backpack journalist",
+        *(f"encore jackpot {metal}" for metal in ("gold", "silver", "bronze", "copper")),
+        *(f"encore tycoon {place}" for place in ("city", "train", "zoo", "airport")),
         *(f"encore filler{x}" for x in range(30)),
     ]
     table = [Record.of({"name": name}) for name in names]
     suggester = Suggester(table, ["name"])
     partner, other = (Record.of({"name": name}) for name in ("jackpot tycoon jewel case", "encore jewel case"))
     assert not suggester.suggest(table[0], 1).points.fits(partner)
-    later = suggester.suggest(table[0], 2)
-    assert later.points.fits(partner)
-    assert not later.points.fits(other)
+    for number in (2, 3):
+        later = suggester.suggest(table[0], number)
+        assert later.points.fits(partner)
+        assert not later.points.fits(other)
     assert not suggester.suggest(table[0], 2, loose=True).points.fits(partner), "a question that was too loose"
 
 
@@ -520,7 +523,7 @@ def test_leftovers_are_relied_on_less_than_what_their_attribute_usually_holds() 
     priors = Priors()
 
     def partner(kind: Literal["word", "number"], word: str, attribute: str) -> float:
-        given = Circumstances(len(PAPERS), (), profiles, {"title": 5, "authors": 4}, 1.0, priors)
+        given = Circumstances(len(PAPERS), (), profiles, {"title": 5, "authors": 4}, 1.0, 0.0, priors)
         [one] = weigh_all([(Found(Needle("has_word", word), kind, (attribute,), word), 2)], given)
         return one.partner
 
@@ -529,6 +532,52 @@ def test_leftovers_are_relied_on_less_than_what_their_attribute_usually_holds() 
     )
     assert partner("word", "of", "title") == partner("word", "objects", "title")
     assert priors.unusual_number < partner("number", "3426", "title") / priors.number < 1
+
+
+def test_a_word_in_one_row_only_is_relied_on_like_others_unless_such_words_look_misspelt() -> None:
+    profiles = profiles_of(PAPERS, ["title", "authors"])
+    priors = Priors()
+
+    def partner(rows: int, *, spelt: float = 1.0, singles_misspelt: float = 0.0) -> float:
+        lengths = {"title": 5, "authors": 4}
+        given = Circumstances(len(PAPERS), (), profiles, lengths, spelt, singles_misspelt, priors)
+        [one] = weigh_all([(Found(Needle("is_in", "objects"), "word", ("title",), "objects"), rows)], given)
+        return one.partner
+
+    assert partner(1) == partner(2)
+    doubtful = priors.single_word / priors.word
+    assert partner(1, singles_misspelt=priors.singles_misspelt) == pytest.approx(doubtful * partner(2))
+    assert doubtful * partner(2) < partner(1, singles_misspelt=priors.singles_misspelt / 2) < partner(2)
+    spelt = 1 - priors.often_misspelt  # the whole table is misspelt often, however few such words look so
+    assert partner(1, spelt=spelt) == pytest.approx(doubtful * partner(2, spelt=spelt))
+
+
+def test_misspelt_words_are_counted_among_all_and_among_those_of_one_row() -> None:
+    rows = [{"name": "anderson street"}] * 3 + [{"name": "andersen market"}, {"name": "walnut street"}]
+    assert misspelt(rows) == (1 / 10, 1 / 3)
+    assert misspelt([]) == (0, 0)
+
+
+def test_an_identifier_is_relied_on_less_where_few_rows_have_one() -> None:
+    priors = Priors()
+    few, some, many = (
+        profiles_of([{"name": "x10076" if row < share else "beacon"} for row in range(100)], ["name"])["name"]
+        for share in (5, 30, 60)
+    )
+    relied_on = [profile.reliance(priors, identifier=True) for profile in (few, some, many)]
+    assert relied_on == sorted(relied_on)
+    assert relied_on[0] < 0.3
+    assert relied_on[-1] == 1
+
+
+def test_both_halves_of_a_telephone_are_worth_no_more_than_one_condition_can_be() -> None:
+    """A partner with another telephone lacks both: they tell one thing, not two."""
+    rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
+    suggester = Suggester(rows, PERSON_ATTRIBUTES, priors=Priors(of_family=0.0))
+    halves = [one for row in rows[:60] for one in suggester.judge(row).weighed if one.evidence.half]
+    assert halves
+    assert all(one.points <= MOST_POINTS // 2 for one in halves)
+    assert any(one.evidence.bits(Priors().most_bits) > 1.5 * MOST_POINTS for one in halves), "they would be worth more"
 
 
 def test_a_verdict_names_the_other_rows_and_says_when_a_question_is_always_or_never_true() -> None:
@@ -620,9 +669,9 @@ def test_the_bar_is_raised_above_a_sibling_that_may_stand_in_the_other_table() -
     )
 
     def shares(one: Suggester, record: Record) -> float:
-        """The share of the points that halves of a telephone have."""
-        weighed = one.judge(record).weighed
-        return sum(each.points for each in weighed if each.evidence.kind == "piece") / sum(w.points for w in weighed)
+        """The share of what is told that halves of a telephone tell."""
+        bits = [(each.evidence.kind, each.evidence.bits(Priors().most_bits)) for each in one.judge(record).weighed]
+        return sum(told for kind, told in bits if kind == "piece") / sum(told for _, told in bits)
 
     complete = [record for record in rows[:40] if all(record.attributes.values())]
     assert sum(shares(suggester, one) for one in complete) < 0.9 * sum(shares(unaware, one) for one in complete)

@@ -58,8 +58,12 @@ class Evidence:
     @property
     def unique(self) -> bool:
         """Whether it is an identifier that no other own row has: enough by itself. Half of one is not."""
-        half = 2 * len(self.found.needle.text) <= len(self.found.word) + 1
-        return self.kind in IDENTIFYING and self.rows <= 1 and not half
+        return self.kind in IDENTIFYING and self.rows <= 1 and not self.half
+
+    @property
+    def half(self) -> bool:
+        """Whether it is half of an identifier, or less."""
+        return _is_half(self.found)
 
     @property
     def idle(self) -> bool:
@@ -100,6 +104,8 @@ class Circumstances:
     """Words of each attribute of the record."""
     spelt: float
     """How far the table's spelling can be relied on: 1, and less where words are often misspelt."""
+    singles_misspelt: float
+    """The share of words in one own row only that look misspelt."""
     priors: Priors
     siblings: Siblings = field(default_factory=Siblings)
     """What siblings share."""
@@ -110,6 +116,11 @@ class Circumstances:
     def misspelt(self) -> float:
         """How far words are often misspelt: 0 to 1."""
         return min(1.0, (1 - self.spelt) / self.priors.often_misspelt)
+
+    @property
+    def doubtful(self) -> float:
+        """How far a word in one own row only may be misspelt: 0 to 1."""
+        return max(self.misspelt, min(1.0, self.singles_misspelt / self.priors.singles_misspelt))
 
 
 def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[Evidence]:
@@ -155,6 +166,10 @@ def _of_text(found: Found, profiles: Mapping[str, Profile]) -> bool:
     return any(profiles[name].kind == "text" for name in found.attributes)
 
 
+def _is_half(found: Found) -> bool:
+    return found.kind == "piece" and 2 * len(found.needle.text) <= len(found.word) + 1
+
+
 def holds(needle: Needle, texts: Mapping[str, str]) -> bool:
     """Whether a row of texts in lower case has a needle."""
     looked_at = texts.values() if needle.attribute is None else (texts[needle.attribute],)
@@ -184,11 +199,11 @@ def _partner(found: Found, rows: int, given: Circumstances) -> float:
         chance = priors.identifier if found.kind == "identifier" else priors.piece
         digits = priors.digits if found.word.isdigit() else 1.0
         # Half of a number is hit by half of the errors.
-        spelt = sqrt(given.spelt) if 2 * len(found.needle.text) <= len(found.word) + 1 else given.spelt
+        spelt = sqrt(given.spelt) if _is_half(found) else given.spelt
         return chance * reliance * digits * spelt
     chance = {"number": priors.number, "initial": priors.initial}.get(found.kind, priors.word)
     if found.kind == "word" and rows <= 1:
-        chance = priors.single_word
+        chance += (priors.single_word - chance) * given.doubtful
     best = max(found.attributes, key=lambda name: profiles[name].reliance(priors))
     longer: float = min(1.0, priors.usual_length * profiles[best].words / max(1, given.lengths[best])) ** priors.longer
     coded = max(profiles[name].identifiers for name in found.attributes)

@@ -15,8 +15,10 @@ class Priors:
     # How probably a true partner has a thing of the record, before its attribute is looked at.
     word: float = 0.87
     single_word: float = 0.62
-    """A word that no other own row has: it may be a misspelling."""
-    identifier: float = 0.9
+    """A word that no other own row has, where many such words look misspelt."""
+    singles_misspelt: float = 0.15
+    """Where this share of them does, they are many; the fewer do, the more such a word is a word like any other."""
+    identifier: float = 0.85
     piece: float = 0.80
     number: float = 0.95
     initial: float = 0.5
@@ -46,6 +48,8 @@ class Priors:
     """What is left of an attribute whose values are all the same few (a category): tables name them differently."""
     filled: float = 0.47
     """How much missing values in the own table lower the chance that the other has one."""
+    stray_code: float = 0.15
+    """What is left of an identifier in an attribute that has none elsewhere: a stock number of the own table."""
     codes_usual: float = 0.6
     """Where this share of rows has an identifier, identifiers are how the table names things."""
     usual_length: float = 2.0
@@ -94,7 +98,9 @@ class Priors:
     conditions: int = 7
     """Conditions at most; one more for a record that says more than half of the others."""
     small_conditions: int = 5
-    """Conditions worth one point, at most: more of them only repeat what the others say."""
+    small_of_one_text: int = 4
+    """Conditions worth one point, at most: more of them only repeat what the others say; all the more where a record is
+    one text and nothing else."""
     bits_a_point: float = 2.0
     single_attribute: float = 0.6
     """Where a record is one text and nothing else, this share of what would be enough otherwise: there is no second

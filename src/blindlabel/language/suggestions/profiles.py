@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from blindlabel.language.suggestions.needles import SHORTEST_DIGITS, kind_of, unit_of, words_in_order
 from blindlabel.language.suggestions.priors import Priors
@@ -50,7 +50,8 @@ class Profile:
         """How far a word of this attribute can be relied on to stand in a true partner too."""
         told: float = min(1.0, priors.usual_words / self.words) ** priors.text_power if self.words else 1.0
         if identifier:
-            return told * self.presence(priors) * min(1.0, 0.3 + 0.7 * self.identifiers / priors.codes_usual)
+            usual = min(1.0, self.identifiers / priors.codes_usual)
+            return told * self.presence(priors) * (priors.stray_code + (1 - priors.stray_code) * usual)
         return told * self.presence(priors) * min(1.0, priors.repeated + self.different)
 
     def presence(self, priors: Priors) -> float:
@@ -124,17 +125,27 @@ def units_of(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
     )
 
 
-def misspelt(rows: Sequence[Mapping[str, str]]) -> float:
-    """The share of longer words that look misspelt: no other row has them, but several have one that differs by a
-    letter. An owner cannot know how well the other table is spelt; tables about the same things are often alike.
+class Misspelt(NamedTuple):
+    """How many longer words of a table look misspelt."""
+
+    of_all: float
+    """As a share of all of them."""
+    of_single: float
+    """As a share of those that one row has."""
+
+
+def misspelt(rows: Sequence[Mapping[str, str]]) -> Misspelt:
+    """The longer words that look misspelt: no other row has them, but several have one that differs by a letter. An
+    owner cannot know how well the other table is spelt; tables about the same things are often alike.
     """
     step = max(1, -(-len(rows) // MOST_ROWS))
     having: Counter[str] = Counter()
     for row in rows[::step]:
         having.update({word for text in row.values() for word in words_in_order(text) if _spelt(word)})
     usual = {form for word, count in having.items() if count >= USUAL for form in _one_letter_less(word)}
-    wrong = sum(count == 1 and not usual.isdisjoint(_one_letter_less(word)) for word, count in having.items())
-    return wrong / max(1, having.total())
+    single = [word for word, count in having.items() if count == 1]
+    wrong = sum(not usual.isdisjoint(_one_letter_less(word)) for word in single)
+    return Misspelt(wrong / max(1, having.total()), wrong / max(1, len(single)))
 
 
 def _spelt(word: str) -> bool:

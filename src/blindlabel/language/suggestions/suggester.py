@@ -89,8 +89,9 @@ class Suggester:
         self._texts = [self._texts_of(record) for record in own]
         self._profiles = profiles_of(self._texts, self.attributes)
         self._usual_length = usual_length(self._texts)
-        excess = max(0.0, misspelt(self._texts) - self._priors.usual_misspelt)
-        self._spelt = max(0.5, 1 - self._priors.misspelt * excess)
+        wrong = misspelt(self._texts)
+        self._singles_misspelt = wrong.of_single
+        self._spelt = max(0.5, 1 - self._priors.misspelt * max(0.0, wrong.of_all - self._priors.usual_misspelt))
         self._asking = Asking(
             frozenset(DEFAULT_FUNCTIONS if functions is None else functions),
             self.limits,
@@ -265,6 +266,7 @@ class Suggester:
             self._profiles,
             {name: len(words_in_order(text)) for name, text in texts.items()},
             self._spelt,
+            self._singles_misspelt,
             priors,
             self._siblings,
             lonely,
@@ -272,7 +274,8 @@ class Suggester:
         asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
         evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
         most = priors.conditions + (length_of(texts) > self._usual_length)
-        conditions = weigh(evidence, most, priors, self.places)
+        most_small = priors.small_conditions if self._confirming else priors.small_of_one_text
+        conditions = weigh(evidence, most, most_small, priors, self.places)
         spelt = self._spelt >= WELL_SPELT
         named = [
             tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))

@@ -28,18 +28,22 @@ class Weighed:
     points: int
 
 
-def weigh(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
-    """At most so many conditions, weightiest first; none where one alone is left that may not decide by itself."""
+def weigh(
+    evidence: Sequence[Evidence], most: int, most_small: int, priors: Priors, places: Sequence[int] = PLACES
+) -> list[Weighed]:
+    """At most so many conditions, so many of them worth one point, weightiest first; none where one alone is left that
+    may not decide by itself.
+    """
     chosen = _telling_most(evidence, min(most, len(places)))
     idle = sorted(
         (one for one in evidence if one.idle and one.kind != "phrase"),
         key=lambda one: (one.rows, one.found.needle.text),
     )
     chosen += idle[: max(0, min(FEWEST, len(places)) - len(chosen))]
-    points = {one.found.needle: _points(one.bits(priors.most_bits), priors) for one in chosen}
+    points = {one.found.needle: _points(one, priors) for one in chosen}
     weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
     small = [one for one in weighed if one.points == 1]
-    for one in small[priors.small_conditions :]:
+    for one in small[most_small:]:
         weighed.remove(one)
     while not fits_places([one.points for one in weighed], places):
         weighed.pop()
@@ -119,5 +123,9 @@ def fits_places(points: Sequence[int], places: Sequence[int]) -> bool:
     return True
 
 
-def _points(bits: float, priors: Priors) -> int:
-    return min(MOST_POINTS, max(1, round(bits / priors.bits_a_point)))
+def _points(evidence: Evidence, priors: Priors) -> int:
+    """What a condition is worth. A partner with another telephone lacks both halves of this one, so both together are
+    worth no more than one condition can be.
+    """
+    points = max(1, round(evidence.bits(priors.most_bits) / priors.bits_a_point))
+    return min(points, MOST_POINTS // 2 if evidence.half else MOST_POINTS)
