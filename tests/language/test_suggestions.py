@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -27,7 +27,7 @@ from blindlabel.language.suggestions.profiles import misspelt, profiles_of
 from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
 from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, Weighed, evened, fits_places
-from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate, typing_error
+from blindlabel.records.generator import PERSON_ATTRIBUTES, PRODUCT_ATTRIBUTES, Size, generate, typing_error
 
 PRODUCTS = [
     {"name": name, "price": price}
@@ -568,6 +568,19 @@ def test_an_identifier_is_relied_on_less_where_few_rows_have_one() -> None:
     assert relied_on == sorted(relied_on)
     assert relied_on[0] < 0.3
     assert relied_on[-1] == 1
+
+
+def test_fewer_conditions_are_worth_one_point_where_a_record_is_one_text() -> None:
+    rows = generate("products", Size(300, 150), 5).a.rows
+    table = [dict(zip(PRODUCT_ATTRIBUTES, row, strict=True)) for row in rows]
+
+    def most_small(attributes: Sequence[str]) -> int:
+        suggester = Suggester(records(table), attributes, lowered=True)
+        weighed = [suggester.judge(record).weighed for record in suggester.table.records]
+        return max(sum(one.points == 1 for one in conditions) for conditions in weighed)
+
+    assert most_small(["name"]) == Priors().small_of_one_text
+    assert most_small(PRODUCT_ATTRIBUTES) == Priors().small_conditions
 
 
 def test_both_halves_of_a_telephone_are_worth_no_more_than_one_condition_can_be() -> None:

@@ -37,10 +37,11 @@ from blindlabel.storage.workspace import Workspace
 NAMES = ("anna", "berta")
 BLOCKING = ("surname", "given_name", "address_1", "phone_number")
 MOST_ROWS = 20_000
-ROWS_A_RECORD = 5
+ROWS_A_RECORD = 10
 SHARED = 0.8
 """Rows for each record of the sample, and the share of them about persons of both tables: a sample of 50 then holds
-some 15 true pairs, and with fewer the figures would be mostly chance.
+some 12 true pairs. With smaller tables it would hold more of them, but also more members of one household, and owners
+would know less of what is rare.
 """
 STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
