@@ -16,11 +16,12 @@ from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Atom, atoms_of, evaluate
-from blindlabel.language.points import call_of
+from blindlabel.language.points import PointsQuestion, call_of
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
 from blindlabel.language.suggestions.evidence import Circumstances, Evidence, weigh_all
-from blindlabel.language.suggestions.needles import Found, Needle, core_of, kind_of, words_in_order
+from blindlabel.language.suggestions.exclusions import Naming
+from blindlabel.language.suggestions.needles import Asking, Found, Needle, core_of, kind_of, words_in_order
 from blindlabel.language.suggestions.neighbours import Neighbour
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import misspelt, profiles_of
@@ -593,6 +594,15 @@ def test_both_halves_of_a_telephone_are_worth_no_more_than_one_condition_can_be(
     assert any(one.evidence.bits(Priors().most_bits) > 1.5 * MOST_POINTS for one in halves), "they would be worth more"
 
 
+def test_the_reason_of_half_a_telephone_says_why_it_is_worth_little() -> None:
+    rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
+    suggester = Suggester(rows, PERSON_ATTRIBUTES)
+    reasons = [reason for row in rows[:10] for reason in suggester.suggest(row).reasons]
+    assert any(reason.half for reason in reasons)
+    assert all(reason.half == ("both halves are there or missing together" in reason.sentence) for reason in reasons)
+    assert all(reason.points <= MOST_POINTS // 2 for reason in reasons if reason.half)
+
+
 def test_a_verdict_names_the_other_rows_and_says_when_a_question_is_always_or_never_true() -> None:
     table = OwnTable(records(PRODUCTS), ["name", "price"])
 
@@ -660,7 +670,7 @@ def test_what_siblings_share_and_what_tells_them_apart_is_seen_in_the_own_table(
         name: siblings.share(Found(Needle("is_in", word), kind_of(word), (name,), word))
         for name, word in (("given", "anna"), ("surname", "smith"), ("phone", "77123456"))
     }
-    assert siblings.known
+    assert siblings.telling == {"given"}
     assert shared["given"] < 0.25 < 0.75 < min(shared["surname"], shared["phone"])
     assert siblings.lonely([Neighbour(0, 0.1), Neighbour(1, 0.7)]) == 0.5
 
@@ -668,7 +678,7 @@ def test_what_siblings_share_and_what_tells_them_apart_is_seen_in_the_own_table(
 def test_rows_that_share_everything_are_no_siblings_to_learn_from() -> None:
     """They may be the same persons twice, and then a bar above them would lose every partner."""
     for siblings in (siblings_of(households(other_given_name=False)), siblings_of([]), Siblings()):
-        assert not siblings.known
+        assert not siblings.telling
         assert siblings.lonely([Neighbour(0, 0.1)]) == 0
 
 
@@ -694,6 +704,56 @@ def test_the_bar_is_raised_above_a_sibling_that_may_stand_in_the_other_table() -
         without = replace(judged, sibling=0)
         assert all(suggester.enough(judged, number) >= suggester.enough(without, number) for number in (1, 2))
     assert any(suggester.enough(one, 2) > suggester.enough(replace(one, sibling=0), 2) for one in lonely)
+
+
+ANNA = {"given": "anna", "surname": "smith", "phone": "77123456"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "telling", "named"),
+    [
+        ({"given": "bertram"}, {"given"}, ["bertram"]),
+        ({"given": "bertram"}, {"age"}, []),
+        ({"given": "bertram"}, set(), []),
+        ({"given": "bertram", "surname": "okafor"}, {"given"}, ["bertram"]),
+        ({"given": "bertram", "surname": "okafor"}, set(), ["bertram", "okafor"]),
+        ({"given": "anner"}, {"given"}, []),
+        ({"given": "leo"}, {"given"}, []),
+        ({"given": "smith"}, {"given"}, []),
+        ({"given": ""}, {"given"}, []),
+    ],
+)
+def test_where_words_are_misspelt_another_member_of_the_household_is_named_by_what_tells_siblings_apart(
+    changed: dict[str, str], telling: set[str], named: list[str]
+) -> None:
+    """Not by what may be the same name spelt otherwise, nor by one thing where it is not known what tells them apart,
+    nor by a name too short to be looked for anywhere.
+    """
+    asking = Asking(frozenset({"is_in"}), Limits(), single_attributes=False)
+    naming = Naming(asking, frozenset(), spelt=False, telling=frozenset(telling))
+    found = naming.otherwise(ANNA, ANNA | changed, identified=True)
+    assert [one.needle for one in found] == [Needle("is_in", word) for word in named]
+
+
+@pytest.mark.parametrize("single_attributes", [True, False])
+def test_names_and_ages_are_excluded_as_words_where_that_is_encoded(single_attributes: bool) -> None:
+    asking = Asking(frozenset({"is_in", "has_word"}), Limits(), single_attributes=single_attributes)
+    naming = Naming(asking, frozenset(), spelt=False, telling=frozenset({"given", "age"}))
+    found = naming.otherwise(ANNA | {"age": "45"}, ANNA | {"given": "leo", "age": "46"}, identified=True)
+    given, age = ("given", "age") if single_attributes else (None, None)
+    assert [one.needle for one in found] == [Needle("has_word", "leo", given), Needle("has_word", "46", age)]
+
+
+def test_questions_about_persons_name_the_other_members_of_their_household() -> None:
+    """Generated persons, damaged: without the exclusions, twice as many other own rows would fit."""
+    rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
+    suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=("is_in", "has_word"), single_attributes=False)
+    asked = [suggester.suggest(record).points for record in rows[:150]]
+
+    def fitting(questions: Sequence[PointsQuestion]) -> int:
+        return sum(one.fits(other) for one in questions for other in rows) - len(questions)
+
+    assert 0 < 2 * fitting(asked) <= fitting([replace(one, exclusions=()) for one in asked])
 
 
 def test_given_name_and_date_of_birth_separate_members_of_generated_households() -> None:

@@ -124,5 +124,5 @@ class Priors:
     are often misspelt (a true partner may lack any of them), and in later rounds."""
     above_others: float = 0.8
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""
-    above_siblings: float = 1.1
+    above_siblings: float = 0.9
     """In every round: up to which share of them it is raised above what a sibling in the other table should get."""

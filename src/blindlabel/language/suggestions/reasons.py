@@ -25,6 +25,9 @@ class Reason:
     """How many nearest own rows were looked at."""
     alone: bool = False
     """Whether it is enough by itself: an identifier that no other own row has."""
+    half: bool = False
+    """Whether it is half of an identifier: a partner has both halves or neither, so each is worth half of the points
+    that one condition can be worth."""
 
     @property
     def sentence(self) -> str:
@@ -36,4 +39,6 @@ class Reason:
             return f"speaks for a similar own row instead ({rarity.replace('no other', 'no')})"
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
         piece = "a piece of an identifier, " if self.kind == "piece" else ""
+        if self.half:
+            piece = "half of an identifier (2 points at most: both halves are there or missing together), "
         return f"{piece}{rarity}{told}"

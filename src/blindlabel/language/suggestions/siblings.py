@@ -21,7 +21,7 @@ EXPECTED = 0.2
 UNKNOWN = 4
 """What is expected where nothing is known, and the words that it counts for: few siblings tell little."""
 ENOUGH = 10
-TELLS_APART = 0.25
+TELLS_APART = 0.33
 """An attribute tells siblings apart where fewer of its words are shared, of so many at least."""
 SHARED = 0.5
 """A sibling is taken to have what is shared more often than not."""
@@ -53,17 +53,17 @@ class Siblings:
         return found
 
     @property
-    def known(self) -> bool:
-        """Whether some attribute tells siblings apart. Where none does, they may be the same things twice, misspelt."""
-        return any(
-            count >= ENOUGH and self._shared[name, identifier] < TELLS_APART * count
+    def telling(self) -> frozenset[str]:
+        """The attributes that tell siblings apart. Where none does, they may be the same things twice, misspelt."""
+        return frozenset(
+            name
             for (name, identifier), count in self._all.items()
-            if not identifier
+            if not identifier and count >= ENOUGH and self._shared[name, identifier] < TELLS_APART * count
         )
 
     def lonely(self, nearest: Sequence[Neighbour]) -> float:
         """The share of a record's nearest own rows that are no siblings of it; 0 where nothing is known of siblings."""
-        return sum(one.likeness < LIKE for one in nearest) / max(1, len(nearest)) if self.known else 0.0
+        return sum(one.likeness < LIKE for one in nearest) / max(1, len(nearest)) if self.telling else 0.0
 
     def share(self, found: Found) -> float:
         """How probably a sibling has a needle of the record too."""

@@ -15,12 +15,11 @@ from blindlabel.language.record import Case, Record, View
 from blindlabel.language.suggestions.bars import bar, plain_bar, raised, share_of, up_to
 from blindlabel.language.suggestions.duplicates import Duplicates
 from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
-from blindlabel.language.suggestions.exclusions import exclusions_of, named_otherwise, set_apart
+from blindlabel.language.suggestions.exclusions import Naming, exclusions_of, set_apart
 from blindlabel.language.suggestions.judged import Judged
 from blindlabel.language.suggestions.needles import (
     Asking,
     Found,
-    Kind,
     far_from,
     kind_of,
     needles_of,
@@ -98,10 +97,9 @@ class Suggester:
             whole,
             single_attributes,
             units_of(self._texts),
-            halves=self._spelt < WELL_SPELT,
+            halves=not self._well_spelt,
         )
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
-        self._years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
         self._amounts = tuple(name for name, profile in self._profiles.items() if profile.kind == "amount")
         self._tied = self._ties_words()
         self._column = self.table.column(View(None, self._case))
@@ -114,9 +112,9 @@ class Suggester:
         self.duplicates = self._alike.share(self._texts, self._nearest)
         """The share of own rows that have another which looks like the same thing."""
         # Where words are spelt right, the nearest own rows and exclusions tell siblings apart better than this.
-        self._siblings = (
-            Siblings() if self._spelt >= WELL_SPELT else Siblings.of(self._texts, self._nearest, self._alike.alike)
-        )
+        self._siblings = Siblings() if self._well_spelt else Siblings.of(self._texts, self._nearest, self._alike.alike)
+        years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
+        self._naming = Naming(self._asking, years, self._well_spelt, self._siblings.telling)
 
     # -- what others build on
 
@@ -179,7 +177,7 @@ class Suggester:
         judged = replace(judged, far=tuple(far_from(judged.texts, self._amounts, self._asking)))
         if self._asks_otherwise(round):
             weighed = judged.rarest
-        elif self._confirming and self._spelt >= WELL_SPELT:
+        elif self._confirming and self._well_spelt:
             return judged
         else:
             weighed = evened(judged.weighed, share_of(self._partner(judged), round, self._priors))
@@ -193,7 +191,7 @@ class Suggester:
         if self._asks_otherwise(round):
             enough = plain_bar(judged.weighed, priors.otherwise if self._confirming else 0.0)
         else:
-            above = up_to(partner, round, priors, spelt=self._spelt >= WELL_SPELT)
+            above = up_to(partner, round, priors, spelt=self._well_spelt)
             enough = bar(judged.weighed, share_of(partner, round, priors), [*judged.scores, *sibling], above)
         excluded = [one.needle for one in self.excluded(judged, enough)]
         left = [
@@ -210,11 +208,16 @@ class Suggester:
 
     def _asks_otherwise(self, round: int) -> bool:
         """Whether the rarest words are asked for. Where words are often misspelt, the rarest are the misspelt ones."""
-        return round == OTHERWISE and self._spelt >= WELL_SPELT
+        return round == OTHERWISE and self._well_spelt
 
     def _partner(self, judged: Judged) -> float:
         """The points that a true partner should get, fewer where a record is one text and nothing else."""
         return expected(judged.weighed) * (1.0 if self._confirming else self._priors.single_attribute)
+
+    @property
+    def _well_spelt(self) -> bool:
+        """Whether spelling is taken to be right."""
+        return self._spelt >= WELL_SPELT
 
     @property
     def _confirming(self) -> bool:
@@ -235,7 +238,7 @@ class Suggester:
         misspelt, or a table is too small to tell, one is often lost.
         """
         coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
-        spelt = self._spelt >= WELL_SPELT and len(self._texts) >= ENOUGH_ROWS
+        spelt = self._well_spelt and len(self._texts) >= ENOUGH_ROWS
         return len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
 
     def _texts_of(self, record: Record) -> Mapping[str, str]:
@@ -276,13 +279,9 @@ class Suggester:
         most = priors.conditions + (length_of(texts) > self._usual_length)
         most_small = priors.small_conditions if self._confirming else priors.small_of_one_text
         conditions = weigh(evidence, most, most_small, priors, self.places)
-        spelt = self._spelt >= WELL_SPELT
-        named = [
-            tuple(named_otherwise(texts, row, self._years, self._asking, spelt=spelt, identified=identified))
-            for row in others
-        ]
+        named = [tuple(self._naming.otherwise(texts, row, identified=identified)) for row in others]
         # Where a record is one text and nothing else, too many true partners would be kept out.
-        telling = spelt and self._confirming and self.duplicates < priors.usual_duplicates
+        telling = self._well_spelt and self._confirming and self.duplicates < priors.usual_duplicates
         apart = [
             tuple(set_apart(texts, row, self.rarity, len(self.table), self._asking)) if telling and not names else ()
             for row, names in zip(others, named, strict=True)
@@ -378,13 +377,11 @@ class Suggester:
     def _reason(
         self, atom: Atom, points: int, known: Mapping[tuple[object, ...], Evidence], near: int, enough: int
     ) -> Reason:
-        rows = len(self.table.rows_with(atom))
-        one = known.get(self._key(atom))
-        kind: Kind = "word" if one is None else one.kind
-        apart = 0 if one is None else one.apart
-        return Reason(
-            call_of(atom, plain=True), points, kind, rows, apart, 0 if one is None else near, points >= enough
-        )
+        rows, text = len(self.table.rows_with(atom)), call_of(atom, plain=True)
+        one, alone = known.get(self._key(atom)), points >= enough
+        if one is None:
+            return Reason(text, points, "word", rows, 0, 0, alone)
+        return Reason(text, points, one.kind, rows, one.apart, near, alone, one.half)
 
     @staticmethod
     def _key(atom: Atom) -> tuple[object, ...]:
