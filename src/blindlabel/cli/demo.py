@@ -17,7 +17,7 @@ def demo(
     *,
     records: Annotated[
         int, typer.Option("--records", min=2, max=5000, help="Records of each owner in the sample.")
-    ] = 50,
+    ] = 64,
     engine: Annotated[
         str,
         typer.Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow)."),

@@ -37,11 +37,11 @@ from blindlabel.storage.workspace import Workspace
 NAMES = ("anna", "berta")
 BLOCKING = ("surname", "given_name", "address_1", "phone_number")
 MOST_ROWS = 20_000
-ROWS_A_RECORD = 10
+ROWS_A_RECORD = 8
 SHARED = 0.8
-"""Rows for each record of the sample, and the share of them about persons of both tables: a sample of 50 then holds
-some 12 true pairs. With smaller tables it would hold more of them, but also more members of one household, and owners
-would know less of what is rare.
+"""Rows for each record of the sample, and the share of them about persons of both tables: a sample of 64 then holds
+some 16 true pairs, and relays no more than one of 50. With smaller tables it would hold more of them, but also more
+members of one household, and owners would know less of what is rare.
 """
 STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
@@ -65,7 +65,7 @@ Show = Callable[[str, float], None]
 class Plan:
     """What is demonstrated."""
 
-    records: int = 50
+    records: int = 64
     engine: str = "packed"
     rounds: int = 3
     seed: int = 1
