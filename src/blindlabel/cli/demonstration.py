@@ -141,7 +141,7 @@ def _agreement(plan: Plan, made: Generated) -> Agreement:
             "engine": plan.engine,
             "record_length": 8 * (longest // 8 + 1),
             "attributes": False,
-            "functions": ["is_in", "has_word"],
+            "functions": ["is_in", "has_word", "is_empty"],
             "profile": list(PROFILE),
         },
     )

@@ -26,8 +26,8 @@ class Reason:
     alone: bool = False
     """Whether it is enough by itself: an identifier that no other own row has."""
     half: bool = False
-    """Whether it is half of an identifier: a partner has both halves or neither, so each is worth half of the points
-    that one condition can be worth."""
+    """Whether it is half of an identifier: a partner has both halves or neither, so each is worth at most half of what
+    one condition can be worth."""
 
     @property
     def sentence(self) -> str:
