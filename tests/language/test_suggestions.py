@@ -25,6 +25,7 @@ from blindlabel.language.suggestions.needles import Asking, Found, Needle, core_
 from blindlabel.language.suggestions.neighbours import Neighbour
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import misspelt, profiles_of
+from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.siblings import Siblings
 from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
 from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, Weighed, evened, fits_places
@@ -601,6 +602,15 @@ def test_the_reason_of_half_a_telephone_says_why_it_is_worth_little() -> None:
     assert any(reason.half for reason in reasons)
     assert all(reason.half == ("both halves are there or missing together" in reason.sentence) for reason in reasons)
     assert all(reason.points <= MOST_POINTS // 2 for reason in reasons if reason.half)
+
+
+def test_an_exclusion_says_how_many_own_rows_it_keeps_out() -> None:
+    sentences = [Reason("", 0, "exclusion", rows, rows, 12).sentence for rows in (0, 1, 1200)]
+    assert [sentence.partition(" (")[2] for sentence in sentences] == [
+        "in no own row)",
+        "in one own row)",
+        "in 1,200 own rows)",
+    ]
 
 
 def test_a_verdict_names_the_other_rows_and_says_when_a_question_is_always_or_never_true() -> None:

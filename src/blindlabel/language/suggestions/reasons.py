@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from blindlabel.language.suggestions.needles import Kind
+
+AGAINST: Mapping[str, str] = MappingProxyType(
+    {
+        "far": "an amount that far from the record's own speaks against it",
+        "exclusion": "speaks for a similar own row instead",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -32,11 +41,10 @@ class Reason:
     @property
     def sentence(self) -> str:
         """The reason for a person."""
+        if self.kind in AGAINST:
+            rows = {0: "no own row", 1: "one own row"}.get(self.own_rows, f"{self.own_rows:,} own rows")
+            return f"{AGAINST[self.kind]} (in {rows})"
         rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
-        if self.kind == "far":
-            return f"an amount that far from the record's own speaks against it ({rarity.replace('no other', 'no')})"
-        if self.kind == "exclusion":
-            return f"speaks for a similar own row instead ({rarity.replace('no other', 'no')})"
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
         piece = "a piece of an identifier, " if self.kind == "piece" else ""
         if self.half:
