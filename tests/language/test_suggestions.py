@@ -600,7 +600,7 @@ def test_the_reason_of_half_a_telephone_says_why_it_is_worth_little() -> None:
     suggester = Suggester(rows, PERSON_ATTRIBUTES)
     reasons = [reason for row in rows[:10] for reason in suggester.suggest(row).reasons]
     assert any(reason.half for reason in reasons)
-    assert all(reason.half == ("both halves are there or missing together" in reason.sentence) for reason in reasons)
+    assert all(reason.half == ("2 points at most" in reason.sentence) for reason in reasons)
     assert all(reason.points <= MOST_POINTS // 2 for reason in reasons if reason.half)
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from blindlabel.language.suggestions.needles import Kind
+from blindlabel.language.suggestions.weighing import MOST_POINTS
 
 AGAINST: Mapping[str, str] = MappingProxyType(
     {
@@ -15,6 +16,7 @@ AGAINST: Mapping[str, str] = MappingProxyType(
         "exclusion": "speaks for a similar own row instead",
     }
 )
+"""What is said of an exclusion, by its kind."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Reason:
     """What it is worth; 0 for an exclusion."""
     kind: Kind | Literal["exclusion", "far"]
     own_rows: int
-    """Rows of the own table that have it, this one included."""
+    """Rows of the own table that have it, with the record's own where that has it."""
     apart: int
     """How many of the nearest own rows it tells this record from."""
     nearest: int
@@ -35,8 +37,8 @@ class Reason:
     alone: bool = False
     """Whether it is enough by itself: an identifier that no other own row has."""
     half: bool = False
-    """Whether it is half of an identifier: a partner has both halves or neither, so each is worth at most half of what
-    one condition can be worth."""
+    """Whether it is half of an identifier or less: a partner with another one lacks both halves, so each is worth half
+    of what one condition can be worth, at most."""
 
     @property
     def sentence(self) -> str:
@@ -48,5 +50,6 @@ class Reason:
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
         piece = "a piece of an identifier, " if self.kind == "piece" else ""
         if self.half:
-            piece = "half of an identifier (2 points at most: both halves are there or missing together), "
+            most = MOST_POINTS // 2
+            piece = f"half of an identifier ({most} points at most: a partner with another one lacks both halves), "
         return f"{piece}{rarity}{told}"

@@ -281,9 +281,9 @@ class Suggester:
         conditions = weigh(evidence, most, most_small, priors, self.places)
         named = [tuple(self._naming.otherwise(texts, row, identified=identified)) for row in others]
         # Where a record is one text and nothing else, too many true partners would be kept out.
-        telling = self._well_spelt and self._confirming and self.duplicates < priors.usual_duplicates
+        by_words = self._well_spelt and self._confirming and self.duplicates < priors.usual_duplicates
         apart = [
-            tuple(set_apart(texts, row, self.rarity, len(self.table), self._asking)) if telling and not names else ()
+            tuple(set_apart(texts, row, self.rarity, len(self.table), self._asking)) if by_words and not names else ()
             for row, names in zip(others, named, strict=True)
         ]
         sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
