@@ -1,4 +1,4 @@
-"""Questions to an engine with all parties in this process: keys, encryption, evaluation, decryption.
+"""Questions to an engine with all parties in this process: keys, encryption, evaluation, opening.
 
 For dry runs, the public API, experiments, benchmarks and tests. It proves nothing about privacy, since everything is
 here; it shows what an engine answers. A study does the same steps, each at another party (`blindlabel.parties`).
@@ -17,10 +17,10 @@ from blindlabel.engines.interface import (
     Engine,
     Evaluated,
     Keys,
-    Outcome,
     QuestionError,
     Terms,
     Working,
+    is_yes,
     outcomes,
 )
 from blindlabel.language.formula import Formula, atoms_of
@@ -28,7 +28,7 @@ from blindlabel.language.record import Record
 
 
 class EncryptedRecords:
-    """Records under fresh keys, to ask questions about. `traffic` counts the bytes that the assist moved."""
+    """Records under fresh keys, to ask questions about."""
 
     def __init__(
         self,
@@ -43,14 +43,8 @@ class EncryptedRecords:
         self.keys = engine.make_keys(terms) if keys is None else keys
         self._tell("keys")
         self._records = records
-        # Where their owner holds the key, records go out anew for every round, with randomness for its answers.
-        self.parcels = self._encrypted(self.keys.public) if terms.keys == "coordinator" else []
-        self.traffic = 0
-
-    def _encrypted(self, key: bytes, questions: int = 0) -> list[bytes]:
-        parcels = list(self.engine.encrypt(self.terms, key, self._records, questions, self.working))
-        self._tell("encrypt")
-        return parcels
+        self.parcels: list[bytes] = []
+        """Of the last round: records go out anew for each, with randomness for its answers."""
 
     def ask(self, questions: Sequence[Formula]) -> Answers:
         """One row a question, one column a record."""
@@ -60,34 +54,25 @@ class EncryptedRecords:
             reason = self.engine.refuse(self.terms, question)
             if reason is not None:
                 raise QuestionError(reason)
-        answers = self.decrypt(self.evaluate(questions), len(questions))
-        self._tell("decrypt")
+        answers = self.open(self.evaluate(questions), len(questions))
+        self._tell("open")
         return answers
 
     def evaluate(self, questions: Sequence[Formula]) -> list[Evaluated]:
         """The encrypted answers and their pads: the asking owner's part."""
-        if self.terms.keys == "owners":
-            self.parcels = self._encrypted(self.keys.secret, len(questions))
-        evaluated = self.engine.evaluate(
-            self.terms, self.keys.public, self.parcels, questions, self.assist, self.working
+        self.parcels = list(
+            self.engine.encrypt(self.terms, self.keys.secret, self._records, len(questions), self.working)
         )
-        answers = list(evaluated)
+        self._tell("encrypt")
+        answers = list(self.engine.evaluate(self.terms, self.keys.public, self.parcels, questions, self.working))
         self._tell("evaluate")
         return answers
 
-    def assist(self, request: bytes) -> bytes:
-        """The coordinator's part of an evaluation."""
-        reply = self.engine.assist(self.terms, self.keys.secret, request)
-        self.traffic += len(request) + len(reply)
-        return reply
-
-    def decrypt(self, answers: Sequence[Evaluated], questions: int) -> Answers:
-        """The key holder opens, and the coordinator compares with the pads."""
+    def open(self, answers: Sequence[Evaluated], questions: int) -> Answers:
+        """The owner of the records opens, and somebody compares with the pads."""
         parcels, pads = [one.parcel for one in answers], [one.pads for one in answers]
         opened = self.engine.open(self.terms, self.keys.secret, parcels, questions, self.count)
-        padded = self.engine.pad_values(self.terms, pads, questions, self.count)
-        found: Answers = outcomes(opened == padded) == Outcome.YES
-        return found
+        return is_yes(outcomes(opened == self.engine.pad_values(self.terms, pads, questions, self.count)))
 
     def _tell(self, phase: str) -> None:
         self.working.tell(phase, 1.0)

@@ -1,16 +1,17 @@
 """What every engine does, whatever its cryptography. Pure computation: no network, no files of its own choosing.
 
-A study's life on an engine:
+A round's life on an engine:
 
-1. the key holder calls `make_keys(terms)`: the coordinator, who gives the public part to every owner, or under
-   `keys = "owners"` the owner of the records, who gives it to the one who asks;
-2. an owner calls `encrypt(terms, key, records)`, which yields parcels (bytes) for the other owner;
-3. the other owner calls `evaluate(terms, public, parcels, questions, assist)`, which yields answer parcels for the
-   key holder, and *pads* that it keeps; `assist` carries requests to whoever holds the secret key and brings back the
-   reply;
-4. the key holder serves `assist(terms, secret, request)` and opens the answers with `open(terms, secret, parcels, …)`;
-   `pad_values` puts the pads in the same form. A value of a pair is zero exactly where the two are equal, which
-   `outcomes` reads. Where the coordinator holds the key there are no pads, and `decrypt` does all of it.
+1. the owner of the records calls `make_keys(terms)` and gives the public part to the one who asks;
+2. it calls `encrypt(terms, secret, records, questions)`, which yields parcels (bytes) for the asker;
+3. the asker calls `evaluate(terms, public, parcels, questions)`, which yields answer parcels for the owner of the
+   records, and *pads* that it keeps;
+4. the owner of the records opens the answers with `open(terms, secret, parcels, …)`, and `pad_values` puts the asker's
+   pads in the same form. Values of a pair are compared by somebody else, who learns which are equal; `outcomes` says
+   what that means.
+
+What needs no key and no homomorphic library is an engine's `Rules`: which questions it takes, what its keys can bear,
+what a round costs. The coordinator has no more than those.
 
 Every parcel and key begins with a header that names engine, version, parameters and agreement, and is checked before
 the bytes reach any cryptographic library. What is wrong with foreign bytes is always a `ParcelError`; what an owner may
@@ -19,17 +20,16 @@ correct is a `RecordError` or `QuestionError`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StringConstraints
 
-from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
@@ -39,19 +39,21 @@ from blindlabel.settings import Setting
 Answers = npt.NDArray[np.bool_]
 """A matrix: one row a question, one column a record."""
 
-Assist = Callable[[bytes], bytes]
-"""Carries one request to the holder of the secret key and returns the reply."""
-
 Progress = Callable[[str, float], None]
 """Called with the name of a phase and the share of it that is done, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Working:
-    """How an engine works: in how many processes, and who is told how far it is."""
+    """How an engine works: where, who is told how far it is, and where finished answers are kept."""
 
     workers: int = 1
+    """Processes on this machine."""
     progress: Progress | None = None
+    journal: Path | None = None
+    """A folder, so that a stopped evaluation goes on where it was; None: nothing is kept."""
+    cluster: str = ""
+    """Address of a cluster whose machines evaluate, or nothing."""
 
     def tell(self, phase: str, done: float) -> None:
         """So much of a phase is done."""
@@ -73,6 +75,8 @@ class Outcome(IntEnum):
     YES = 1
     EXCLUDED = 2
     """Yes, but for an exclusion ("but not")."""
+    RESTORED = 3
+    """Yes, and an exclusion does not hold because of an exception to it ("unless")."""
 
 
 Outcomes = npt.NDArray[np.uint8]
@@ -81,12 +85,20 @@ Outcomes = npt.NDArray[np.uint8]
 
 def outcomes(equal: npt.NDArray[np.bool_]) -> Outcomes:
     """What it means that values [value, question, record] are equal to their pads: the first for a yes, the second as
-    well where an exclusion takes it back.
+    well where an exclusion takes it back, the third as well where an exception gives it back.
     """
-    found = np.where(equal[0], np.uint8(Outcome.YES), np.uint8(Outcome.NO))
-    if len(equal) > 1:
-        found[equal[0] & equal[1]] = Outcome.EXCLUDED
+    found = np.zeros(equal.shape[1:], dtype=np.uint8)
+    so_far = np.ones(equal.shape[1:], dtype=np.bool_)
+    for outcome, one in zip((Outcome.YES, Outcome.EXCLUDED, Outcome.RESTORED), equal):
+        so_far = so_far & one
+        found[so_far] = outcome
     return found
+
+
+def is_yes(found: Outcomes) -> Answers:
+    """Which outcomes are a yes."""
+    answers: Answers = (found == Outcome.YES) | (found == Outcome.RESTORED)
+    return answers
 
 
 class EngineError(Exception):
@@ -138,27 +150,12 @@ class Encoded:
         tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...],
         Setting("The functions that can be asked; each makes the encrypted records larger."),
     ] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
-    questions: Annotated[
-        Literal["points", "any"],
-        Setting(
-            '"points": conditions with points, a bar and exclusions, without the assist; "any": all the language has.'
-        ),
-    ] = "points"
     profile: Annotated[
         tuple[Annotated[int, Field(ge=1, le=255)], ...],
-        Setting("points: the places of one question by weight; conditions with the same points take places alike."),
-    ] = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
-    exclusions: Annotated[int, Setting('points: conditions that one question may exclude ("but not").', 0, 8)] = 2
-    probes: Annotated[
-        int, Setting("any: needles that one question has room for; 0: 16, more for similar and between.", 0, 512)
-    ] = 0  # more than 512 would bring the error of hashing beyond 1e-6 a label
-    inner_gates: Annotated[
-        int, Setting("any: nested counts or alternatives of one question, on each level.", 0, 16)
-    ] = 3
-    inner_levels: Annotated[int, Setting("any: levels of nested counts or alternatives.", 0, 8)] = 1
-    inner_weight: Annotated[
-        int, Setting("any: largest sum of weights in a nested count; 0: 31, more for similar and between.", 0, 255)
-    ] = 0
+        Setting("The places of one question by weight; conditions with the same points take places alike."),
+    ] = (4, 3, 3, 2, 2, 2, 1, 1, 1, 1)
+    exclusions: Annotated[int, Setting('Conditions of one question that take a yes back ("but not").', 0, 8)] = 2
+    unless: Annotated[int, Setting('Conditions of one question that give it back ("unless").', 0, 8)] = 2
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
 
@@ -178,8 +175,6 @@ class Terms(Encoded):
     limits: Limits = field(default_factory=Limits)
     records: int = 50
     """Records per owner in the sample, at most."""
-    keys: Literal["coordinator", "owners"] = "coordinator"
-    """Who holds the key to an owner's encrypted records: the coordinator, or that owner alone."""
     key_bits: int = 0
     """Bits about one key that cheating askers may learn while it is used; its ring is chosen so that it can lose them.
     """
@@ -187,7 +182,7 @@ class Terms(Encoded):
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys: the public part goes to whoever asks, the secret never leaves the key holder. Neither is shown where keys
+    """Keys: the public part goes to whoever asks, the secret never leaves the owner of the records. Neither is shown where keys
     are printed: one is secret, and the other has hundreds of megabytes.
     """
 
@@ -197,16 +192,39 @@ class Keys:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Some answers: `parcel` leaves for the key holder, `pads` stay with whoever asked (empty where there are none)."""
+    """Some answers: `parcel` leaves for the owner of the records, `pads` stay with whoever asked."""
 
     parcel: bytes = field(repr=False)
     pads: bytes = field(repr=False, default=b"")
 
 
-class Engine(Protocol):
-    """One way to answer questions about records without seeing them."""
+@dataclass(frozen=True)
+class Explained:
+    """What becomes of a question, and what a round of such questions costs, by the agreement alone."""
+
+    parameters: str
+    predicates: list[str]
+    """What is asked of the encrypted records, numbered from 0."""
+    places: list[str]
+    """What stands on the question's places, then what it excludes, and unless."""
+    noise_left: dict[str, float]
+    """Bits between what is left of the noise and the limit, for each kind of ciphertext that leaves."""
+    seconds: float
+    """Of one core, for a round of as many questions as records."""
+    bytes: dict[str, int]
+    """Of one direction of such a round: keys, records, answers."""
+
+
+class Rules(Protocol):
+    """What is known of an engine without keys."""
 
     name: str
+    unbounded: str
+    """Said where nothing bounds what a cheating owner learns; empty where the account of bits does."""
+
+    def outcomes(self, terms: Terms) -> int:
+        """How many outcomes a pair can have for whoever compares its values."""
+        ...
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
         """Why this engine cannot answer this question under these terms, as a sentence; None where it can."""
@@ -218,20 +236,29 @@ class Engine(Protocol):
         """
         ...
 
+    def zero_tests(self, terms: Terms) -> int:
+        """How many bits about a key made for these terms may be lost before it has fewer than 128 left. `TermsError`
+        where no key can bear what the terms say.
+        """
+        ...
+
+    def explain(self, terms: Terms, question: Formula) -> Explained | None:
+        """The plan of a question under these terms, and what a round of such questions costs; None: not known."""
+        ...
+
+
+class Engine(Rules, Protocol):
+    """One way to answer questions about records without seeing them."""
+
     def make_keys(self, terms: Terms) -> Keys:
-        """New keys for a study."""
+        """New keys, for one asker and one round."""
         ...
 
     def encrypt(
-        self,
-        terms: Terms,
-        key: bytes,
-        records: Sequence[Record],
-        questions: int = 0,
-        working: Working = IN_THIS_PROCESS,
+        self, terms: Terms, secret: bytes, records: Sequence[Record], questions: int, working: Working = IN_THIS_PROCESS
     ) -> Iterator[bytes]:
-        """The records as parcels that only the evaluation of questions can use. The key is the public one, or under
-        `keys = "owners"` the secret one, and then `questions` says how many will be asked.
+        """The records as parcels that only the evaluation of questions can use, and randomness for the answers to this
+        many questions.
         """
         ...
 
@@ -241,22 +268,9 @@ class Engine(Protocol):
         public: bytes,
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
-        assist: Assist,
         working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """All questions over all records: parcels of encrypted answers, ready to leave, with their pads."""
-        ...
-
-    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
-        """The coordinator's side of one assist call."""
-        ...
-
-    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:
-        """The calls of one `evaluate` for so many questions and records, whatever the questions are."""
-        ...
-
-    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:
-        """Where a call says that it belongs, and what it is; nothing of it is decrypted."""
         ...
 
     def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
@@ -264,49 +278,5 @@ class Engine(Protocol):
         ...
 
     def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
-        """The pads of all pairs, in the form of what was opened; zero where there are none."""
+        """The pads of all pairs, in the form of what was opened."""
         ...
-
-    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
-        """The answers, one row a question and one column a record."""
-        ...
-
-    def zero_tests(self, terms: Terms) -> int:
-        """How many bits about a key made for these terms may be lost before it has fewer than 128 left. `TermsError`
-        where no key can bear what the terms say.
-        """
-        ...
-
-
-class WithoutPads(ABC):
-    """For engines whose answers are not padded: what is opened is zero for yes and one for no. They have room for
-    whatever the terms allow.
-    """
-
-    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:  # noqa: ARG002
-        """As they are."""
-        return terms
-
-    @abstractmethod
-    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
-        """The answers, one row a question and one column a record."""
-
-    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
-        """The values of all pairs."""
-        return (~self.decrypt(terms, secret, parcels, questions, records))[None].astype(np.uint64)
-
-    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:  # noqa: ARG002
-        """Zeros."""
-        return np.zeros((1, questions, records), dtype=np.uint64)
-
-    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
-        """Never."""
-        return NO_CALLS
-
-    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:  # noqa: ARG002
-        """There is none."""
-        raise ParcelError("This engine needs no assist.")
-
-    def zero_tests(self, terms: Terms) -> int:  # noqa: ARG002
-        """None: there is no key, or it has no bit to spare."""
-        return 0

@@ -16,13 +16,12 @@ import numpy as np
 from blindlabel.engines.allowed import check_record, refuse_texts
 from blindlabel.engines.interface import (
     IN_THIS_PROCESS,
-    Answers,
-    Assist,
     Evaluated,
+    Explained,
     Keys,
     ParcelError,
     Terms,
-    WithoutPads,
+    Values,
     Working,
 )
 from blindlabel.language.formula import Formula, evaluate
@@ -56,10 +55,31 @@ def _encoded(terms: Terms, record: Record) -> list[Any]:
     return [attributes, record.whole if terms.encode_whole else ""]
 
 
-class PlainEngine(WithoutPads):
-    """Answers questions on clear records, through the interface of all engines."""
+class PlainEngine:
+    """Answers questions on clear records, through the interface of all engines. Its rules are all there is of it."""
 
     name = "plain"
+    unbounded = "NO BOUND: the plain engine encrypts nothing, so whoever asks can read every record that is asked."
+
+    def engine(self) -> PlainEngine:
+        """Itself."""
+        return self
+
+    def outcomes(self, terms: Terms) -> int:  # noqa: ARG002
+        """No and yes."""
+        return 2
+
+    def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:  # noqa: ARG002
+        """As they are: there is always room."""
+        return terms
+
+    def zero_tests(self, terms: Terms) -> int:  # noqa: ARG002
+        """None: there is no key."""
+        return 0
+
+    def explain(self, terms: Terms, question: Formula) -> Explained | None:  # noqa: ARG002
+        """Nothing to explain."""
+        return None
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
         """Only what the agreement does not encode is beyond the plain engine."""
@@ -72,13 +92,13 @@ class PlainEngine(WithoutPads):
     def encrypt(
         self,
         terms: Terms,
-        key: bytes,
+        secret: bytes,
         records: Sequence[Record],
-        questions: int = 0,  # noqa: ARG002
+        questions: int,  # noqa: ARG002
         working: Working = IN_THIS_PROCESS,
     ) -> Iterator[bytes]:
         """The records, readable."""
-        _unpack(terms, "secret key" if terms.keys == "owners" else "public key", key)
+        _unpack(terms, "secret key", secret)
         for number, record in enumerate(records, start=1):
             check_record(terms, record, number)
         yield _pack(terms, "records", [_encoded(terms, record) for record in records])
@@ -90,7 +110,6 @@ class PlainEngine(WithoutPads):
         public: bytes,
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
-        assist: Assist,  # noqa: ARG002
         working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """The answers, readable: one parcel for each parcel of records."""
@@ -109,12 +128,8 @@ class PlainEngine(WithoutPads):
                 working.tell("evaluate", (i + 1) / len(questions))
             yield Evaluated(_pack(terms, "answers", answers))
 
-    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
-        """Never needed."""
-        raise ParcelError("The plain engine needs no assist.")
-
-    def decrypt(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Answers:
-        """The answers as a matrix."""
+    def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
+        """Zero for yes and one for no."""
         _unpack(terms, "secret key", secret)
         blocks = []
         for parcel in parcels:
@@ -126,12 +141,13 @@ class PlainEngine(WithoutPads):
             )
             if len(rows) != questions or len(lengths) > 1 or -1 in lengths:
                 raise ParcelError("These answers have another shape than was asked for.")
-            blocks.append(
-                np.array([[character == "1" for character in row] for row in rows], dtype=np.bool_).reshape(
-                    questions, -1
-                )
-            )
-        answers: Answers = np.concatenate(blocks, axis=1) if blocks else np.zeros((questions, 0), dtype=np.bool_)
-        if answers.shape != (questions, records):
+            said = [[character != "1" for character in row] for row in rows]
+            blocks.append(np.array(said, dtype=np.uint64).reshape(questions, -1))
+        values = np.concatenate(blocks, axis=1) if blocks else np.zeros((questions, 0), dtype=np.uint64)
+        if values.shape != (questions, records):
             raise ParcelError("These answers have another shape than was asked for.")
-        return answers
+        return values[None]
+
+    def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:  # noqa: ARG002
+        """Zeros: nothing is padded."""
+        return np.zeros((1, questions, records), dtype=np.uint64)

@@ -1,28 +1,48 @@
-"""The engines by name. An engine's library is imported when the engine is wanted, not before."""
+"""The engines by name, found as entry points: whatever distribution declares one under `blindlabel.engines` adds it.
+
+An entry point names an engine's `Rules`. Its homomorphic library is imported when the engine itself is wanted, not
+before.
+"""
 
 from __future__ import annotations
 
-import importlib
 from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Protocol, cast
 
-from blindlabel.engines.interface import Engine, EngineUnavailable
+from blindlabel.engines.interface import Engine, EngineUnavailable, Rules
 from blindlabel.errors import InputError
 
-_WHERE = {
-    "plain": ("blindlabel.engines.plain", "PlainEngine"),
-    "packed": ("blindlabel.engines.packed", "PackedEngine"),
-    "gates": ("blindlabel.engines.gates", "GatesEngine"),
-}
+GROUP = "blindlabel.engines"
+
+
+class Offered(Rules, Protocol):
+    """What an entry point names: the rules of an engine, and the way to the engine itself."""
+
+    def engine(self) -> Engine:
+        """The engine; imports what it works with."""
+        ...
+
+
+def engine_names() -> list[str]:
+    """The engines of this machine."""
+    return sorted({found.name for found in entry_points(group=GROUP)})
+
+
+@lru_cache(maxsize=8)
+def rules_named(name: str) -> Offered:
+    """The rules of the engine that an agreement names."""
+    found = next(iter(entry_points(group=GROUP, name=name)), None)
+    if found is None:
+        raise InputError(f"There is no engine {name} on this machine; there are {', '.join(engine_names())}.")
+    return cast(Offered, found.load()())
 
 
 @lru_cache(maxsize=8)
 def engine_named(name: str) -> Engine:
     """The engine that an agreement names; `EngineUnavailable` where it cannot be used on this machine."""
-    if name not in _WHERE:
-        raise InputError(f"There is no engine {name}; there are {', '.join(_WHERE)}.")
-    module, kind = _WHERE[name]
+    rules = rules_named(name)
     try:
-        engine: Engine = getattr(importlib.import_module(module), kind)()
+        return rules.engine()
     except (ImportError, AttributeError) as error:
         raise EngineUnavailable(f"The {name} engine cannot be used on this machine: {error}.") from error
-    return engine
