@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from blindlabel.api.asking import ask, suggest
-    from blindlabel.api.ground_truth import GroundTruth
+    from blindlabel.api.ground_truth import GroundTruth, Scores
     from blindlabel.api.parties import Coordinator, Owner
     from blindlabel.api.rehearsing import rehearse
     from blindlabel.api.tables import read_table
     from blindlabel.errors import InputError, OutsideError
     from blindlabel.language import Question, Record
-    from blindlabel.protocol.scores import Scores
     from blindlabel.records.tables import Table
 
 __version__ = "0.1.0"
@@ -58,7 +57,7 @@ _WHERE = {
     "Owner": "blindlabel.api.parties",
     "Question": "blindlabel.language",
     "Record": "blindlabel.language",
-    "Scores": "blindlabel.protocol.scores",
+    "Scores": "blindlabel.api.ground_truth",
     "Table": "blindlabel.records.tables",
     "ask": "blindlabel.api.asking",
     "read_table": "blindlabel.api.tables",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,37 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.export import formats, truth
 from blindlabel.export.formats import ID, ROW
 from blindlabel.export.truth import AgreedPairs
-from blindlabel.protocol import scores
-from blindlabel.protocol.labels import Labels, after_round, byte_of, no_labels
-from blindlabel.protocol.scores import Scores
+from blindlabel.protocol.labels import Labels, after_round, byte_of, is_agreed, is_match, no_labels
 
 Known = Iterable[tuple[object, object]]
 """True pairs: the id of a row of the first table and that of one of the second; positions where a table has no ids."""
 
 NEED_ALL_LABELS = ("recall", "f", "agreement", "records_to_ask", "agreed", "false_negatives", "open_matches")
 """What cannot be told from matches alone."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good labels are against the truth, where somebody knows it. `recall` and `f` are over agreed pairs; the
+    strict ones count a true pair that was never agreed as missed. `records` are those of both owners, `records_to_ask`
+    the ones that stand on a pair without agreement. The other counts are of pairs: `false_negatives` are true ones
+    agreed to be no match, `open_matches` true ones without agreement.
+    """
+
+    precision: float
+    recall: float
+    f: float
+    recall_strict: float
+    f_strict: float
+    agreement: float
+    records: float
+    records_to_ask: float
+    pairs: float
+    agreed: float
+    true_positives: float
+    false_positives: float
+    false_negatives: float
+    open_matches: float
 
 
 class GroundTruth(truth.GroundTruth):
@@ -86,7 +108,7 @@ class GroundTruth(truth.GroundTruth):
         for a, b in known:
             if str(a) in rows and str(b) in columns:
                 true[rows[str(a)], columns[str(b)]] = True
-        found = scores.scores(labels, true)
+        found = scores(labels, true)
         return replace(found, **dict.fromkeys(NEED_ALL_LABELS, math.nan)) if self.only_matches else found
 
     def export(self, format: str, folder: Path | str) -> list[Path]:
@@ -111,3 +133,40 @@ class GroundTruth(truth.GroundTruth):
         for pair in self.pairs:
             labels[rows[pair.i], columns[pair.j]] = byte_of(pair.label, pair.round)
         return labels, (first, second)
+
+
+def scores(labels: Labels, true: npt.NDArray[np.bool_]) -> Scores:
+    """The scores of labels (as in `protocol.labels`) against the truth."""
+    agreed, match = is_agreed(labels), is_match(labels)
+    right = int(np.count_nonzero(match & true))
+    wrong = int(np.count_nonzero(match & ~true))
+    missed = int(np.count_nonzero(agreed & ~match & true))
+    matches = int(np.count_nonzero(true))
+    precision, recall, strict = _share(right, right + wrong), _share(right, right + missed), _share(right, matches)
+    to_ask = int(np.count_nonzero((~agreed).any(axis=0))) + int(np.count_nonzero((~agreed).any(axis=1)))
+    settled = int(np.count_nonzero(agreed))
+    return Scores(
+        precision=precision,
+        recall=recall,
+        f=_f(precision, recall),
+        recall_strict=strict,
+        f_strict=_f(precision, strict),
+        agreement=_share(settled, agreed.size),
+        records=sum(labels.shape),
+        records_to_ask=to_ask,
+        pairs=agreed.size,
+        agreed=settled,
+        true_positives=right,
+        false_positives=wrong,
+        false_negatives=missed,
+        open_matches=matches - right - missed,
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    """A share; of nothing, all: no label is no wrong label."""
+    return part / whole if whole else 1.0
+
+
+def _f(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.api.ground_truth import GroundTruth
+from blindlabel.engines.interface import Working
 from blindlabel.errors import InputError
 from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
 from blindlabel.language import Question
@@ -19,7 +20,6 @@ from blindlabel.parties import coordinator as coordinators
 from blindlabel.parties import joining, running
 from blindlabel.parties import owner as owners
 from blindlabel.parties.asking import save_question
-from blindlabel.parties.computing import Computing
 from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks
 from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
@@ -71,7 +71,7 @@ class Coordinator:
         paths = {owner: folder / f"{owner}.invitation" for owner in named}
         for path in paths.values():
             if path.exists():
-                raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
+                raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
         folder.mkdir(parents=True, exist_ok=True)
 
         def keep(invitations: Iterable[Invitation]) -> None:
@@ -88,7 +88,7 @@ class Coordinator:
         _check_address(address, insecure=insecure)
         path = Path(to) / f"{owner}.invitation"
         if path.exists():
-            raise InputError(f"{path} is there already. Move it away, or choose another folder with --to.")
+            raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_invitation(self._party.reinvite(self._party.find(study), owner, address), path)
         return path
@@ -126,7 +126,7 @@ def _check_address(address: str, *, insecure: bool) -> None:
     if is_in_clear(address) and not insecure:
         raise InputError(
             f"Over {address} owners' tokens would travel in clear. Give an https:// address (a self-signed certificate"
-            " will do), or say --insecure where the network itself is protected."
+            " will do), or `insecure=True` where the network itself is protected."
         )
 
 
@@ -214,4 +214,4 @@ class Owner:
     def _party(self, workers: int = 1) -> Iterator[owners.Owner]:
         line = connect(self._workspace)
         with closing(line):
-            yield owners.Owner(self._workspace, line, computing=Computing(workers))
+            yield owners.Owner(self._workspace, line, working=Working(workers))

@@ -21,7 +21,6 @@ from blindlabel.cli.opening import (
 )
 from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say, with_noun
 from blindlabel.cli.question_files import listed
-from blindlabel.cli.score import score
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ Insecure = Annotated[
     bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
 ]
 app.command("audit")(coordinator_audit)
-app.command("score")(score)
 
 
 @app.command("new")
@@ -308,10 +306,7 @@ def _print_standing(one: StudyStanding) -> None:
             counts = f"{part.pairs} pairs, {part.matches} matches, {part.discarded} without a label"
             result(f"  {pairing}, {words}: {counts}")
     for owner, known in one.owners.items():
-        used = f"{known.records_asked} of {agreement.records_asked} questions"
-        result(f"  {owner}: {used}, {known.assist_calls} of {agreement.budget.assist_calls} assist calls used")
-        for peer, scores in known.scores.items():
-            result(f"  {owner}: {scores} of {agreement.budget.scores} scores used with {peer}")
+        result(f"  {owner}: {known.records_asked} of {agreement.records_asked} questions used")
     _print_use(one)
     for step in one.waiting:
         result(f"  waiting: {step.sentence}")
@@ -321,10 +316,10 @@ def _print_use(one: StudyStanding) -> None:
     """What has been given away so far, beside what the agreement allows at most."""
     coordinator, owner = one.account.entries[:2]
     for pairing, used in one.used.items():
+        of_key = f", about one key {used.key:,} of {one.account.key.spent:,}" if one.account.key else ""
         result(
             f"  bits about {pairing.replace(' ', ' and ')}: coordinator {used.coordinator:,} of"
-            f" {coordinator.cheating:,}, an owner {used.owner:,} of {owner.honest:,},"
-            f" about one key {used.key:,} of {one.account.key.spent:,}"
+            f" {coordinator.cheating:,}, an owner {used.owner:,} of {owner.honest:,}{of_key}"
         )
 
 

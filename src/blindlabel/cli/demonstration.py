@@ -289,9 +289,8 @@ def share_done(agreement: Agreement, state: State) -> float:
     if not state.rounds:
         return 0.0 if not state.keys_sent else 0.05
     current, every = state.rounds[-1], len(directions(agreement))
-    come = [len(current.records), len(current.answers)]
-    come += [len(current.opened)] if agreement.keys == "owners" else []
-    within = 1.0 if current.tallies else sum(come) / (every * len(come) + 1)
+    come = len(current.records) + len(current.answers) + len(current.opened)
+    within = 1.0 if current.tallies else come / (3 * every + 1)
     anew = sum(1 for one in state.rounds if not one.repeats)
     return min(0.99, 0.1 + 0.9 * (anew - 1 + within) / agreement.rounds)
 
@@ -334,7 +333,6 @@ def _report(
         "seconds": round(time.time() - began, 3),
         "phases": _phases(coordinator, agreement.hash, began),
         "bytes": traffic,
-        "assist_calls": {owner: known_.assist_calls for owner, known_ in stands.owners.items()},
         "labels_path": str(labels_path),
     }
 

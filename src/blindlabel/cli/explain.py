@@ -4,14 +4,19 @@ agreement, what each party can learn under it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.cli.question_files import attribute_list, question_source
 from blindlabel.errors import InputError
+
+if TYPE_CHECKING:
+    from blindlabel.engines.interface import Explained
 
 
 def explain(
@@ -24,16 +29,13 @@ def explain(
     attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
     records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
     length: Annotated[int, typer.Option(min=1, help="Longest record.")] = 148,
-    anything: Annotated[
-        bool, typer.Option("--any", help='An agreement with questions = "any", which calls the coordinator for help.')
-    ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Print the plan of a question on the packed engine: predicates, places or gates, assist calls, noise, time and
-    bytes. Of an agreement: in bits, what each party, and two together, can learn at most.
+    """Print the plan of a question on the packed engine: predicates, places, noise, time and bytes. Of an agreement: in
+    bits, what each party, and two together, can learn at most.
     """
     from blindlabel.engines.interface import EngineError, Terms
-    from blindlabel.engines.packed import PackedEngine
+    from blindlabel.engines.registry import rules_named
     from blindlabel.language import Question, render
     from blindlabel.language.formula import atoms_of
 
@@ -55,19 +57,29 @@ def explain(
             records=records,
             record_length=length,
             functions=tuple(dict.fromkeys((*Terms(()).functions, *(a.function for a in atoms_of(checked.formula))))),
-            questions="any" if anything else "points",
         )
-        refused = PackedEngine().refuse(terms, checked.formula)
+        refused = rules_named("packed").refuse(terms, checked.formula)
         if refused is not None:
             raise InputError(refused)
-        plan = PackedEngine().explain(terms, checked.formula)
+        plan = rules_named("packed").explain(terms, checked.formula)
     except EngineError as problem:
         raise InputError(str(problem)) from problem
+    assert plan is not None
     if json:
-        result_json(plan.to_json())
+        result_json(asdict(plan))
         return
-    for line in plan.lines():
+    for line in _lines(plan):
         result(line)
+
+
+def _lines(plan: Explained) -> Iterator[str]:
+    """A plan as a person reads it."""
+    yield f"parameters: {plan.parameters}"
+    yield from (f"predicate {number}: {what}" for number, what in enumerate(plan.predicates))
+    yield from plan.places
+    yield "noise left: " + ", ".join(f"{what} {bits:.1f} bits" for what, bits in plan.noise_left.items())
+    sizes = ", ".join(f"{what} {count / 1e6:,.1f} MB" for what, count in plan.bytes.items())
+    yield f"a round of such questions: about {plan.seconds:,.1f} s of one core; {sizes}"
 
 
 def _explain_agreement(file: Path, *, json: bool) -> None:

@@ -17,11 +17,10 @@ from blindlabel.cli.opening import Authority, Unasked, Via, WorkspaceFolder, pas
 from blindlabel.cli.output import JsonFlag, is_meant, reporting, result, result_json, say
 from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import questions_app
-from blindlabel.cli.score import score_of_owner
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
-    from blindlabel.parties.computing import Computing
+    from blindlabel.engines.interface import Working
     from blindlabel.parties.owner import Owner
     from blindlabel.parties.questions import QuestionSource
     from blindlabel.parties.rounds import Report
@@ -34,7 +33,6 @@ app.command("annotators")(annotators)
 app.command("audit")(owner_audit)
 app.command("check")(check)
 app.command("records")(records)
-app.command("score")(score_of_owner)
 
 
 @contextmanager
@@ -42,18 +40,17 @@ def _party(
     workspace: Workspace,
     via: str,
     ca: Path | None,
-    computing: Computing | None = None,
+    working: Working | None = None,
     report: Report | None = None,
     patience: float = 30.0,
-    *,
-    stays: bool = True,
 ) -> Iterator[Owner]:
+    from blindlabel.engines.interface import IN_THIS_PROCESS
     from blindlabel.parties.owner import Owner
     from blindlabel.transport.connecting import connect
 
-    transport = connect(workspace, via, authority=ca, patience=patience, stays=stays)
+    transport = connect(workspace, via, authority=ca, patience=patience)
     with closing(transport):
-        yield Owner(workspace, transport, computing=computing, report=report)
+        yield Owner(workspace, transport, working=working or IN_THIS_PROCESS, report=report)
 
 
 @app.command("join")
@@ -184,7 +181,6 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
             "next": [asdict(step) for step in steps],
             "waiting": [step.sentence for step in steps],
-            "scores": {peer: len(asked) for peer, asked in workspace.state().scores_asked.items()},
             "running": workspace.is_run,
             "unsent": len(workspace.unsent()),
             "activity": None
@@ -283,13 +279,6 @@ def run(
             "--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port."
         ),
     ] = "",
-    cluster_may_see_records: Annotated[
-        bool,
-        typer.Option(
-            "--cluster-may-see-records",
-            help="Encrypt on the cluster too, whose machines then see your records in clear.",
-        ),
-    ] = False,
     once: Annotated[bool, typer.Option("--once", help="Do what can be done now and stop.")] = False,
     via: Via = "",
     ca: Authority = None,
@@ -297,19 +286,17 @@ def run(
     """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. May be stopped and started at
     any time.
     """
-    from blindlabel.parties.computing import Computing
+    from blindlabel.engines.interface import Working
     from blindlabel.parties.running import run as take_turns
 
-    if cluster_may_see_records and not cluster:
-        raise InputError("--cluster-may-see-records says something about a cluster: name one with --cluster.")
     source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
     if hand_in:
         name_risky(workspace)
         workspace.hand_in()
     with workspace.locked_for("owner run"), reporting(workspace) as report:
-        computing = Computing(workers, cluster, cluster_may_see_records)
-        with _party(workspace, via, ca, computing, report, stays=not once) as owner, _kept_reason(workspace):
+        working = Working(workers, cluster=cluster)
+        with _party(workspace, via, ca, working, report) as owner, _kept_reason(workspace):
             over = take_turns(owner, source, once=once, tell=say)
     if over:
         say("The study is over. Write the ground truth with `blindlabel owner export`.")

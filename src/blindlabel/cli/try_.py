@@ -17,7 +17,7 @@ def try_(
     ],
     records: Annotated[str, typer.Argument(help="A table: CSV, JSON lines or Parquet.")],
     engine: Annotated[
-        str, typer.Option(help="plain, packed or gates. All but plain encrypt and decrypt on this machine.")
+        str, typer.Option(help="plain, packed, or another that is installed. All but plain encrypt and open here.")
     ] = "plain",
     id_column: Annotated[
         str | None, typer.Option("--id", help="The column that identifies a record; else `id`, else the row position.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from blindlabel.engines.registry import engine_named
+from blindlabel.engines.registry import rules_named
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
 from blindlabel.language.limits import Limits
@@ -18,7 +18,7 @@ def check_question(agreement: Agreement, text: str) -> Question:
     checked = _read(text, terms.attributes, terms.limits, terms.case == "lower")
     if checked.formula is None:
         return checked
-    refused = engine_named(agreement.encoding.engine).refuse(terms, checked.formula)
+    refused = rules_named(agreement.encoding.engine).refuse(terms, checked.formula)
     if refused is None:
         return checked
     return checked.refused(error("not-encoded", refused, checked.tree.statements[-1].span))

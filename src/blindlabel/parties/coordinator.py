@@ -1,11 +1,10 @@
-"""The coordinator as it runs: receives messages, assists, does the work that the rules name, and says how studies
-stand.
+"""The coordinator as it runs: receives messages, and does the work that the rules name. It has no engine and no key
+that opens anything: it compares two lists.
 
 Several of these (threads or processes) may run over one database and folder. Everything is saved before anything
 leaves, and a step that was interrupted is done again from what is saved. Long work is leased: one process does it, and
 another takes over when that one dies. Were a lease to lapse under a process that is only slow, the same work would be
-done twice and saved once. The secret key of a study lies in a file of its own, named after the public key that it
-belongs to, and is used here and nowhere else.
+done twice and saved once.
 """
 
 from __future__ import annotations
@@ -21,25 +20,22 @@ from functools import lru_cache
 import nacl.signing
 import numpy as np
 
-from blindlabel.engines.interface import Engine, EngineError, Outcomes, ParcelError, outcomes
-from blindlabel.engines.registry import engine_named
+from blindlabel.engines.interface import Outcomes
 from blindlabel.envelope import Identity, new_identity
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.parties import assisting as assists
-from blindlabel.parties import scoring as scores
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import comparing, enriched, framing, messages, rounds
+from blindlabel.protocol import comparing, enriched, messages, rounds
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import MalformedMessage, NotFitting, TooEarly, WrongSender, WrongStudy
-from blindlabel.protocol.facts import RoundFacts, State, Step, Work, blob_of, key_of, new_state, sides_of, spent_bodies
+from blindlabel.protocol.errors import NotFitting, TooEarly, WrongStudy
+from blindlabel.protocol.facts import RoundFacts, State, Step, Work, key_of, new_state, sides_of, spent_bodies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.sampling import Draw
-from blindlabel.protocol.shape import COORDINATOR, Blob
+from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Loaded, Moved, Studies
 
 LEASE = 30.0
@@ -55,21 +51,11 @@ _SIGNING = "signing"
 class Coordinator:
     """All studies of one coordinator."""
 
-    def __init__(
-        self,
-        store: Studies,
-        *,
-        lease: float = LEASE,
-        engines: Callable[[str], Engine] = engine_named,
-        draw: Draw = secrets.randbelow,
-    ) -> None:
+    def __init__(self, store: Studies, *, lease: float = LEASE, draw: Draw = secrets.randbelow) -> None:
         self.store = store
-        self._engines = engines
         self._draw = draw
         self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
         self._lease = lease
-        self._engine_turn = threading.Lock()
-        """Engines' libraries hold Python's lock and need not be safe for threads: one call at a time."""
         self.agreement = lru_cache(maxsize=256)(self._agreement)
 
     # Studies
@@ -149,8 +135,6 @@ class Coordinator:
         """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
         signed = messages.parse(wire)
         study = signed.message.study
-        if signed.message.kind in messages.CALLS:
-            raise WrongSender("Calls go another way.")
 
         def event(agreement: Agreement, state: State) -> Step:
             step = rules.handle(agreement, state, signed, self._draw)
@@ -159,40 +143,6 @@ class Coordinator:
             return step
 
         return self._apply(study, event, incoming=signed)
-
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Serve one assist call, or a score: the reply's message and body. It is counted before it is served."""
-        signed = messages.parse(wire)
-        message, call = signed.message, signed.message.body
-        if not isinstance(call, messages.Assist | messages.Score):
-            raise MalformedMessage("This is no call.")
-        if blob_of(body) != call.blob:
-            raise MalformedMessage("The body of the call is not the one that its message names.")
-        answer, reply = self._scored(signed, body) if message.kind == "score" else self._assisted(signed, body)
-        header = Message(message.study, COORDINATOR, message.sender, message.round, message.sequence, answer)
-        reply_wire = self._sign(header).wire
-        called = Moved(message.sender, message.kind, len(wire) + len(body))
-        self.store.count(message.study, [called, Moved(message.sender, header.kind, len(reply_wire) + len(reply))])
-        return reply_wire, reply
-
-    def _assisted(self, signed: Signed, body: bytes) -> tuple[messages.Assisted, bytes]:
-        study, call = signed.message.study, signed.message.body
-        assert isinstance(call, messages.Assist)
-        agreement = self.agreement(study)
-        engine = self._engine(agreement)
-        self._apply(study, lambda agreement, state: Step(assists.counted(agreement, engine, state, signed, body)))
-        try:
-            with self._engine_turn:
-                reply = engine.assist(agreement.terms(), self._engine_secret(study), body)
-        except ParcelError as error:
-            raise NotFitting(f"The assist call cannot be served: {error}") from error
-        return messages.Assisted(number=call.number, blob=blob_of(reply)), reply
-
-    def _scored(self, signed: Signed, body: bytes) -> tuple[messages.Scored, bytes]:
-        study = signed.message.study
-        self._apply(study, lambda agreement, state: Step(scores.counted(agreement, state, signed)))
-        state = self.load(study).state
-        return scores.result(state, signed, body, self._labels(study, state)), b""
 
     def _apply(self, study: str, event: Callable[[Agreement, State], Step], incoming: Signed | None = None) -> bool:
         """Apply an event to the newest state and save what follows; again from the start where another process was
@@ -230,7 +180,7 @@ class Coordinator:
         with self._leased(study):
             done = False
             while todo := rules.work(agreement, self.load(study).state):
-                self._do(study, agreement, todo[0])
+                self._do(study, todo[0])
                 done = True
             return done
 
@@ -255,10 +205,8 @@ class Coordinator:
             renewing.join()
             self.store.release(study, self.worker)
 
-    def _do(self, study: str, agreement: Agreement, todo: Work) -> None:
-        if todo.kind == "keys":
-            self._make_keys(study, agreement)
-        elif todo.kind == "choose":
+    def _do(self, study: str, todo: Work) -> None:
+        if todo.kind == "choose":
             bodies, owners = self.store.bodies(study), self.load(study).state.owners
             lists = {
                 (name, peer): bodies.read_all(blob)
@@ -267,52 +215,27 @@ class Coordinator:
             }
             self._apply(study, lambda agreement, state: enriched.choose(agreement, state, lists, self._draw))
         elif todo.kind == "read":
-            self._read(study, agreement, todo)
+            self._read(study, todo)
         else:
             self._settle(study, todo)
 
-    def _make_keys(self, study: str, agreement: Agreement) -> None:
-        try:
-            with self._engine_turn:
-                keys = self._engine(agreement).make_keys(agreement.terms())
-        except EngineError as error:
-            raise OutsideError(f"The keys of the study {agreement.name} cannot be made: {error}") from error
-        blob = self.store.bodies(study).write([keys.public])
-        # Named after the public key, so that of two processes that make keys at once the saved state says whose are
-        # valid.
-        self.store.keep_secret(study, _engine_key(blob), keys.secret)
-        self._apply(study, lambda agreement, state: rules.keys_made(agreement, state, blob, self._draw))
-        used = self.load(study).state.public_key
-        if used is not None:  # keys of a process that was slower, or died before its keys were used, go
-            self.store.drop_secrets(study, keep=(_SIGNING, _engine_key(used)))
-
-    def _read(self, study: str, agreement: Agreement, todo: Work) -> None:
-        """The outcomes of one direction: by opening the answers, or by comparing two lists."""
+    def _read(self, study: str, todo: Work) -> None:
+        """The outcomes of one direction, by comparing two lists."""
         state, direction = self.load(study).state, todo.direction
         try:
-            outcomes_ = self._outcomes(study, agreement, state.rounds[todo.round - 1], todo)
-        except (EngineError, MalformedMessage, NotFitting):
+            outcomes = self._outcomes(study, state.rounds[todo.round - 1], todo)
+        except NotFitting:
             self._apply(study, lambda agreement, state: rounds.void(agreement, state, todo.round))
             self.store.remove_bodies(study, spent_bodies)
             return
-        content = labelling.unguessable(outcomes_.tobytes(), bytes.fromhex(state.salt))
+        content = labelling.unguessable(outcomes.tobytes(), bytes.fromhex(state.salt))
         blob = self.store.bodies(study).write([content])
         self._apply(study, lambda _, state: Step(rounds.read(state, todo.round, direction, blob)))
 
-    def _outcomes(self, study: str, agreement: Agreement, facts: RoundFacts, todo: Work) -> Outcomes:
+    def _outcomes(self, study: str, facts: RoundFacts, todo: Work) -> Outcomes:
         bodies, direction = self.store.bodies(study), todo.direction
-        questions, records = len(facts.asked[todo.asker]), len(facts.asked[todo.holder])
-        if agreement.keys == "owners":
-            listed = bodies.read_all(facts.listed[direction].blob)
-            return comparing.compared(listed, bodies.read_all(facts.opened[direction].blob), questions, records)
-        parcels = framing.unframe(bodies.read(facts.answers[direction].blob))
-        assists.require_complete(agreement, self._engine(agreement), facts, direction)
-        if not questions or not records:
-            return np.zeros((questions, records), dtype=np.uint8)
-        with self._engine_turn:
-            secret = self._engine_secret(study)
-            values = self._engine(agreement).open(agreement.terms(), secret, parcels, questions, records)
-        return outcomes(values == 0)
+        listed, opened = bodies.read_all(facts.listed[direction].blob), bodies.read_all(facts.opened[direction].blob)
+        return comparing.compared(listed, opened, len(facts.asked[todo.asker]), len(facts.asked[todo.holder]))
 
     def _settle(self, study: str, todo: Work) -> None:
         state = self.load(study).state
@@ -355,29 +278,12 @@ class Coordinator:
                 continue
             try:
                 self._identity(row.study)
-                if self.load(row.study).state.public_key is not None:
-                    self._engine_secret(row.study)
             except InputError as error:
                 found[row.study] = str(error)
-            except WrongStudy:  # deleted meanwhile
-                continue
         return found
 
     def _identity(self, study: str) -> Identity:
         return Identity.from_bytes(self.store.secret(study, _SIGNING))
-
-    def _engine_secret(self, study: str) -> bytes:
-        public = self.load(study).state.public_key
-        if public is None:
-            raise TooEarly("The keys of the study have not been made yet.")
-        return self.store.secret(study, _engine_key(public))
-
-    def _engine(self, agreement: Agreement) -> Engine:
-        return self._engines(agreement.encoding.engine)
-
-
-def _engine_key(public: Blob) -> str:
-    return f"engine-{public.hash}"
 
 
 def _bodies_of(message: Message) -> Iterator[Blob]:

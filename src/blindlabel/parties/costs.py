@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.interface import EngineError
+from blindlabel.engines.registry import rules_named
 from blindlabel.parties.asking import check_question
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.comparing import HASH_BYTES
 
 _REFERENCE = 0.030
 """Processor seconds of `machine_speed`'s sum on the machine that the engines' estimates were made on."""
@@ -23,8 +24,6 @@ _PROGRAM, _ROTATED, _MOST_ROTATED = 400_000_000, 8, 1_400_000_000
 """Memory: bytes of the program and one tile; how often records are held, rotated; and what that is limited to. So much
 was seen: 50 × 50 × 148 characters took 537 MB.
 """
-_HASH = 8
-"""Bytes of a keyed hash of one value of one pair."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class Costs:
     disk_of_coordinator: int
     trips: int
     """How often a folder is carried to the coordinator and back, without a network, if all rounds are needed."""
-    assist_calls: int
 
     def to_json(self) -> dict[str, Any]:
         """As the command prints it."""
@@ -55,8 +53,7 @@ class Costs:
             f"an owner sends {size(self.upload)} in a full round; the coordinator relays {size(self.relay)}",
             f"memory about {size(self.memory)} at an owner; disk {size(self.disk_of_owner)} at an owner,"
             f" {size(self.disk_of_coordinator)} at the coordinator",
-            f"by carried folder: {self.trips} trips to the coordinator and back, if all rounds are needed"
-            + (" and one for each step of an assisted evaluation" if self.assist_calls else ""),
+            f"by carried folder: {self.trips} trips to the coordinator and back, if all rounds are needed",
         ]
         if self.seconds is not None:
             lasts = f"{self.seconds:,.0f} s" if self.seconds < 120 else f"{self.seconds / 60:,.0f} minutes"
@@ -76,12 +73,11 @@ def costs_of(agreement: Agreement, speed: float | None = None) -> Costs:
     """The costs of a study under an agreement; `speed` is that of the machine beside the reference (measured here where
     it is not given).
     """
-    keys, records, answers, assist, seconds, calls = _of_engine(agreement)
+    keys, records, answers, seconds = _of_engine(agreement)
     peers, sampled = len(agreement.owners) - 1, agreement.sampling.records
-    values = 2 if agreement.encoding.exclusions else 1
-    lists = 2 * sampled * sampled * _HASH * values if agreement.keys == "owners" else 0
-    each = keys + records if agreement.keys == "owners" else records / peers
-    upload = int(peers * (each + answers + assist + lists))
+    values = rules_named(agreement.encoding.engine).outcomes(agreement.terms()) - 1
+    lists = 2 * sampled * sampled * HASH_BYTES * values
+    upload = peers * (keys + records + answers + lists)
     relay = len(agreement.owners) * upload
     measured = None if seconds is None else seconds * peers * (machine_speed() if speed is None else speed)
     return Costs(
@@ -93,16 +89,14 @@ def costs_of(agreement: Agreement, speed: float | None = None) -> Costs:
         disk_of_owner=2 * upload,
         disk_of_coordinator=relay + len(agreement.pairings) * 4 * sampled**2,
         trips=trips_of(agreement, agreement.rounds),
-        assist_calls=calls,
     )
 
 
 def trips_of(agreement: Agreement, rounds: int) -> int:
     """How often a folder goes to the coordinator and back: to join, to confirm, four times for blinded keys where the
-    sample is enriched; in a round for records, for answers, and where owners open them, for what came out.
+    sample is enriched; in a round for records, for answers, and for what came out.
     """
-    before = 2 + (4 if agreement.sampling.by_keys else 0)
-    return before + rounds * (3 if agreement.keys == "owners" else 2)
+    return 2 + (4 if agreement.sampling.by_keys else 0) + 3 * rounds
 
 
 def machine_speed() -> float:
@@ -116,20 +110,13 @@ def machine_speed() -> float:
     return best / _REFERENCE
 
 
-def _of_engine(agreement: Agreement) -> tuple[int, int, int, int, float | None, int]:
-    """Bytes of keys, records, answers and assist calls of one direction, seconds, and assist calls."""
+def _of_engine(agreement: Agreement) -> tuple[int, int, int, float | None]:
+    """Bytes of keys, records and answers of one direction, and seconds."""
     sampled, length = agreement.sampling.records, agreement.encoding.record_length
-    in_clear = sampled * length * 2, sampled * sampled
-    if agreement.encoding.engine != "packed":
-        return 0, in_clear[0], in_clear[1], 0, None, 0
-    from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415 - heavy, and no coordinator needs it
-
     text = "ret true" if not agreement.encoding.encode_whole else f'ret is_in("{"a" * 3}", $r)'
     question = check_question(agreement, text).formula
     assert question is not None
-    try:
-        plan = PackedEngine().explain(agreement.terms(), question)
-    except (EngineError, ImportError):
-        return 0, in_clear[0], in_clear[1], 0, None, 0
-    sizes = plan.bytes
-    return sizes["keys"], sizes["records"], sizes["answers"], sizes["assist"], plan.seconds, plan.assist_calls
+    plan = rules_named(agreement.encoding.engine).explain(agreement.terms(), question)
+    if plan is None:
+        return 0, sampled * length * 2, sampled * sampled, None
+    return plan.bytes["keys"], plan.bytes["records"], plan.bytes["answers"], plan.seconds

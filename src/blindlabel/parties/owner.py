@@ -8,33 +8,25 @@ leaves, so an interrupted turn is taken again without anything lost or doubled.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from dataclasses import replace
 
-from blindlabel.engines.interface import Engine, EngineError
+from blindlabel.engines.interface import IN_THIS_PROCESS, Engine, EngineError, Working
+from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.parties.computing import Computing, engine_at
 from blindlabel.parties.joining import own_identity, own_table, signed_by
 from blindlabel.parties.rounds import Report, Rounds
 from blindlabel.parties.sampling import EnrichedSampling
 from blindlabel.parties.verifying import confirm_heard, confirm_unheard, words_to_read_out
 from blindlabel.protocol import messages
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import ProtocolError, Replayed, TooEarly
-from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.errors import ProtocolError, TooEarly
 from blindlabel.protocol.interfaces import Line, MovedBytes, OwnRecord, Store
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import NextStep, of_owner
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
-
-"""Called with a phase (`encrypt for berta`) and the share of it that is done."""
-_CALLS, _CALLS_KEPT = "assist-calls", 32
-"""Where the messages of assist calls are remembered, and how many: as many can wait for a reply at once as there are
-worker processes.
-"""
-
 
 _SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who we are", "confirm": "confirmation"}
 """How messages are called to people, where that is not their kind."""
@@ -52,23 +44,21 @@ class Owner:
         store: Store,
         line: Line,
         *,
-        computing: Computing | None = None,
+        working: Working = IN_THIS_PROCESS,
         report: Report | None = None,
         engine: Engine | None = None,
         table: Callable[[], Table] | None = None,
     ) -> None:
         self.store = store
         self.line = line
-        self.computing = computing or Computing()
         self.report = report or (lambda _phase, _share, _detail="": None)
         self.identity = own_identity(store)
         self.agreement = store.agreement
         self.terms = self.agreement.terms()
-        self.engine = engine or engine_at(self.agreement.encoding.engine, self.computing, store.journal)
+        self.engine = engine or engine_named(self.agreement.encoding.engine)
         self._table = table or (lambda: own_table(store))
-        self.rounds = Rounds(
-            store, self.identity, self.engine, self.computing.workers, self.report, self._change, self._assist
-        )
+        working = replace(working, journal=store.journal)
+        self.rounds = Rounds(store, self.identity, self.engine, working, self.report, self._change)
         self.sampling = EnrichedSampling(store, self.identity, self._table, self._change)
         self._handed_over_again = False
         self.is_ahead = False
@@ -168,8 +158,6 @@ class Owner:
         """Get every body that the messages so far name and that is not here yet."""
         state, fetched = self.store.state(), False
         wanted: list[tuple[str, Blob]] = []
-        if state.keys and state.keys.public_key:
-            wanted.append(("keys", state.keys.public_key))
         if state.sample is None:
             wanted += [(f"offers of {peer}", blob) for peer, blob in state.sampling.offers.items()]
             wanted += [(f"choice of {peer}", blob) for peer, blob in state.sampling.picked.items()]
@@ -243,55 +231,8 @@ class Owner:
         else:
             self.rounds.refusing(todo, "answers", self.rounds.open)
 
-    def _assist(self, peer: str, request: bytes) -> bytes:
-        """One assist call about another owner's records: numbered and saved, carried, and the reply checked. The same
-        request again (this process was stopped before the reply came) is the same message, so a reply that is on its
-        way is not asked for twice.
-        """
-        blob = blob_of(request)
-        for skip in (0, *rules.ASSIST_SKIPS):
-            wire = self._assist_call(peer, blob, skip)
-            if wire is None:
-                continue
-            try:
-                answer, reply = self.line.assist(wire, request)
-                break
-            except Replayed:  # an earlier life of this workspace used the number
-                continue
-        else:
-            raise Replayed("The coordinator says that every number of an assist call has been used.")
-        named = rules.check_assisted(self.store.state(), messages.parse(answer), messages.parse(wire).message.sequence)
-        if blob_of(reply) != named:
-            raise Replayed("The body of the coordinator's reply is not the one that its message names.")
-        return reply
-
-    def _assist_call(self, peer: str, blob: Blob, skip: int) -> bytes | None:
-        """The signed message of an assist call, remembered before it is sent; without a skip the one that was made for
-        the same request before, if it was.
-        """
-        known = json.loads(self.store.remembered(_CALLS) or "{}")
-        if not skip:
-            found = known.get(blob.hash)
-            return found.encode() if found else None
-        step = self.change_unsent(lambda state: rules.asks_assist(state, peer, blob, skip))
-        wire = self.sign(step.messages[0]).wire
-        last = [*known.items(), (blob.hash, wire.decode())][-_CALLS_KEPT:]
-        self.store.remember(_CALLS, json.dumps(dict(last)))
-        return wire
-
     def _change(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
         return self.store.change(event, self.sign)
-
-    def change_unsent(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
-        """Save the state of an event whose message is carried at once, without the outbox."""
-        made: list[rules.Step] = []
-
-        def kept(state: rules.State) -> rules.Step:
-            made.append(event(state))
-            return rules.Step(made[-1].state)
-
-        self.store.change(kept)
-        return made[-1]
 
     def sign(self, message: Message) -> Signed:
         """A message of this owner, ready to leave."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
 
-from blindlabel.engines.interface import Engine, ParcelError, Terms, Values, Working
+from blindlabel.engines.interface import Engine, Keys, ParcelError, Terms, Values, Working
 from blindlabel.envelope import (
     Context,
     EnvelopeDamaged,
@@ -30,24 +30,14 @@ from blindlabel.envelope import (
     shared_secret,
     unlock,
 )
-from blindlabel.errors import InputError, OutsideError
+from blindlabel.errors import InputError
 from blindlabel.language.formula import Formula
 from blindlabel.parties import auditing
 from blindlabel.parties.asking import check_question
-from blindlabel.parties.assisting import Scheduled
-from blindlabel.protocol import comparing, framing, messages
+from blindlabel.protocol import comparing, messages
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import MalformedMessage, NotFitting
 from blindlabel.protocol.interfaces import SecretMissing, Store
-from blindlabel.protocol.shape import Blob, Hex32, Shape
-
-
-class _Locked(Shape):
-    """The own records as they are sent in a round: the body, and its key."""
-
-    round: int
-    blob: Blob
-    key: Hex32
+from blindlabel.protocol.shape import Blob
 
 
 class Report(Protocol):
@@ -63,25 +53,21 @@ class Rounds:
     store: Store
     identity: Identity
     engine: Engine
-    workers: int
+    working: Working
     report: Report
     change: Callable[[Callable[[rules.State], rules.Step]], rules.Step]
     """Saves what follows from an event, with its messages."""
-    assist: Callable[[str, bytes], bytes]
-    """Carries an assist call about another owner's records."""
 
     def _working(self, phase: str) -> Working:
         """A phase begins, in which an engine works."""
         self.report(phase, 0.0)
-        return Working(self.workers, lambda step, share: self.report(phase, share, step))
+        return replace(self.working, progress=lambda step, share: self.report(phase, share, step))
 
     def refusing(self, todo: rules.Work, kind: Literal["records", "answers"], deed: Callable[[str, int], None]) -> None:
-        """Do something with what another owner sent; where that cannot be used, or the coordinator does not take an
-        assist call about it, the round is void.
-        """
+        """Do something with what another owner sent; where that cannot be used, the round is void."""
         try:
             deed(todo.peer, todo.round)
-        except (ParcelError, EnvelopeError, MalformedMessage, NotFitting, SecretMissing) as error:
+        except (ParcelError, EnvelopeError, SecretMissing) as error:
             self.report(f"round {todo.round}: the {kind} of {todo.peer} cannot be used ({error})", 1.0)
             self.change(lambda state: rules.refuses(state, todo.round, todo.peer, kind))
 
@@ -101,43 +87,30 @@ class Rounds:
         state = self.store.state()
         rules.require_confirmed(state)  # the rules say so too; this is the one line that must never be passed
         current = state.rounds[round - 1]
-        if self.store.agreement.keys == "coordinator":
-            locked = self._locked_for_all(state, round)
-        else:
-            asked = len(current.open[peer])
-            self.report(f"round {round}: make keys for {peer}", 0.0)
-            keys = self.engine.make_keys(self._terms(asked, len(current.ask)))
-            self.report(f"round {round}: make keys for {peer}", 1.0)
-            self._drop_keys(round)
-            self.store.keep_secret(_secret_of(round, peer), keys.secret)
-            locked = self._lock(round, keys.secret, current, questions=asked, before=[keys.public])
-        content = bytes.fromhex(locked.key + locked.blob.hash)
+        asked = len(current.open[peer])
+        self.report(f"round {round}: make keys for {peer}", 0.0)
+        keys = self.engine.make_keys(self._terms(asked, len(current.ask)))
+        self.report(f"round {round}: make keys for {peer}", 1.0)
+        self._drop_keys(round)
+        self.store.keep_secret(_secret_of(round, peer), keys.secret)
+        blob, own = self._lock(round, keys, current, asked)
+        content = own + bytes.fromhex(blob.hash)
         letter = seal(self.identity, public_of(state.peer(peer)), self._context("records-key", round), [content])
         key = b"".join(letter)
-        self.change(lambda now: rules.has_served(now, round, peer, locked.blob, key))
+        self.change(lambda now: rules.has_served(now, round, peer, blob, key))
 
-    def _locked_for_all(self, state: rules.State, round: int) -> _Locked:
-        """Under the coordinator's key the same body serves every other owner: made, stored and uploaded once."""
-        known = self.store.remembered("locked")
-        locked = _Locked.model_validate_json(known) if known else None
-        if locked is None or locked.round != round or not self.store.bodies.has(locked.blob):
-            locked = self._lock(round, self._public_key(state), state.rounds[round - 1])
-            self.store.remember("locked", locked.model_dump_json())
-        return locked
-
-    def _lock(
-        self, round: int, key: bytes, current: rules.OwnRound, *, questions: int = 0, before: Sequence[bytes] = ()
-    ) -> _Locked:
-        records, open_ = self.store.records(), set(current.ask)
-        prepared = [record.prepared for record in records if record.record in open_]
+    def _lock(self, round: int, keys: Keys, current: rules.OwnRound, questions: int) -> tuple[Blob, bytes]:
+        """Public key and encrypted records as one locked body, and what unlocks it."""
+        open_ = set(current.ask)
+        prepared = [record.prepared for record in self.store.records() if record.record in open_]
         parcels: Iterable[bytes] = ()
-        if prepared and (questions or self.store.agreement.keys == "coordinator"):
+        if prepared and questions:
             phase = f"round {round}: encrypt {len(prepared)} records"
             terms, working = self._terms(questions, len(prepared)), self._working(phase)
-            parcels = self.engine.encrypt(terms, key, prepared, questions, working)
+            parcels = self.engine.encrypt(terms, keys.secret, prepared, questions, working)
         own = new_key()
-        locked = lock(own, self._context("records", round), itertools.chain(before, parcels))
-        return _Locked(round=round, blob=self.store.bodies.write(locked), key=own.hex())
+        locked = lock(own, self._context("records", round), itertools.chain([keys.public], parcels))
+        return self.store.bodies.write(locked), own
 
     def _drop_keys(self, round: int) -> None:
         """Keys of earlier rounds open nothing that is still needed."""
@@ -146,7 +119,7 @@ class Rounds:
                 self.store.drop_secret(_secret_of(earlier, peer))
 
     def _records_of(self, state: rules.State, peer: str, round: int) -> Iterator[bytes]:
-        """What another owner locked: its public key, where it holds the keys, and its encrypted records."""
+        """What another owner locked: the public part of its key, and its encrypted records."""
         received = state.rounds[round - 1].records[peer]
         context = self._context("records-key", round)
         letter = open_(self.identity, public_of(state.peer(peer)), context, [bytes.fromhex(received.key)])
@@ -166,10 +139,6 @@ class Rounds:
         current, formulas = state.rounds[round - 1], list(self._formulas(round))
         asked, pads = auditing.commitment(self.store, self.identity, round), list[bytes]()
         parcels = self._answers(state, peer, round, formulas, pads)
-        if self.store.agreement.keys == "coordinator":
-            blob = bodies.write(framing.frame(parcels))
-            self.change(lambda now: rules.has_answered(now, round, peer, blob, asked))
-            return
         sealed = seal(self.identity, public_of(state.peer(peer)), self._context("answers", round), parcels)
         answers = bodies.write(sealed)
         direction = rules.direction(state, round, self.store.name, peer, answers)
@@ -184,21 +153,13 @@ class Rounds:
     ) -> Iterator[bytes]:
         """Encrypted answers, parcel by parcel; their pads are kept in `pads`."""
         pieces = self._records_of(state, peer, round)
-        public = next(pieces, b"") if self.store.agreement.keys == "owners" else self._public_key(state)
+        public = next(pieces, b"")
         served = len(state.rounds[round - 1].open[peer])
         if not formulas or not served:
             return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
         phase = f"round {round}: ask {peer}"
         terms, working = self._terms(len(formulas), served), self._working(phase)
-        evaluated = self.engine.evaluate(
-            terms,
-            public,
-            pieces,
-            formulas,
-            Scheduled(self.engine, terms, len(formulas), served, partial(self.assist, peer)),
-            working,
-        )
-        for one in evaluated:
+        for one in self.engine.evaluate(terms, public, pieces, formulas, working):
             pads.append(one.pads)
             yield one.parcel
 
@@ -224,11 +185,10 @@ class Rounds:
         self.report(phase, 1.0)
 
     def _terms(self, asked: int, served: int) -> Terms:
-        """What the engine needs for so many questions about so many records. Where keys are new in every round, so is
-        the room: later rounds are about fewer records, and both sides know how many.
+        """What the engine needs for so many questions about so many records. Keys are new in every round, and so is the
+        room: later rounds are about fewer records, and both sides know how many.
         """
-        terms = self.store.agreement.terms()
-        return replace(terms, records=max(1, asked, served)) if terms.keys == "owners" else terms
+        return replace(self.store.agreement.terms(), records=max(1, asked, served))
 
     def _values(self, asked: int, served: int, make: Callable[[int, int], Values]) -> Values:
         """Values of all pairs; none where nothing is asked, or of nobody."""
@@ -246,11 +206,6 @@ class Rounds:
                     f"The question of record {task.record + 1} in round {round} cannot be used any more: check it."
                 )
             yield checked.formula
-
-    def _public_key(self, state: rules.State) -> bytes:
-        if state.keys is None or state.keys.public_key is None:
-            raise OutsideError("The coordinator's keys are not here yet.")
-        return self.store.bodies.read_all(state.keys.public_key)
 
     def _context(self, kind: str, round: int = 0) -> Context:
         return Context(bytes.fromhex(self.store.agreement.hash), kind, round)

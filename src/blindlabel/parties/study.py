@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.parties.accounting import use_of
+from blindlabel.parties.accounting import account_of, use_of
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol.account import Account, Use, account
+from blindlabel.protocol.account import Account, Use
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.deadline import is_overdue
 from blindlabel.protocol.facts import State, key_of, sides_of
@@ -30,9 +30,6 @@ class OwnerStanding:
     confirmed: tuple[str, ...]
     records_sent_to: tuple[str, ...]
     records_asked: int
-    assist_calls: int
-    scores: Mapping[str, int]
-    """Scores that it had, by other owner."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +115,7 @@ class StudyStanding:
             "owners": {owner: asdict(one) for owner, one in self.owners.items()},
             "history": [one.to_json() for one in self.history],
             "parts": {key: asdict(one) for key, one in self.parts.items()},
-            "budget": {
-                "records_asked": agreement.records_asked,
-                "assist_calls": agreement.budget.assist_calls,
-                "scores": agreement.budget.scores,
-                "rounds": agreement.rounds,
-            },
+            "budget": {"records_asked": agreement.records_asked, "rounds": agreement.rounds},
             "account": self.account.to_json(),
             "used": {key: asdict(use) for key, use in self.used.items()},
             "traffic": [one._asdict() for one in self.traffic],
@@ -143,7 +135,7 @@ def standing(coordinator: Coordinator, study: str) -> StudyStanding:
         owners={owner: _owner_standing(state, owner) for owner in state.owners},
         history=tuple(_round_standing(state, number) for number in range(1, state.round + 1)),
         parts=_parts(coordinator, study) if state.uniform and state.samples else {},
-        account=account(agreement.exposure),
+        account=account_of(agreement),
         used=use_of(agreement, state),
         traffic=tuple(coordinator.store.traffic(study)),
     )
@@ -158,8 +150,6 @@ def _owner_standing(state: State, owner: str) -> OwnerStanding:
         confirmed=tuple(facts.confirmed),
         records_sent_to=tuple(sorted(asker for asker, holder in directions if holder == owner)),
         records_asked=facts.asked,
-        assist_calls=facts.assist_calls,
-        scores={peer: len(scored) for peer, scored in facts.scored.items()},
     )
 
 

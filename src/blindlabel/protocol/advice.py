@@ -22,7 +22,5 @@ def advice(agreement: Agreement, today: datetime.date) -> Iterator[str]:
         yield "The plain engine encrypts nothing. It is for rehearsals only."
     if agreement.preparation.too_long == "cut":
         yield "What is too long is cut, and a match can be lost that way; `owner check` says how many rows that meets."
-    if agreement.keys == "coordinator":
-        yield "The coordinator holds the keys: together with one owner it can read what the other encrypted."
     if agreement.release == "labels":
         yield 'Owners get all labels (release = "labels"), which say more about the other table than matches do.'

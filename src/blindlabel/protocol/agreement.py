@@ -29,12 +29,11 @@ from blindlabel.language.limits import Limits
 from blindlabel.protocol import account
 from blindlabel.protocol.labels import MOST_ROUNDS, pairings
 from blindlabel.protocol.sampling import Sampling
-from blindlabel.protocol.score_messages import MOST_SCORES
 from blindlabel.protocol.shape import COORDINATOR, Label, Name, Shape, canonical
 from blindlabel.records import preparation as preparing
 from blindlabel.settings import Setting, taken
 
-VERSION = 1
+VERSION = 2
 LARGEST_FILE = 4 * 2**20
 DEFAULT_CRITERIA = "Two records match when they are about the same real-world entity."
 
@@ -58,8 +57,8 @@ class Encoding(Encoded):
     """What is encrypted of a record, and thereby what can be asked about it."""
 
     engine: Annotated[
-        Literal["packed", "plain", "gates"],
-        Setting('"packed" (the default), "gates" (bit by bit), or "plain" (NO protection: for rehearsals only).'),
+        Label,
+        Setting('"packed" (the default), "plain" (NO protection: for rehearsals only), or one that is installed.'),
     ] = "packed"
 
 
@@ -72,15 +71,6 @@ class Budget(Shape):
     most_yes: Annotated[
         int, Setting("Records of one owner that one question may say yes to; beyond, it is too loose.", 1, 10**9)
     ] = 5
-    scores: Annotated[
-        int, Setting("Times one owner may have a linkage scored against the labels, of each pairing.", 0, MOST_SCORES)
-    ] = 0
-    assist_calls: Annotated[
-        int,
-        Setting(
-            "Times one owner may ask the coordinator to refresh blinded ciphertexts, in the whole study.", 0, 10**9
-        ),
-    ] = 20_000
 
 
 class Agreement(Shape):
@@ -109,10 +99,6 @@ class Agreement(Shape):
         StringConstraints(pattern=r"^(\d{4}-\d{2}-\d{2})?$"),
         Setting('The day the study shall be done, as "2030-01-31"; empty: none.'),
     ] = ""
-    keys: Annotated[
-        Literal["owners", "coordinator"],
-        Setting('Who can open an owner\'s encrypted records: that owner alone ("owners"), or the coordinator.'),
-    ] = "owners"
     release: Annotated[
         Literal["matches", "labels", "none"],
         Setting("What owners get at the end: agreed matches, all agreed labels (says more of the others), or nothing."),
@@ -162,31 +148,25 @@ class Agreement(Shape):
             salt=bytes.fromhex(self.salt),
             case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
             limits=self.limits,
-            keys=self.keys,
             key_bits=account.key_must_bear(self.exposure),
         )
 
     @property
     def exposure(self) -> account.Exposure:
-        """The part that the account of bits needs."""
+        """The part that the account of bits needs, but for what the engine says (`parties.accounting`)."""
         return account.Exposure(
             records=self.sampling.records,
             owners=len(self.owners),
             rounds=self.rounds,
             most_yes=self.budget.most_yes,
             release=self.release,
-            exclusions=self.encoding.questions == "points" and self.encoding.exclusions > 0,
-            keys=self.keys,
-            scores=self.budget.scores,
             offers=account.OFFERS_PER_RECORD * self.sampling.records if self.sampling.by_keys else 0,
             chosen=int(self.sampling.share * self.sampling.records) if self.sampling.by_keys else 0,
         )
 
 
 def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: Any) -> Agreement:
-    """A new agreement with its own salt; `other` sets any further field. Wrong values are said as for a file. Owners
-    hold the keys unless something is agreed that needs the coordinator to.
-    """
+    """A new agreement with its own salt; `other` sets any further field. Wrong values are said as for a file."""
     values = {
         "name": name,
         "owners": list(owners),
@@ -194,10 +174,6 @@ def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: An
         "salt": secrets.token_hex(16),
     } | other
     values.setdefault("criteria", DEFAULT_CRITERIA)
-    if "keys" not in values:
-        values["keys"] = "coordinator"
-        agreement = _from_values(values, "The agreement")
-        return agreement if _needs_help(agreement.encoding) else agreement.model_copy(update={"keys": "owners"})
     return _from_values(values, "The agreement")
 
 
@@ -213,6 +189,12 @@ def from_text(text: str, *, source: str = "The agreement") -> Agreement:
 
 
 def _from_values(values: dict[str, Any], source: str) -> Agreement:
+    version = values.get("version", VERSION)
+    if isinstance(version, int) and version < VERSION:
+        raise InputError(
+            f"{source} is of an older version ({version}; this program speaks {VERSION}): make a new one with"
+            " `blindlabel coordinator new`."
+        )
     try:
         agreement = Agreement.model_validate_json(json.dumps(values, default=str))
     except ValidationError as error:
@@ -281,8 +263,6 @@ def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
 
 def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
     encoding = agreement.encoding
-    if agreement.keys == "owners" and _needs_help(encoding):
-        yield 'keys: the gates engine, and questions = "any" on the packed engine, need keys = "coordinator"'
     if not encoding.encode_whole and not encoding.encode_attributes:
         yield "encoding: whole and attributes are both off, so nothing could be asked"
     if not encoding.functions:
@@ -292,11 +272,6 @@ def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
             yield f"encoding.functions: there is no {function!r}; there are {', '.join(sorted(PREDICATES))}"
     if encoding.attribute_length is not None and encoding.attribute_length > encoding.record_length:
         yield "encoding.attribute_length is larger than encoding.record_length"
-
-
-def _needs_help(encoding: Encoding) -> bool:
-    """Whether questions are answered with the help of a coordinator that holds the keys."""
-    return encoding.engine == "gates" or (encoding.engine == "packed" and encoding.questions == "any")
 
 
 def compare(first: Agreement, second: Agreement) -> list[str]:

@@ -9,8 +9,8 @@ exactly where the two are equal. Neither list leaves in clear:
    record in their lists, and which value of the pair it is. Lists that were made for anything else have no equal hash.
 3. The asker commits to its list beside its ciphertexts, with 32 random bytes that only the coordinator gets: a bare
    hash of a list about few pairs could be searched.
-4. The coordinator compares the lists entry by entry and learns for every pair: no, yes, or yes but for an exclusion.
-   Where the lists differ in size nothing is compared.
+4. The coordinator compares the lists entry by entry and learns for every pair: no, yes, yes but for an exclusion, or
+   yes all the same. Where the lists differ in size nothing is compared.
 
 Two values that differ have equal hashes with probability 2^-64.
 """
@@ -28,8 +28,8 @@ from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.shape import Blob, canonical
 
 HASH_BYTES = 8
-MOST_VALUES = 2
-"""Values of one pair: what was asked, and where the agreement has exclusions, those."""
+MOST_VALUES = 3
+"""Values of one pair: what was asked, what takes a yes back, and what gives it back."""
 SALT_BYTES = 32
 
 

@@ -9,7 +9,7 @@ order in which owners' messages arrive does not matter:
    keys is `Replayed`.
 2. The same message again changes nothing. A different message in the same slot is `Replayed`. A message that needs
    another first is `TooEarly`.
-3. When all owners have joined and the public key is made, every owner gets the key and the others' public keys.
+3. When all owners have joined, every owner gets the others' public keys.
 4. When every owner has confirmed every other, the samples are drawn (enriched ones by the rules in `enriched`) and
    round 1 begins.
 5. What belongs to a round follows the rules in `rounds`.
@@ -18,11 +18,10 @@ order in which owners' messages arrive does not matter:
    that stand on an open pair.
 7. An owner's message is taken in only if the coordinator's message that it follows is one of this coordinator's
    history; otherwise the coordinator has forgotten something (an old backup was restored), and the message waits.
-8. The leakage budget (questions asked, assist calls) is counted and never exceeded; assist calls follow the rules in
-   `assisting`.
+8. The leakage budget (questions asked) is counted and never exceeded.
 
-What takes long or needs files is not done here but named by `work`: make keys, choose for an enriched sample, read
-answers, settle a round. The caller saves the new state together with the messages that follow, and only then lets
+What takes long or needs files is not done here but named by `work`: choose for an enriched sample, compare the lists of
+a direction, settle a round. The caller saves the new state together with the messages that follow, and only then lets
 anything leave.
 """
 
@@ -59,7 +58,7 @@ from blindlabel.protocol.facts import (
     with_owner,
 )
 from blindlabel.protocol.messages import Signed
-from blindlabel.protocol.shape import COORDINATOR, Blob
+from blindlabel.protocol.shape import COORDINATOR
 
 # Messages from owners
 
@@ -110,7 +109,7 @@ def check(state: State, signed: Signed) -> None:
     facts = state.owners.get(message.sender)
     if facts is None:
         raise WrongSender(f"{message.sender} is no owner of this study.")
-    receiver = message.receiver if message.kind in messages.RELAYED else COORDINATOR
+    receiver = message.receiver if message.kind in messages.TO_OWNERS else COORDINATOR
     if message.kind in messages.TO_OWNERS and (receiver not in state.owners or receiver == message.sender):
         raise WrongReceiver("The message has to go to another owner of the study.")
     if facts.join is not None:
@@ -165,8 +164,6 @@ def work(agreement: Agreement, state: State) -> list[Work]:
     """What is to be done now that no message can do."""
     if state.ended:
         return []
-    if state.public_key is None and agreement.keys == "coordinator":
-        return [Work("keys")]
     if enriched.is_to_choose(agreement, state):
         return [Work("choose")]
     if not state.rounds:
@@ -175,13 +172,6 @@ def work(agreement: Agreement, state: State) -> list[Work]:
     if not reading and len(state.rounds[-1].read) == len(directions(agreement)):
         return [Work("settle", state.round)]
     return [Work("read", state.round, asker, holder) for asker, holder in reading]
-
-
-def keys_made(agreement: Agreement, state: State, public_key: Blob, draw: sampling.Draw = secrets.randbelow) -> Step:
-    """The engine's keys exist."""
-    if state.public_key is not None:
-        return Step(state)
-    return _follow(agreement, state.model_copy(update={"public_key": public_key}), draw)
 
 
 def invites_again(state: State, owner: str, invitation_key: str) -> State:
@@ -208,8 +198,7 @@ def close(agreement: Agreement, state: State) -> Step:
 
 def _follow(agreement: Agreement, state: State, draw: sampling.Draw) -> Step:
     step = Step(state)
-    have_keys = state.public_key is not None or agreement.keys == "owners"
-    if have_keys and not state.keys_sent and all(facts.join for facts in state.owners.values()):
+    if not state.keys_sent and all(facts.join for facts in state.owners.values()):
         step = _send_keys(agreement, step)
     if step.state.samples or not all_confirmed(agreement, step.state):
         return step
@@ -235,7 +224,7 @@ def _send_keys(agreement: Agreement, step: Step) -> Step:
             for peer in agreement.peers(owner)
             if (join := known[peer]) is not None
         )
-        step = send(step, owner, 0, messages.Keys(peers=peers, public_key=step.state.public_key))
+        step = send(step, owner, 0, messages.Keys(peers=peers))
     return Step(step.state.model_copy(update={"keys_sent": True}), step.messages, step.bodies)
 
 

@@ -84,18 +84,12 @@ class NotFitting(ProtocolError):
     code = "content"
 
 
-class OverBudget(ProtocolError):
-    """More was asked for than the agreement's budget allows."""
-
-    code = "budget"
-
-
 ALL: dict[str, type[ProtocolError]] = {
     kind.code: kind
     for kind in (
         ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound,
         Replayed, TooEarly, Forked,
-        NotFitting, OverBudget,
+        NotFitting,
     )
 }  # fmt: skip
 """Every error by its code, so that a refusal that came over the wire becomes the same error again."""

@@ -41,11 +41,6 @@ class OwnerFacts(Shape):
     """Their digests, in order."""
     asked: Count = 0
     """Questions of this owner so far, this round's included."""
-    assist_calls: Count = 0
-    assist_number: Count = 0
-    assist_digest: str = ""
-    scored: dict[Name, tuple[Hex32, ...]] = Field(default_factory=dict)
-    """Hashes of the predicted pairs that were scored for this owner, by other owner. See `scoring`."""
 
 
 class RoundFacts(Shape):
@@ -57,10 +52,6 @@ class RoundFacts(Shape):
     void: bool = False
     records: dict[str, messages.Records] = Field(default_factory=dict)
     answers: dict[str, messages.Answers] = Field(default_factory=dict)
-    assisted: dict[str, tuple[Count, ...]] = Field(default_factory=dict)
-    """Assist calls of each strand so far, see `assisting`."""
-    assist_calls: dict[str, Count] = Field(default_factory=dict)
-    """All of them, those of broken attempts included."""
     answered: dict[str, Hex32] = Field(default_factory=dict)
     """Digests of the messages with the answers."""
     listed: dict[str, messages.Listed] = Field(default_factory=dict)
@@ -72,9 +63,9 @@ class RoundFacts(Shape):
     loose: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     """Records whose questions were too loose, by owner; filled when the round is settled."""
 
-    def is_ready(self, direction: str, keys: str) -> bool:
-        """Whether there is all that the outcomes of a direction are made from."""
-        return direction in (self.answers if keys == "coordinator" else self.listed.keys() & self.opened.keys())
+    def is_ready(self, direction: str) -> bool:
+        """Whether there are both lists that the outcomes of a direction are made from."""
+        return direction in self.listed and direction in self.opened
 
     @property
     def bodies(self) -> list[Blob]:
@@ -85,9 +76,6 @@ class RoundFacts(Shape):
         return found + [message.blob for message in self.opened.values()]
 
 
-Reason = Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
-
-
 class State(Shape):
     """All facts of a study."""
 
@@ -95,7 +83,6 @@ class State(Shape):
     salt: Hex32
     """A secret of the coordinator, by which the bodies that it makes get names that nobody can guess."""
     owners: dict[Name, OwnerFacts]
-    public_key: Blob | None = None
     keys_sent: bool = False
     uniform: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     """For enriched sampling: the rows of each owner that were drawn uniformly."""
@@ -111,7 +98,7 @@ class State(Shape):
     """What of them goes to owners when the study ends, by `first second`."""
     seen: dict[str, str] = Field(default_factory=dict)
     """Digest of the message in each slot."""
-    ended: Reason | None = None
+    ended: messages.Reason | None = None
 
     @property
     def round(self) -> int:
@@ -123,11 +110,6 @@ class State(Shape):
         drawn = set(self.uniform.get(owner, self.samples[owner]))
         return tuple(position for position in self.samples[owner] if position not in drawn)
 
-    def scores_of(self, first: str, second: str) -> int:
-        """The most scores that one of two owners had of their pairing."""
-        one, other = self.owners[first].scored.get(second, ()), self.owners[second].scored.get(first, ())
-        return max(len(one), len(other))
-
     @property
     def settled(self) -> list[RoundFacts]:
         """The rounds that have been settled, in order."""
@@ -136,11 +118,11 @@ class State(Shape):
 
 @dataclass(frozen=True)
 class Work:
-    """Something to do outside: `kind` is keys, choose (the rows of an enriched sample), read (a direction's outcomes)
-    or settle.
+    """Something to do outside: `kind` is choose (the rows of an enriched sample), read (a direction's outcomes) or
+    settle.
     """
 
-    kind: Literal["keys", "choose", "read", "settle"]
+    kind: Literal["choose", "read", "settle"]
     round: int = 0
     asker: str = ""
     holder: str = ""
@@ -231,7 +213,6 @@ def spent_bodies(state: State) -> list[Blob]:
     them again.
     """
     needed = {blob.hash for blob in (*state.labels.values(), *state.released.values())}
-    needed |= {state.public_key.hash} if state.public_key else set()
     spent: dict[str, Blob] = {}
     for facts in state.owners.values():
         exchanged = (*facts.offered.values(), *facts.blinded.values(), *facts.picked.values())

@@ -97,10 +97,6 @@ class Line(Protocol):
         """Get a body that a message names, continuing what is there."""
         ...
 
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Carry an assist call; the reply's message and body."""
-        ...
-
     def close(self) -> None:
         """Let go of what is open."""
         ...

@@ -9,7 +9,8 @@ Rules:
 3. A record is asked again when it stands on an open pair. A pair is therefore open only if both its records are asked
    again.
 4. A question that says yes to more records than `most_yes` is too loose: its answers label nothing, its pairs stay
-   open, and its record comes back. An answer that is yes but for an exclusion is a no.
+   open, and its record comes back. An answer that is yes but for an exclusion is a no; where an exception gives the
+   yes back, it is a yes.
 5. A pair that is open after the last round is discarded: it has no label, and is reported as discarded, never as "no
    match".
 """
@@ -25,7 +26,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.engines.interface import Outcome, Outcomes
+from blindlabel.engines.interface import Outcomes, is_yes
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.figures import Tally
 
@@ -109,8 +110,8 @@ def settle(
         raise NotFitting("The size of a round's answers is wrong for its questions and records.")
     if np.count_nonzero(labels == 0) != np.count_nonzero(labels[np.ix_(rows, columns)] == 0):
         raise NotFitting("A pair without agreement has a record that was not asked again.")
-    first_loose = np.count_nonzero(first_says == Outcome.YES, axis=1) > most_yes
-    second_loose = np.count_nonzero(second_says == Outcome.YES, axis=1) > most_yes
+    first_loose = np.count_nonzero(is_yes(first_says), axis=1) > most_yes
+    second_loose = np.count_nonzero(is_yes(second_says), axis=1) > most_yes
     after, tally = labels.copy(), Tally()
     height = max(1, STRIPE // max(1, len(columns)))
     for start in range(0, len(rows), height):
@@ -118,7 +119,7 @@ def settle(
         place = np.ix_(rows[stripe], columns)
         is_open = labels[place] == 0
         compared = is_open & ~first_loose[stripe, None] & ~second_loose
-        one, other = first_says[stripe] == Outcome.YES, second_says[:, stripe].T == Outcome.YES
+        one, other = is_yes(first_says[stripe]), is_yes(second_says[:, stripe].T)
         tally += Tally(
             both=int(np.count_nonzero(compared & one & other)),
             first_only=int(np.count_nonzero(compared & one & ~other)),

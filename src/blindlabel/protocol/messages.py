@@ -35,21 +35,7 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.protocol.errors import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.round_messages import Answers as Answers  # noqa: PLC0414
-from blindlabel.protocol.round_messages import Assist as Assist  # noqa: PLC0414
-from blindlabel.protocol.round_messages import Assisted as Assisted  # noqa: PLC0414
-from blindlabel.protocol.round_messages import Listed as Listed  # noqa: PLC0414
-from blindlabel.protocol.round_messages import Opened as Opened  # noqa: PLC0414
-from blindlabel.protocol.round_messages import Records as Records  # noqa: PLC0414
-from blindlabel.protocol.round_messages import Refused as Refused  # noqa: PLC0414
-from blindlabel.protocol.sampling_messages import Blinded as Blinded  # noqa: PLC0414 - a kind of message, as those below
-from blindlabel.protocol.sampling_messages import Chosen as Chosen  # noqa: PLC0414
-from blindlabel.protocol.sampling_messages import Offered as Offered  # noqa: PLC0414
-from blindlabel.protocol.sampling_messages import Picked as Picked  # noqa: PLC0414
-from blindlabel.protocol.sampling_messages import Sampled as Sampled  # noqa: PLC0414
-from blindlabel.protocol.score_messages import Score as Score  # noqa: PLC0414
-from blindlabel.protocol.score_messages import Scored as Scored  # noqa: PLC0414
-from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Name, Position, Shape, canonical
+from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Letter, Name, Position, Shape, canonical
 
 VERSION = 1
 LARGEST = 2 * 2**20
@@ -93,10 +79,9 @@ class Peer(Shape):
 
 
 class Keys(Shape):
-    """coordinator to owner: the other owners, and the study's public key where the coordinator holds the keys."""
+    """coordinator to owner: the other owners, with their public keys."""
 
     peers: Annotated[tuple[Peer, ...], Field(max_length=100)]
-    public_key: Blob | None
 
 
 class Sample(Shape):
@@ -114,6 +99,42 @@ class Relay(Shape):
     message: Annotated[str, StringConstraints(max_length=4096)]
 
 
+class Offered(Shape):
+    """owner to owner, relayed, for enriched sampling (`blocking`): blinded blocking keys, sealed for the receiver."""
+
+    blob: Blob
+
+
+class Blinded(Shape):
+    """owner to coordinator: the keys that `peer` offered, blinded once more, in the order of the points."""
+
+    peer: Name
+    blob: Blob
+
+
+class Chosen(Shape):
+    """coordinator to owner, for enriched sampling: rows drawn uniformly, ascending, and for each other owner the places
+    that were chosen in the list that this owner blinded for it.
+    """
+
+    uniform: tuple[Position, ...]
+    places: dict[Name, tuple[Position, ...]]
+
+
+class Picked(Shape):
+    """owner to owner, relayed: which of the receiver's offers the coordinator chose, sealed for the receiver."""
+
+    blob: Blob
+
+
+class Sampled(Shape):
+    """owner to coordinator: positions of its sampled rows, ascending: those drawn by the coordinator, and those of the
+    offers that were chosen.
+    """
+
+    positions: tuple[Position, ...]
+
+
 class Round(Shape):
     """coordinator to owner: a round begins. Every owner asks about, and serves, its open records.
 
@@ -127,6 +148,59 @@ class Round(Shape):
     loose: tuple[Position, ...]
     others_loose: dict[Name, Count]
     tallies: dict[Name, Tally]
+
+
+class Records(Shape):
+    """owner to owner, relayed, once a round: the public part of a key made for this asker and round, and behind it the
+    encrypted open records, locked, with what unlocks them in an envelope that only the receiver opens.
+    """
+
+    count: Position
+    blob: Blob
+    key: Letter
+
+
+class Answers(Shape):
+    """owner to owner, relayed and sealed for it: the encrypted answers of all asked questions over the records of
+    `peer`, with a commitment to the asker's list.
+    """
+
+    peer: Name
+    questions: Position
+    records: Position
+    served: Hex32  # hash of the body with the records that were asked
+    blob: Blob
+    commitment: Hex32
+    """To the asker's list."""
+    asked: Hex32  # commitment to the questions, see the module of that name
+
+
+class Listed(Shape):
+    """owner to coordinator: the keyed hashes of the pads of its answers about `peer`'s records, and what opens the
+    commitment beside them. See `comparing`.
+    """
+
+    peer: Name
+    salt: Hex32
+    blob: Blob
+
+
+class Opened(Shape):
+    """owner to coordinator: the answers of `peer` about this owner's records are open; the keyed hashes of what came
+    out.
+    """
+
+    peer: Name
+    answers: Hex32
+    """Digest of the message with the answers."""
+    blob: Blob
+
+
+class Refused(Shape):
+    """owner to coordinator: what `peer` sent in this round cannot be used. The round is void for everybody."""
+
+    peer: Name
+    kind: Literal["records", "answers"]
 
 
 class Pairing(Shape):
@@ -143,16 +217,20 @@ class Pairing(Shape):
     """Of every round, first to last."""
 
 
+Reason = Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
+"""Why a study ended."""
+
+
 class Truth(Shape):
     """coordinator to owner: the study is over; the agreed labels."""
 
-    reason: Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
+    reason: Reason
     pairings: Annotated[tuple[Pairing, ...], Field(max_length=100)]
 
 
 Body = (
-    Join | Confirm | Offered | Blinded | Picked | Sampled | Records | Answers | Listed | Opened | Refused | Assist
-    | Assisted | Keys | Chosen | Sample | Relay | Round | Truth | Score | Scored
+    Join | Confirm | Offered | Blinded | Picked | Sampled | Records | Answers | Listed | Opened | Refused
+    | Keys | Chosen | Sample | Relay | Round | Truth
 )  # fmt: skip
 
 KINDS: dict[str, type[Shape]] = {shape.__name__.lower(): shape for shape in get_args(Body)}
@@ -161,11 +239,8 @@ IN_ROUNDS = frozenset({"records", "answers", "listed", "opened", "refused"})
 """Owners' kinds that belong to a round."""
 SAMPLING = frozenset({"offered", "blinded", "picked", "sampled"})
 """Owners' kinds with which an enriched sample is drawn."""
-CALLS = frozenset({"assist", "score"})
-"""Owners' kinds that are replied to at once, with their body in one piece."""
-TO_OWNERS = frozenset({"records", "offered", "picked"})
-RELAYED = TO_OWNERS | {"answers"}
-"""Owners' kinds that always go, and can go, to another owner."""
+TO_OWNERS = frozenset({"records", "answers", "offered", "picked"})
+"""Owners' kinds that go to another owner."""
 
 
 class _Header(Shape):

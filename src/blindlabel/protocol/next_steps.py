@@ -46,9 +46,8 @@ _OF_OWNERS = {
     "open": "has to open the answers of round {round}, which its machine does by itself",
 }
 _OF_COORDINATOR = {
-    "keys": "has to make the study's keys",
     "choose": "has to choose for the samples",
-    "read": "has to read the answers of round {round}",
+    "read": "has to compare the answers of round {round}",
     "settle": "has to settle round {round}",
 }
 
@@ -123,8 +122,7 @@ def _of_person(agreement: Agreement, state: owner.State, saved: int) -> list[Nex
 def _of_others(agreement: Agreement, state: owner.State) -> list[tuple[str, str]]:
     peers = agreement.peers(state.name)
     if state.keys is None:
-        make = "The coordinator has to make its keys, and the" if agreement.keys == "coordinator" else "The"
-        return [("join", f"{make} other owners have to join.")]
+        return [("join", "The other owners have to join.")]
     if state.sample is None:
         if state.sampling.offers or state.sampling.chosen:
             return [("sample", f"{_have(peers)} to take part in drawing the sample, which machines do by themselves.")]
@@ -137,12 +135,10 @@ def _of_others(agreement: Agreement, state: owner.State) -> list[tuple[str, str]
     missing = [peer for peer in peers if peer not in current.records]
     if missing:
         return [("records", f"{peer} has to send its encrypted records.") for peer in missing]
-    if agreement.keys == "owners":
-        unasked = [peer for peer in peers if peer not in current.to_open]
-        if unasked:
-            return [("answers", f"{peer} has to hand in; then your machine opens its answers.") for peer in unasked]
-        return [("open", f"{_have(peers)} to open your answers; then the coordinator settles the round.")]
-    return [("answers", f"{_have(peers)} to answer this round; then the coordinator settles it.")]
+    unasked = [peer for peer in peers if peer not in current.to_open]
+    if unasked:
+        return [("answers", f"{peer} has to hand in; then your machine opens its answers.") for peer in unasked]
+    return [("open", f"{_have(peers)} to open your answers; then the coordinator settles the round.")]
 
 
 def _have(peers: Sequence[str]) -> str:
@@ -180,16 +176,10 @@ def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
     current = state.rounds[-1]
     if any(direction_of(peer, name) not in current.records for peer in peers):
         return "records"
-    if any(direction_of(name, peer) not in current.answers for peer in peers):
+    if any(direction_of(name, peer) not in current.answers.keys() & current.listed.keys() for peer in peers):
         return "answers"
-    if agreement.keys == "owners":
-        if any(direction_of(name, peer) not in current.listed for peer in peers):
-            return "answers"
-        if any(
-            direction_of(peer, name) in current.answers and direction_of(peer, name) not in current.opened
-            for peer in peers
-        ):
-            return "open"
+    if any(direction_of(peer, name) in current.answers.keys() - current.opened.keys() for peer in peers):
+        return "open"
     return None
 
 

@@ -14,12 +14,9 @@ output, no keys.
 5. Each thing is sent once a round: records for each asker, answers (with their list) for each holder of records, and
    where answers come here to be opened, a list for each. What has been made is stored before it is sent, and sent again
    as it is after a crash. What comes a second time and differs is refused.
-6. Assist calls are numbered upwards; a number is saved as used before the call is made. An owner that was restored from
-   a backup skips the numbers that its earlier life used (`ASSIST_SKIPS`).
-7. After a start, an owner hands over again what the coordinator may have lost by restoring a backup (`matters_still`);
+6. After a start, an owner hands over again what the coordinator may have lost by restoring a backup (`matters_still`);
    what the coordinator has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
-
-8. Owners count rounds themselves: no more than agreed, no more void ones than `MOST_VOID`, and lists of open records
+7. Owners count rounds themselves: no more than agreed, no more void ones than `MOST_VOID`, and lists of open records
    that only shrink. What others sent and cannot be used is refused, and the round is void for everybody.
 
 `work` names what can be done now; `next_steps` says who has to do what.
@@ -90,8 +87,6 @@ def _keys(agreement: Agreement, state: State, message: Message) -> State:
         raise NotFitting("The coordinator names other owners than the agreement does.")
     if state.join and any(peer.envelope_key == state.join.envelope_key for peer in keys.peers):
         raise NotFitting("The coordinator gives this owner's own key for another owner's.")
-    if (keys.public_key is None) != (agreement.keys == "owners"):
-        raise NotFitting("The coordinator's keys are not the ones that the agreement asks for.")
     return _first(state, "keys", keys)
 
 
@@ -139,8 +134,8 @@ def _relay(agreement: Agreement, state: State, message: Message) -> State:
         if current.records.get(sender, body) != body:
             raise Replayed(f"{sender} sent other records before.")
         return _with_round(state, state.round, records={**current.records, sender: body})
-    if not isinstance(body, messages.Answers) or agreement.keys != "owners":
-        raise MalformedMessage("Only records are relayed, and answers where their receiver opens them.")
+    if not isinstance(body, messages.Answers):
+        raise MalformedMessage("Only records and answers are relayed in a round.")
     if body.peer != state.name or (body.questions, body.records) != (len(current.open[sender]), len(current.ask)):
         raise NotFitting(f"The size of the answers of {sender} is wrong for the round.")
     came = ToOpen(answers=body, digest=inner.digest)
@@ -267,10 +262,9 @@ class List:
     salt: bytes
 
 
-def has_answered(state: State, round: int, peer: str, blob: Blob, asked: str, listed: List | None = None) -> Step:
-    """The questions of the round are evaluated over this owner's records. The answers go to whoever opens them: this
-    owner where there is a list, else the coordinator. Both messages are made together, and once. `asked` is the
-    commitment to the questions.
+def has_answered(state: State, round: int, peer: str, blob: Blob, asked: str, listed: List) -> Step:
+    """The questions of the round are evaluated over this owner's records: the answers go to it, the list to the
+    coordinator. Both messages are made together, and once. `asked` is the commitment to the questions.
     """
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].answers:
@@ -285,12 +279,10 @@ def has_answered(state: State, round: int, peer: str, blob: Blob, asked: str, li
         records=len(current.open[peer]),
         served=current.records[peer].blob.hash,
         blob=blob,
-        commitment=comparing.commitment(listed.salt, listed.blob) if listed else "",
+        commitment=comparing.commitment(listed.salt, listed.blob),
         asked=asked,
     )
-    step = send(state, peer if listed else COORDINATOR, round, body)
-    if listed is None:
-        return step
+    step = send(state, peer, round, body)
     more = messages.Listed(peer=peer, salt=listed.salt.hex(), blob=listed.blob)
     second = send(step.state, COORDINATOR, round, more)
     return Step(second.state, step.messages + second.messages)
@@ -330,20 +322,6 @@ def direction(state: State, round: int, asker: str, holder: str, answers: Blob) 
     )
 
 
-ASSIST_SKIPS = (1, *(2**power for power in range(24)))
-"""By how much the number of an assist call grows from attempt to attempt, where the coordinator says that it knows the
-number.
-"""
-
-
-def asks_assist(state: State, peer: str, blob: Blob, skip: int = 1) -> Step:
-    """One more assist call. Its number is used up, whether or not the call succeeds."""
-    state = state.model_copy(update={"assist_number": state.assist_number + skip})
-    body = messages.Assist(number=state.assist_number, peer=peer, blob=blob)
-    message = Message(state.study, state.name, COORDINATOR, state.round, state.assist_number, body, latest(state))
-    return Step(state, (message,))
-
-
 def matters_still(state: State, message: Message, *, forgotten: bool) -> bool:
     """Whether a message that was handed over is handed over again after a start, since the coordinator may have been
     restored meanwhile: everything where it has forgotten own messages (`forgotten`), otherwise what belongs to the
@@ -356,15 +334,6 @@ def is_superseded(message: Message, refusal: ProtocolError) -> bool:
     a backup, and what its earlier life sent counts (a different join is another's). Or its round is over: the study was
     ended meanwhile."""
     return message.kind != "join" and isinstance(refusal, (Replayed, WrongRound))
-
-
-def check_assisted(state: State, signed: Signed, number: int) -> Blob:
-    """The coordinator's reply to this assist call: what it names is the reply's body."""
-    signed.check(study=state.study, receiver=state.name, signing_key=state.coordinator_key)
-    reply = signed.message.body
-    if signed.message.sender != COORDINATOR or not isinstance(reply, messages.Assisted) or reply.number != number:
-        raise NotFitting("The coordinator replied to another assist call.")
-    return reply.blob
 
 
 def _all_confirmed(agreement: Agreement, state: State) -> bool:

@@ -86,9 +86,6 @@ class State(Shape):
     sample: messages.Sample | None = None
     rounds: tuple[OwnRound, ...] = ()
     truth: messages.Truth | None = None
-    assist_number: Count = 0
-    scores_asked: dict[Name, tuple[Hex32, ...]] = Field(default_factory=dict)
-    """Hashes of the predicted pairs for which a score was asked, by other owner. See `scoring`."""
 
     @property
     def round(self) -> int:

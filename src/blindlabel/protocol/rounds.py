@@ -5,14 +5,13 @@ A round asks every owner about its open records and has it serve them. In each d
 holder of the records) there pass, each once:
 
 1. the holder's records, relayed to the asker;
-2. the asker's answers to whoever opens them: the coordinator where it holds the keys, else the holder, relayed, with a
-   commitment to the asker's list;
-3. where the holder opens: the asker's list (`listed`), which must open the commitment, and the holder's (`opened`),
-   which names the answers that it opened. The coordinator compares the two.
+2. the asker's answers, relayed to the holder, who opens them, with a commitment to the asker's list;
+3. the asker's list (`listed`), which must open the commitment, and the holder's (`opened`), which names the answers
+   that it opened. The coordinator compares the two.
 
 A round is settled when all directions have their outcomes, so nobody learns anything of one direction before the other
-is opened. Where something cannot be used (a holder or an asker refuses what came, a list does not fit its commitment,
-answers cannot be read), the round is void for everybody: its number is never used again, and the same questions are
+is opened. Where something cannot be used (a holder or an asker refuses what came, a list does not fit its commitment or
+the other list), the round is void for everybody: its number is never used again, and the same questions are
 asked once more, under new keys. At most `MOST_VOID` rounds may be void.
 """
 
@@ -26,7 +25,6 @@ from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting, TooEarly, WrongReceiver, WrongRound
 from blindlabel.protocol.facts import (
-    Reason,
     RoundFacts,
     State,
     Step,
@@ -41,7 +39,7 @@ from blindlabel.protocol.facts import (
 )
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import MOST_VOID, Signed
-from blindlabel.protocol.shape import COORDINATOR, Blob
+from blindlabel.protocol.shape import Blob
 
 MOST_LOOSE = 2
 """Rounds in which more than half of an owner's questions were too loose; then the study stops for people to look."""
@@ -61,8 +59,6 @@ def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
     if isinstance(body, messages.Refused):
         peer_facts(state, message.sender, body.peer)
         return void(agreement, state, message.round)
-    if agreement.keys == "coordinator":
-        raise NotFitting(f"Under this agreement the coordinator opens answers; a {message.kind} message has no place.")
     if isinstance(body, messages.Listed):
         return _listed(agreement, state, message.sender, body)
     assert isinstance(body, messages.Opened)
@@ -83,11 +79,11 @@ def _records(state: State, signed: Signed, records: messages.Records) -> Step:
 def _answers(agreement: Agreement, state: State, signed: Signed, answers: messages.Answers) -> Step:
     message, current = signed.message, state.rounds[-1]
     peer_facts(state, message.sender, answers.peer)
-    if message.receiver != (COORDINATOR if agreement.keys == "coordinator" else answers.peer):
+    if message.receiver != answers.peer:
         raise WrongReceiver("The answers go to somebody else than the one who opens them.")
     size = (len(current.asked[message.sender]), len(current.asked[answers.peer]))
-    if (answers.questions, answers.records) != size or bool(answers.commitment) != (agreement.keys == "owners"):
-        raise NotFitting("The size of the answers is wrong for the round, or they lack their commitment.")
+    if (answers.questions, answers.records) != size:
+        raise NotFitting("The size of the answers is wrong for the round.")
     direction = direction_of(message.sender, answers.peer)
     if direction not in current.records:
         raise TooEarly(f"{message.sender} answers about records that have not been served.")
@@ -96,8 +92,6 @@ def _answers(agreement: Agreement, state: State, signed: Signed, answers: messag
     state = _with_current(
         state, answers={**current.answers, direction: answers}, answered={**current.answered, direction: signed.digest}
     )
-    if agreement.keys == "coordinator":
-        return Step(state)
     step = send(Step(state), answers.peer, message.round, messages.Relay(message=signed.wire.decode()))
     return step if _is_committed(step.state, direction) else void(agreement, step.state, message.round)
 
@@ -240,7 +234,7 @@ def begin(
     return step
 
 
-def end(agreement: Agreement, step: Step, reason: Reason) -> Step:
+def end(agreement: Agreement, step: Step, reason: messages.Reason) -> Step:
     """The study is over: every owner gets its truth."""
     state = step.state.model_copy(update={"ended": reason})
     step = Step(state, step.messages, step.bodies)
@@ -278,7 +272,7 @@ def unread(agreement: Agreement, state: State) -> list[str]:
     return [
         direction
         for direction in directions(agreement)
-        if direction not in current.read and current.is_ready(direction, agreement.keys)
+        if direction not in current.read and current.is_ready(direction)
     ]
 
 

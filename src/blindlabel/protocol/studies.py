@@ -178,10 +178,6 @@ class Service(Protocol):
         """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
         ...
 
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Serve one assist call: the reply's message and body."""
-        ...
-
     def work(self, study: str) -> bool:
         """Do what can be done for a study now; True where something was done."""
         ...

@@ -1,5 +1,5 @@
 """The coordinator's own work beside its server: every study's, soon after a message came, and now and then anyway.
-Studies are worked on at the same time, so that one whose keys take a minute does not hold up the others.
+Studies are worked on at the same time, so that a large one does not hold up the others.
 """
 
 from __future__ import annotations

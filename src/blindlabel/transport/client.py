@@ -17,7 +17,6 @@ from pydantic import BaseModel, ValidationError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
-from blindlabel.protocol.framing import pack_with_body, unpack_with_body
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.files import BodyDamaged
@@ -112,14 +111,6 @@ class HttpTransport:
             self._patiently(attempt)
         except BodyDamaged:
             self._patiently(attempt)
-
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Carry an assist call."""
-        packed = pack_with_body(wire, body)
-        reply = self._patiently(
-            lambda: self._request("POST", f"/v1/studies/{self._study}/assist", content=packed).content
-        )
-        return unpack_with_body(reply)
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
         response = self._client.request(method, url, **more)

@@ -17,18 +17,14 @@ VIA, AUTHORITY = "via", "authority"
 """What the store calls the address, and the certificate to trust (its text)."""
 
 
-def connect(
-    store: Store, via: str = "", *, authority: Path | None = None, patience: float = 30.0, stays: bool = True
-) -> Line:
-    """The line to the coordinator: as said now, or as remembered. `stays`: whether the process waits where somebody
-    has to carry a folder, or stops.
-    """
+def connect(store: Store, via: str = "", *, authority: Path | None = None, patience: float = 30.0) -> Line:
+    """The line to the coordinator: as said now, or as remembered."""
     remember(store, via, authority)
     settings = store.settings
     chosen = checked_via(settings[VIA])
     if chosen.startswith("folder:"):
         folder = Path(chosen.removeprefix("folder:"))
-        return FolderTransport(folder, store.agreement.hash, store.name, assist_patience=None if stays else 0.0)
+        return FolderTransport(folder, store.agreement.hash, store.name)
     token = store.secret("token").decode()
     trusted = settings.get(AUTHORITY) or None
     return HttpTransport(chosen, store.agreement.hash, token, authority=trusted, patience=patience)

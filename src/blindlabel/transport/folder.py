@@ -2,10 +2,10 @@
 same bytes as over HTTP.
 
     <folder>/<first 16 of the study's hash>/
-        from-<owner>/<number>-<digest>.message   an owner's message; .assist for an assist call with its body
-        to-<owner>/<number>.message              the coordinator's; <number>-<digest>.assisted for the reply to an
-        assist call to-<owner>/refused-<file>-<hash>.txt     why the coordinator refused a file with this content: code,
-        then a sentence bodies/<hash>                            large bodies, whoever made them
+        from-<owner>/<number>-<digest>.message   an owner's message
+        to-<owner>/<number>.message              the coordinator's
+        to-<owner>/refused-<file>-<hash>.txt     why it refused a file with this content: a code, then a sentence
+        bodies/<hash>                            large bodies, whoever made them
 
 Files appear whole (written under another name and renamed) and are never changed, so copying the folder at any moment
 is safe, and copying it twice does no harm. A file that was damaged on its way is refused by its content, so the next,
@@ -18,14 +18,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
 from blindlabel.protocol.errors import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
-from blindlabel.protocol.framing import pack_with_body, unpack_with_body
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
@@ -36,19 +33,17 @@ from blindlabel.transport.events import failure, log_event
 
 log = logging.getLogger("blindlabel.folder")
 
-LARGEST_ASSIST = 256 * 2**20
 _POLL = 0.1
 
 
 class FolderTransport:
     """An owner's side of the folder."""
 
-    def __init__(self, folder: Path, study: str, owner: str, *, assist_patience: float | None = None) -> None:
+    def __init__(self, folder: Path, study: str, owner: str) -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}.")
         self._place = _Place(folder, study)
         self._owner = owner
-        self._assist_patience = assist_patience
 
     def close(self) -> None:
         """Nothing is open."""
@@ -88,40 +83,17 @@ class FolderTransport:
         if moved:
             moved(blob.length, blob.length)
 
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Put an assist call into the folder and wait until the reply is there, however long the way is."""
-        stem = _stem(messages.parse(wire).message)
-        _put(self._place.from_owner(self._owner) / f"{stem}.assist", pack_with_body(wire, body))
-        reply = self._place.to_owner(self._owner) / f"{stem}.assisted"
-        began = time.monotonic()
-        while True:
-            self._check_refusals(f"{stem}.assist")
-            try:
-                if reply.exists():
-                    return unpack_with_body(_read(reply, LARGEST_ASSIST))
-            except MalformedMessage:
-                log_event(log, logging.INFO, "not whole yet", file=reply.name)
-            if self._assist_patience is not None and time.monotonic() - began >= self._assist_patience:
-                raise NotYetCarried(
-                    "The coordinator has not replied to an assist call yet. Carry the folder to it, and back when it"
-                    " has served."
-                )
-            time.sleep(_POLL)
-
-    def _check_refusals(self, call: str = "") -> None:
-        """Raise what the coordinator refused: messages, and this assist call. Nothing that was only damaged on its way,
-        or that the owner may drop."""
+    def _check_refusals(self) -> None:
+        """Raise what the coordinator refused. Nothing that was only damaged on its way, or that the owner may drop."""
         for path in sorted(self._place.to_owner(self._owner).glob("refused-*.txt")):
             name, _, content_hash = path.stem.removeprefix("refused-").rpartition("-")
             file = self._place.from_owner(self._owner) / name
-            if not name.endswith(".message") and name != call:
-                continue
-            if not file.exists() or _hash_of(content := _read(file, LARGEST_ASSIST)) != content_hash:
+            if not file.exists() or _hash_of(content := _read(file, messages.LARGEST)) != content_hash:
                 continue
             code, _, sentence = path.read_text("utf-8").strip().partition("\n")
             refusal = errors.ALL.get(code, ProtocolError)(f"The coordinator refused message {name}: {sentence}")
             try:
-                droppable = name != call and is_superseded(messages.parse(content).message, refusal)
+                droppable = is_superseded(messages.parse(content).message, refusal)
             except ProtocolError:
                 droppable = False
             if not droppable:
@@ -164,18 +136,15 @@ class FolderServer:
         happened = False
         for owner in self._coordinator.agreement(study).owners:
             for path in sorted(place.from_owner(owner).glob("*.message")):
-                happened |= self._take(path, partial(self._message, study, place, owner), place, owner)
-            for path in sorted(place.from_owner(owner).glob("*.assist")):
-                if not (place.to_owner(owner) / f"{path.stem}.assisted").exists():
-                    happened |= self._take(path, partial(self._assist, study, place, owner, path), place, owner)
+                happened |= self._take(path, study, place, owner)
         return happened
 
-    def _take(self, path: Path, handle: Callable[[bytes], bool | None], place: _Place, owner: str) -> bool:
-        """Take in a file, unless that was done or refused before. None of `handle`: not now, look again later."""
+    def _take(self, path: Path, study: str, place: _Place, owner: str) -> bool:
+        """Take in a file, unless that was done or refused before."""
         key = _version(path)
         if key is None or key in self._known:
             return False
-        most = messages.LARGEST if path.suffix == ".message" else LARGEST_ASSIST
+        most = messages.LARGEST
         try:
             content = _read(path, most) if key[1] <= most else b""
             refusal = place.to_owner(owner) / f"refused-{path.name}-{_hash_of(content)}.txt"
@@ -184,7 +153,7 @@ class FolderServer:
                 return False
             if key[1] > most:
                 raise MalformedMessage("The file is larger than a message can be.")
-            happened = handle(content)
+            happened = self._message(study, place, owner, content)
         except (TooEarly, Unreachable, BodyDamaged):
             return False  # a body that was damaged on its way may come again
         except ProtocolError as error:
@@ -196,19 +165,13 @@ class FolderServer:
         return happened
 
     def _message(self, study: str, place: _Place, owner: str, wire: bytes) -> bool | None:
+        """Take in a message; None: not now, look again later."""
         message = messages.parse(wire).message
         _check_place(message, study, owner)
         bodies = self._coordinator.store.bodies(study)
         if not all(place.get_body(blob, bodies) for blob in message.blobs):
             return None
         return self._coordinator.receive(wire)
-
-    def _assist(self, study: str, place: _Place, owner: str, path: Path, content: bytes) -> bool:
-        wire, body = unpack_with_body(content)
-        _check_place(messages.parse(wire).message, study, owner)
-        reply = self._coordinator.assist(wire, body)
-        _put(place.to_owner(owner) / f"{path.stem}.assisted", pack_with_body(*reply))
-        return True
 
     def _put_out(self, study: str, place: _Place) -> bool:
         happened = False

@@ -28,7 +28,6 @@ class ServerLimits:
     """Bytes of one body."""
     largest_part: int = 64 * 2**20
     """Bytes of one request that continues a body."""
-    largest_assist: int = 256 * 2**20
     largest_other: int = 2**16
     """Bytes of any other request: pages and sign-in."""
     owner_bytes: int = 64 * 2**30
@@ -47,8 +46,6 @@ class ServerLimits:
         """Bytes that a request may have."""
         if method == "POST" and path == "/v1/messages":
             return messages.LARGEST
-        if method == "POST" and re.fullmatch("/v1/studies/[^/]*/assist", path):
-            return self.largest_assist
         if method == "PUT" and re.fullmatch("/v1/studies/[^/]*/bodies/[^/]*", path):
             return self.largest_part
         return self.largest_other

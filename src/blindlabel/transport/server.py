@@ -5,7 +5,7 @@
 - `GET /v1/studies/{study}/messages` gives the caller's messages after a number, waiting for one if asked to.
 - `PUT /v1/studies/{study}/bodies/{hash}` takes the next part of a body, `GET …/arrived` says how much of the caller's
   own upload has arrived, `GET` gives a body or a range of it.
-- `POST /v1/studies/{study}/assist` serves one assist call. `GET /health` says that the database answers.
+- `GET /health` says that the database answers.
 
 Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit.
 Logs are lines of JSON with method, route, status, sizes and times; never a content, a token or an address with a
@@ -32,7 +32,6 @@ from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import ProtocolError, WrongSender, WrongStudy
-from blindlabel.protocol.framing import pack_with_body, unpack_with_body
 from blindlabel.protocol.proofs import token_hash
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.studies import Service
@@ -50,7 +49,7 @@ log = logging.getLogger("blindlabel.server")
 _STATUS = {
     "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409,
     "early": 425,
-    "content": 422, "budget": 403, "refused": 400,
+    "content": 422, "refused": 400,
 }  # fmt: skip
 
 Study = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The agreement's hash.")]
@@ -177,15 +176,6 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
                 await asyncio.wait_for(news.wait(), min(left, 1.0))
             except TimeoutError:
                 continue
-
-    @app.post("/v1/studies/{study}/assist", responses=refusals, response_class=Response, openapi_extra=_BINARY)
-    async def post_assist(request: Request, study: Study, authorization: Authorization = None) -> Response:
-        owner = await server.caller(request, study, authorization)
-        wire, body = unpack_with_body(await _body(request, limits.largest_assist))
-        if (message := messages.parse(wire).message).sender != owner or message.study != study:
-            raise WrongSender("The token belongs to another owner or study than the message's.")
-        reply = await run_in_threadpool(coordinator.assist, wire, body)
-        return Response(pack_with_body(*reply), media_type="application/octet-stream")
 
 
 def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, dict[str, Any]]) -> None:

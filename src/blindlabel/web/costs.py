@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.registry import rules_named
 from blindlabel.language.formula import Atom, Count, Formula, Negation, in_order
 from blindlabel.storage.workspace import Workspace
 
@@ -27,12 +27,12 @@ def cost_sentence(formula: Formula, workspace: Workspace | None = None) -> str:
 
 
 def _round_seconds(workspace: Workspace, formula: Formula) -> float | None:
-    if workspace.agreement.encoding.engine != "packed":
-        return None
+    agreement = workspace.agreement
     try:
-        return PackedEngine().explain(workspace.agreement.terms(), formula).seconds
+        plan = rules_named(agreement.encoding.engine).explain(agreement.terms(), formula)
     except EngineError:
         return None
+    return None if plan is None else plan.seconds
 
 
 def duration(seconds: float) -> str:

@@ -16,7 +16,6 @@ from blindlabel.web.components import sentence, text
 from blindlabel.web.costs import duration
 from blindlabel.web.outcomes import numbers_of, outcomes, settled_sentence
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
-from blindlabel.web.scoring import Scoring
 
 _REASONS = {
     "agreed": "Every pair has been agreed on.",
@@ -38,7 +37,6 @@ class Standing:
     def __init__(self, app: OwnerApp) -> None:
         self._app = app
         self._shown: object = None
-        self._scoring = Scoring(app, self._again)
         with ui.element("section").classes("standing").props('aria-label="The study"') as self.root:
             pass
 
@@ -62,11 +60,6 @@ class Standing:
                 self._build_waiting(activity, runs=runs)
             self._build_rounds()
         self.root.set_visibility(waiting or cache.state.round > 1)
-
-    def _again(self) -> None:
-        self._app.cache.refresh()
-        self._shown = None
-        self.refresh()
 
     def _build_waiting(self, activity: Activity | None, *, runs: bool) -> None:
         cache, progress = self._app.cache, self._app.cache.progress()
@@ -105,8 +98,6 @@ class Standing:
                 for name, known in FORMATS.items():
                     link = ui.link(name, f"/export/{peer}/{name}").props(f"download title={_quoted(known.description)}")
                     link.classes("button export")
-        if self._scoring.allowed:
-            self._scoring.build()
         self._build_outcomes()
 
     def _build_outcomes(self) -> None:

@@ -1,11 +1,11 @@
-"""Scores over many samples: means and deviations. What the scores are is `blindlabel.protocol.scores`."""
+"""Scores over many samples: means and deviations. What the scores are is `blindlabel.api.ground_truth`."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, fields
 from statistics import fmean, pstdev
 
-from blindlabel.protocol.scores import Scores
+from blindlabel.api.ground_truth import Scores
 
 
 def mean(samples: list[Scores]) -> dict[str, float]:

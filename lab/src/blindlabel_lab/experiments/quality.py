@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blindlabel.api.ground_truth import Scores
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.parties.rehearsal import Answering, in_clear
-from blindlabel.protocol.scores import Scores
 from blindlabel_lab.experiments import metrics
 from blindlabel_lab.experiments.datasets import PREPARATION, Dataset, read_dataset
 from blindlabel_lab.experiments.results import Results

@@ -13,7 +13,9 @@ from random import Random
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from blindlabel.api.ground_truth import Scores, scores
 from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Engine, Terms, Working
 from blindlabel.language import Question
@@ -22,7 +24,6 @@ from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.parties.rehearsal import Answering, rehearse
 from blindlabel.protocol.labels import Labels
-from blindlabel.protocol.scores import Scores, Truth, scores
 from blindlabel_lab.experiments.datasets import Dataset
 
 NEEDLE_LENGTH = Limits().needle_length
@@ -44,7 +45,7 @@ class Sample:
 
     a: tuple[int, ...]
     b: tuple[int, ...]
-    truth: Truth
+    truth: npt.NDArray[np.bool_]
 
 
 class Oracle(Protocol):
@@ -84,7 +85,7 @@ def sample_of(dataset: Dataset, a: Sequence[int], b: Sequence[int]) -> Sample:
 
 def simulate(
     records: tuple[Sequence[Record], Sequence[Record]],
-    truth: Truth,
+    truth: npt.NDArray[np.bool_],
     oracles: tuple[Oracle, Oracle],
     answering: Answering,
     *,

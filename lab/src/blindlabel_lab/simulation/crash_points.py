@@ -88,7 +88,7 @@ class Stage:
     """Where owners reach it, if there is something between."""
 
     def plan(self) -> Plan:
-        return Plan(self.seed, {}, owners=2, keys="owners", files=True, way=self.way, scored=False)
+        return Plan(self.seed, {}, owners=2, files=True, way=self.way)
 
     def line(self, store: Store) -> Line:
         if self.way == "folder":

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-
-from blindlabel.errors import InputError
-from blindlabel.protocol import labels, messages, next_steps
-from blindlabel.protocol.errors import OverBudget
-from blindlabel.protocol.interfaces import Unreachable
-from blindlabel_lab.simulation.faults import Crash
-from blindlabel_lab.simulation.parties import predicted
+from blindlabel.protocol import labels, next_steps
 from blindlabel_lab.simulation.reference import Row, play
 from blindlabel_lab.simulation.study import Study
 
@@ -48,39 +41,7 @@ def judged(study: Study, finished: bool) -> list[str]:
     found += _judged_labels(study, expected.labels)
     for name, owner in study.owners.items():
         if owner.is_over() and not restored:
-            found += _judged_owner(study, name, expected.labels) + _judged_scores(study, name)
-    return found
-
-
-def _told(study: Study, name: str, peer: str, *, first: bool) -> messages.Scored | None:
-    """A score; asked for again where somebody died over it, which costs nothing."""
-    try:
-        return study.owners[name].score(peer, first=first)
-    except Crash:
-        study.dies(name)
-    except Unreachable:
-        pass
-    return study.owners[name].score(peer, first=first)
-
-
-def _judged_scores(study: Study, name: str) -> list[str]:
-    """An owner has as many scores as agreed, and they are those of the labels."""
-    agreement, found = study.plan.agreement, []
-    labelled = study.coordinator.party.labels(study.coordinator.study)
-    for peer in agreement.peers(name) if study.plan.scored and study.plan.way != "folder" else ():
-        matrix = labelled[(min(name, peer), max(name, peer))]
-        for number, first in enumerate((True, False), start=1):
-            try:
-                told = _told(study, name, peer, first=first)
-            except (InputError, OverBudget):
-                if number <= agreement.budget.scores:
-                    found.append(f"{name} was refused a score that was agreed")
-                continue
-            pairs = predicted(matrix.shape[0], matrix.shape[1], first)
-            right, named = labels.is_match(matrix) & pairs, labels.is_agreed(matrix) & pairs
-            counts = [int(np.count_nonzero(one)) for one in (right, named, labels.is_match(matrix))]
-            if told is None or number > agreement.budget.scores or counts != [told.right, told.labelled, told.matches]:
-                found.append(f"a score of {name} is not that of the labels, or one too many")
+            found += _judged_owner(study, name, expected.labels)
     return found
 
 

@@ -46,10 +46,6 @@ class Endpoint(Protocol):
         """Give a body to an owner that may have it."""
         ...
 
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Serve an assist call."""
-        ...
-
     def known(self) -> State:
         """The committed state, to see whether a message changed it."""
         ...
@@ -92,10 +88,6 @@ class Network:
         """An owner fetches a body; it may come damaged."""
         body = self._through(lambda: self.endpoint().get_body(owner, blob))
         return self.weather.flipped(body) if body and self.weather.strikes("bit flip") else body
-
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """An owner calls for assistance."""
-        return self._through(lambda: self.endpoint().assist(wire, body))
 
     def fetch(self, owner: str, after: int) -> list[bytes]:
         """An owner fetches its messages; they may come swapped, damaged, doubled or from the beginning."""

@@ -2,7 +2,7 @@
 confirm and write questions without delay.
 
 Journal points come from `storage.journal`; a party that crashes there is dead until it is opened again. The engine is
-the plain one, with faults: it calls for assistance although it needs none, and sometimes makes answers that are none.
+the plain one, with faults: it sometimes makes answers that are none.
 """
 
 from __future__ import annotations
@@ -13,14 +13,10 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
-from blindlabel.engines.assisting import NO_CALLS, AssistCall, AssistPlace, AssistSchedule
-from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, Evaluated, ParcelError, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, Evaluated, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
-from blindlabel.parties import scoring
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
@@ -29,7 +25,6 @@ from blindlabel.protocol import messages
 from blindlabel.protocol.errors import WrongStudy
 from blindlabel.protocol.facts import State
 from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store
-from blindlabel.protocol.scoring import Predicted
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
@@ -85,40 +80,13 @@ class FaultyEngine(PlainEngine):
         public: bytes,
         parcels: Iterable[bytes],
         questions: Sequence[Formula],
-        assist: Assist,
         working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
-        """The answers, where the coordinator holds the keys after a call for assistance; or bytes that are no
-        answers.
-        """
-        if terms.keys == "coordinator":
-            for strand, step in ((0, 0), (0, 1), (1, 0)):
-                request = bytes((strand, step)) + self._weather.random.randbytes(6)
-                if assist(request) != request[::-1]:
-                    raise AssertionError("the assist was not served")
+        """The answers, or bytes that are no answers."""
         if self._weather.strikes("unreadable answers"):
             yield Evaluated(self._weather.random.randbytes(12))
             return
-        yield from super().evaluate(terms, public, parcels, questions, assist, working)
-
-    def assist_schedule(self, terms: Terms, questions: int, records: int) -> AssistSchedule:  # noqa: ARG002
-        """Three calls, the last after the others. Many beginnings: here an owner dies more often in a round than a real
-        one does in its life.
-        """
-        if terms.keys == "owners":
-            return NO_CALLS
-        one = AssistCall("simulated", 0, request=8, reply=8)
-        return AssistSchedule(groups=1, units=1, unit=(one, one), last=(one,), beginnings=200)
-
-    def assist_call(self, terms: Terms, schedule: AssistSchedule, request: bytes) -> tuple[AssistPlace, AssistCall]:  # noqa: ARG002
-        """The first two bytes say it."""
-        if len(request) < 2:
-            raise ParcelError("no assist call")
-        return AssistPlace(request[0], request[1]), AssistCall("simulated", 0, request=len(request), reply=8)
-
-    def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:  # noqa: ARG002
-        """Something that can be checked."""
-        return request[::-1]
+        yield from super().evaluate(terms, public, parcels, questions, working)
 
 
 class SimulatedCoordinator:
@@ -132,10 +100,7 @@ class SimulatedCoordinator:
 
     def open(self) -> None:
         """Start (again) from what is stored."""
-        engine = FaultyEngine(self._weather)
-        self.party = Coordinator(
-            self._place.studies(), engines=lambda _name: engine, draw=self._weather.random.randrange
-        )
+        self.party = Coordinator(self._place.studies(), draw=self._weather.random.randrange)
 
     def receive(self, wire: bytes) -> bool:
         """Take in a message."""
@@ -156,10 +121,6 @@ class SimulatedCoordinator:
         if self.party.store.fetchable(self.study, owner, blob.hash) != blob:
             raise WrongStudy("There is no such body for this owner.")
         return self.party.store.bodies(self.study).read_all(blob)
-
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Serve an assist call."""
-        return self.party.assist(wire, body)
 
     def close(self) -> None:
         """End the study as it stands."""
@@ -193,10 +154,6 @@ class SimulatedLine:
         here = bodies.received(blob)
         bodies.append(blob, here, [body[here:]])
 
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        """Carry an assist call."""
-        return self._network.assist(wire, body)
-
     def close(self) -> None:
         """Nothing is open."""
 
@@ -215,19 +172,7 @@ class SimulatedOwner:
     def turn(self) -> bool:
         """Everything that can be done now."""
         happened = self.send() | self.fetch() | self.work()
-        if self.is_over() and self.store.agreement.budget.scores:
-            for peer in self.store.agreement.peers(self.name):
-                self.score(peer)
         return self.send() or happened
-
-    def score(self, peer: str, *, first: bool = True) -> messages.Scored | None:
-        """Have some pairs scored; None where there are none, because nothing was sampled."""
-        state = self.store.state()
-        rows = {pairing.peer: len(pairing.positions) for pairing in state.truth.pairings} if state.truth else {}
-        if not rows or state.sample is None:
-            return None
-        rows[self.name] = len(state.sample.positions)
-        return scoring.ask(self.owner, peer, predicted(rows[min(self.name, peer)], rows[max(self.name, peer)], first))
 
     def send(self) -> bool:
         """Hand over what waits."""
@@ -255,12 +200,6 @@ class SimulatedOwner:
     def is_over(self) -> bool:
         """Whether the truth has come, with its labels."""
         return is_over(self.owner)
-
-
-def predicted(rows: int, columns: int, first: bool) -> Predicted:
-    """What a linkage of a simulated owner found: every second pair, or the others."""
-    pairs: Predicted = (np.add.outer(np.arange(rows), np.arange(columns)) % 2 == 0) == first
-    return pairs
 
 
 def question(text: str, round: int, owner: str) -> str:

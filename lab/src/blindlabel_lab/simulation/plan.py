@@ -38,12 +38,9 @@ class Plan:
     rates: dict[str, float] | None = None
     crash_at: int = 0
     owners: int | None = None
-    keys: str | None = None
     files: bool = False
     """Whether the parties keep files: then storms are shorter."""
     way: Way = "calls"
-    scored: bool = True
-    """Whether owners may have pairs scored: a coordinator has to answer meanwhile."""
     random: random.Random = field(init=False)
     agreement: Agreement = field(init=False)
     tables: dict[str, Table] = field(init=False)
@@ -62,7 +59,6 @@ class Plan:
         rounds = chance.randrange(1, 5)
         budget = {"records_asked": chance.randrange(wanted, wanted * rounds + 1)} if chance.random() < 0.2 else {}
         budget["most_yes"] = chance.choice((1, 2, 5, 5))
-        budget["scores"] = self.seed % 3 if self.scored else 0
         salt = hashlib.blake2b(str(self.seed).encode(), digest_size=16).hexdigest()
         self.agreement = agreements.new(
             "simulated",
@@ -74,7 +70,6 @@ class Plan:
             salt=salt,
             encoding={"engine": "plain", "record_length": 60},
             release=chance.choice(("matches", "labels", "none")),
-            keys=self.keys or chance.choice(("owners", "owners", "coordinator" if self.way != "folder" else "owners")),
         )
         self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
         if self.rates is None:

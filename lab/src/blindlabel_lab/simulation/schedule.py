@@ -7,7 +7,6 @@ must be solved by turns alone. The verdict is a list of violations, empty where 
 - no pair is counted twice, and none is labelled without two equal answers;
 - nothing is stuck that a retry can solve;
 - forged, stale and damaged messages change nothing;
-- an owner has as many scores as agreed, and they are those of the labels;
 - a coordinator that was restored from a backup either goes on exactly as before, or every owner that would notice stops
   with a sentence.
 """

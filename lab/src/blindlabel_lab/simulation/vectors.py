@@ -54,14 +54,7 @@ def the_agreement() -> Agreement:
     sampling = {"method": "rows", "records": 3, "rows": {"anna": [0, 2, 4], "berta": [1, 2, 3]}}
     encoding = {"engine": "plain", "record_length": 60}
     made = agreements.new(
-        "vectors",
-        names,
-        ["name"],
-        sampling=sampling,
-        rounds=3,
-        encoding=encoding,
-        keys="owners",
-        salt="0123456789abcdef" * 2,
+        "vectors", names, ["name"], sampling=sampling, rounds=3, encoding=encoding, salt="0123456789abcdef" * 2
     )
     return agreements.from_text(to_text(made))
 

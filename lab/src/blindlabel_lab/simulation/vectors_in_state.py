@@ -100,15 +100,6 @@ def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, M
         yield from form_faults(kind, signed(message), "anna")
         yield from body_faults(kind, signed(message), "anna")
         yield from check_faults(kind, message, by="anna", other="berta")
-    calls = {
-        "assist": from_anna(1, 1, messages.Assist(number=1, peer="berta", blob=blob())),
-        "score": from_anna(1, 1, messages.Score(peer="berta", blob=blob(), before=())),
-    }
-    for kind, message in calls.items():
-        yield vector(kind, "not as a call", "rules", signed(message), "sender")
-        yield from form_faults(kind, signed(message), "anna")
-        yield from body_faults(kind, signed(message), "anna")
-        yield from check_faults(kind, message, by="anna", other="berta")
     yield from _contents(agreement, from_anna, digest)
     changed = joins["anna"]
     other = join_of(agreement, "anna", records=4)
@@ -154,9 +145,8 @@ def _contents(agreement: Agreement, from_anna: Any, digest: str) -> Iterator[Vec
     yield vector("answers", "after a message that was never sent", "rules", signed(unknown), "early")
     first = Message(agreement.hash, "anna", "berta", 1, 4, body, "")
     yield vector("answers", "after no message", "rules", signed(first), "early")
-    yield vector("answers", "for the coordinator", "rules", signed(from_anna(1, 4, body)), "receiver")
+    yield vector("answers", "for the coordinator", "check", signed(from_anna(1, 4, body)), "receiver")
     yield vector("answers", "about other records than were served", "rules", answers(served="ab" * 32), "content")
-    yield vector("answers", "without a commitment", "rules", answers(commitment=""), "content")
     yield vector("listed", "of another size", "rules", listed(blob=short), "content")
     yield vector("listed", "about itself", "rules", listed(peer="anna"), "content")
     yield vector("opened", "of another size", "rules", opened(blob=short), "content")
@@ -185,9 +175,7 @@ def _contents(agreement: Agreement, from_anna: Any, digest: str) -> Iterator[Vec
         signed(from_anna(1, 5, messages.Truth(reason="agreed", pairings=()))),
         "sender",
     )
-    yield vector(
-        "keys", "from an owner", "rules", signed(from_anna(0, 5, messages.Keys(peers=(), public_key=None))), "sender"
-    )
+    yield vector("keys", "from an owner", "rules", signed(from_anna(0, 5, messages.Keys(peers=()))), "sender")
 
 
 def _with(message: Message, **changes: Any) -> Message:
@@ -214,7 +202,7 @@ def to_owner() -> dict[str, Any]:
     peer = join_of(agreement, "berta")
     known = messages.Peer(name="berta", records=5, envelope_key=peer.envelope_key, signing_key=peer.signing_key)
     bodies: list[tuple[int, Body]] = [
-        (0, messages.Keys(peers=(known,), public_key=None)),
+        (0, messages.Keys(peers=(known,))),
         (0, messages.Sample(positions=(0, 2, 4), others={"berta": 3})),
         (1, asks({"anna": (0, 1, 2), "berta": (0, 1, 2)})),
     ]
@@ -261,14 +249,6 @@ def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> 
     yield vector("keys", "the same again", "rules", before[0], None)
     yield from form_faults("keys", before[0], COORDINATOR)
     yield vector("keys", "a second one", "rules", signed(_with(keys, sequence=4, previous=previous)), "replayed")
-    replies = {
-        "assisted": sent(1, messages.Assisted(number=1, blob=blob())),
-        "scored": sent(1, messages.Scored(peer="berta", pairs=blob().hash, right=1, labelled=2, matches=3)),
-    }
-    for kind, message in replies.items():
-        yield vector(kind, "not asked for", "rules", signed(message), "sender")
-        yield from form_faults(kind, signed(message), COORDINATOR)
-        yield from body_faults(kind, signed(message), COORDINATOR)
     yield from _contents_at_owner(agreement, sent, inner, pairing)
 
 
