@@ -19,8 +19,6 @@ from statistics import median
 from typing import Any
 
 from blindlabel.engines.ask import EncryptedRecords
-from blindlabel.engines.gates.compiling import compiled
-from blindlabel.engines.gates.remote import find_python
 from blindlabel.engines.interface import EngineError, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
@@ -35,6 +33,8 @@ from blindlabel_lab.bench.workload import (
     Workload,
     workload,
 )
+from blindlabel_lab.gates.elsewhere import find_python
+from blindlabel_lab.gates.record_circuits import compiled
 
 LENGTHS = tuple(PUBLISHED_SECONDS)
 FULL = (53, 148)

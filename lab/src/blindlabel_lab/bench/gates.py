@@ -15,20 +15,18 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
-from blindlabel.engines.gates.circuit import run
-from blindlabel.engines.gates.compiling import compiled
-from blindlabel.engines.gates.layout import Layout
-from blindlabel.engines.gates.library import EncryptedGates
-from blindlabel.engines.gates.remote import command, environment, find_python
 from blindlabel.engines.interface import EngineError, EngineUnavailable, Terms
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.record import Record, View
 from blindlabel_lab.bench import gates_parallel, published_circuit
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_PAIRS, PUBLISHED_SECONDS, words
+from blindlabel_lab.gates.binfhe import EncryptedGates
+from blindlabel_lab.gates.circuits import run
+from blindlabel_lab.gates.elsewhere import command, environment, find_python
+from blindlabel_lab.gates.record_circuits import RecordBits, compiled
 
 GATE_REPEATS = 12
 TICK_REPEATS = 4
@@ -39,8 +37,7 @@ SHARING = 50
 
 def figures() -> dict[str, Any]:
     """The measurements, made in the gates environment; EngineUnavailable where there is none."""
-    python = find_python()
-    run_there = command(python, "blindlabel_lab.bench.gates", beside=[Path(__file__).resolve().parents[1]])
+    run_there = command(find_python(), "blindlabel_lab.bench.gates")
     done = subprocess.run(run_there, env=environment(), capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
@@ -67,7 +64,7 @@ def measured(needle: str = "on", text: str = "canon g7") -> dict[str, Any]:
     library = EncryptedGates()
     (public, secret), key_wall, _ = _timed(library.make_keys)
     key = library.secret_key(secret)
-    bits = [library.encrypt(bit) for bit in (True, False)]
+    bits = [library.encrypt_publicly(bit) for bit in (True, False)]
     gates = {name: _gate_time(partial(getattr(library, name), *bits)) for name in ("and_", "or_", "xor", "xnor")}
     (a, b), _, encrypting = _timed(
         lambda: ([_encrypted(library, c) for c in needle], [_encrypted(library, c) for c in text])
@@ -99,7 +96,7 @@ def _gate_time(gate: Callable[[], Any], repeats: int = GATE_REPEATS) -> float:
 
 
 def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
-    return [library.encrypt(bit) for bit in published_circuit.bits_of(character)[0]]
+    return [library.encrypt_publicly(bit) for bit in published_circuit.bits_of(character)[0]]
 
 
 def _is_in(library: EncryptedGates, key: Any, a: list[Any], b: list[Any], expected: bool) -> dict[str, Any]:
@@ -118,9 +115,7 @@ class GateClock:
     """Times gates now and then, in the gates environment, while something else is measured here."""
 
     def __enter__(self) -> GateClock:
-        run_there = command(
-            find_python(), "blindlabel_lab.bench.gates", "clock", beside=[Path(__file__).resolve().parents[1]]
-        )
+        run_there = command(find_python(), "blindlabel_lab.bench.gates", "clock")
         self._process = subprocess.Popen(  # noqa: S603
             run_there, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -154,7 +149,7 @@ def _serve_clock() -> None:
     library = EncryptedGates()
     _, secret = library.make_keys()
     key = library.secret_key(secret)
-    bits = [library.encrypt(bit) for bit in (True, False)]
+    bits = [library.encrypt_publicly(bit) for bit in (True, False)]
     kinds = [partial(getattr(library, name), *bits) for name in ("and_", "or_", "xor", "xnor")]
     for line in sys.stdin:
         if line.strip() == "tick":
@@ -173,7 +168,7 @@ def _clear_needle(library: EncryptedGates, key: Any, needle: str, text: str) -> 
     """The engine's own circuit for the same question."""
     terms = _terms(len(text))
     circuit = compiled(terms, [Atom("is_in", (needle,), View())])
-    inputs = dict(enumerate(library.encrypt(bit) for bit in Layout.of(terms).bits(Record({}, text))))
+    inputs = dict(enumerate(library.encrypt_publicly(bit) for bit in RecordBits.of(terms).bits(Record({}, text))))
     (found,), wall, processor = _timed(lambda: run(circuit.netlist, circuit.answers, inputs, library))
     if library.decrypt(key, found) != (needle in text):
         raise EngineError("The circuit for a clear needle gave a wrong answer.")

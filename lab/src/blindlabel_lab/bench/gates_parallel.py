@@ -18,9 +18,9 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from blindlabel.engines.gates.library import EncryptedGates
 from blindlabel.engines.interface import EngineError
 from blindlabel_lab.bench.published_circuit import is_in, is_in_gates, is_in_parallel
+from blindlabel_lab.gates.binfhe import EncryptedGates
 
 NEEDLE, TEXT = "on", "canon"
 """Eight comparisons of characters: an equal share for two, four and eight processes."""

@@ -5,16 +5,15 @@ Written as printed in its algorithms "Commonly-used Functions" and "Functions us
 corrections: `byte_equal` uses XNOR (XOR is printed, which asks for different bits), and positions are counted from 0
 (the printed `b[j+i]` with both from 1 skips the first character and runs past the last). Nothing is shared or folded
 here: this is the yardstick of the comparison, and it works on unpadded texts because the publication does not hide
-lengths. The engine's own circuits are in the house's `engines/gates/predicates.py`.
+lengths. The engine's own circuits are in `blindlabel_lab.gates.circuits`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blindlabel.engines.gates.circuit import Bit, Gates, all_of, any_of
-from blindlabel.engines.gates.forking import in_forks
-from blindlabel.engines.gates.library import Ciphertext, EncryptedGates
+from blindlabel_lab.gates.binfhe import Ciphertext, EncryptedGates, in_forks
+from blindlabel_lab.gates.circuits import Bit, Gates, all_of, any_of
 
 _Bytes = Sequence[Sequence[Ciphertext]]
 

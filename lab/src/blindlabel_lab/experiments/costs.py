@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from blindlabel.engines.ask import EncryptedRecords
-from blindlabel.engines.gates.remote import find_python
 from blindlabel.engines.interface import EngineError
 from blindlabel.engines.registry import engine_named
 from blindlabel_lab.bench import compare, gates
@@ -21,6 +20,7 @@ from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import PUBLISHED_PAIRS, PUBLISHED_PARALLEL, PUBLISHED_SECONDS, workload
 from blindlabel_lab.experiments.quality import Advance
 from blindlabel_lab.experiments.results import COSTS, Results
+from blindlabel_lab.gates.elsewhere import find_python
 
 PUBLISHED_BYTES = 32 * 1024
 """Bytes a character in the publication."""

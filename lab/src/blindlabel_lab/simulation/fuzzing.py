@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from blindlabel.engines.gates import parcels as gates_parcels
 from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.engines.packed.encoding import parcels as packed_parcels
 from blindlabel.engines.plain import PlainEngine
@@ -20,8 +19,9 @@ from blindlabel.envelope.blinding import point_of, scalar_of
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Question, Record
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import blocking, comparing, framing, labels, messages
+from blindlabel.protocol import blocking, comparing, labels, messages
 from blindlabel.protocol.agreement_text import to_text
+from blindlabel_lab.gates import ciphertexts
 from blindlabel_lab.simulation import vectors, vectors_in_state
 
 TERMS = Terms(attributes=("name",))
@@ -49,15 +49,6 @@ def targets() -> list[Target]:
     return [
         Target("question", questions, _question, ()),
         Target("message", wires, lambda content: _ignore(messages.parse(content)), (OutsideError,)),
-        Target(
-            "parcels in a body", (b"".join(framing.frame([b"one", b"", b"three" * 50])),), _framing, (OutsideError,)
-        ),
-        Target(
-            "message with body",
-            (framing.pack_with_body(wires[0], b"body"),),
-            lambda c: _ignore(framing.unpack_with_body(c)),
-            (OutsideError,),
-        ),
         _blinded_keys(),
         _lists(),
         _labels(),
@@ -76,11 +67,6 @@ def _ignore(_value: object) -> None:
 
 def _question(content: bytes) -> None:
     Question(content.decode("utf-8", "replace"), attributes=("name",))
-
-
-def _framing(content: bytes) -> None:
-    for _ in framing.unframe([content[:7], content[7:]]):
-        continue
 
 
 def _agreement(content: bytes) -> None:
@@ -145,11 +131,11 @@ def _packed() -> Target:
 
 
 def _gates() -> Target:
-    good = gates_parcels.sealed(gates_parcels.Kind.ANSWERS, TERMS, bytes(16), b"body" * 40)
+    good = ciphertexts.sealed(ciphertexts.Content.ANSWERS, TERMS, bytes(16), b"body" * 40)
     return Target(
         "gates parcel",
         (good,),
-        lambda c: _ignore(gates_parcels.opened(gates_parcels.Kind.ANSWERS, TERMS, c)),
+        lambda c: _ignore(ciphertexts.opened(ciphertexts.Content.ANSWERS, TERMS, c)),
         (EngineError,),
     )
 
@@ -157,14 +143,14 @@ def _gates() -> Target:
 def _plain() -> Target:
     engine = PlainEngine()
     keys = engine.make_keys(TERMS)
-    records = next(engine.encrypt(TERMS, keys.public, [Record({"name": "a"}, "a"), Record({"name": "b"}, "b")]))
+    records = next(engine.encrypt(TERMS, keys.secret, [Record({"name": "a"}, "a"), Record({"name": "b"}, "b")], 1))
     formula = Question('ret is_in("a", $r)', attributes=("name",)).formula
     assert formula is not None
-    answers = next(engine.evaluate(TERMS, keys.public, [records], [formula], lambda request: request)).parcel
+    answers = next(engine.evaluate(TERMS, keys.public, [records], [formula])).parcel
 
     def read(content: bytes) -> None:
-        engine.decrypt(TERMS, keys.secret, [content], 1, 2)
-        list(engine.evaluate(TERMS, keys.public, [content], [formula], lambda request: request))
+        engine.open(TERMS, keys.secret, [content], 1, 2)
+        list(engine.evaluate(TERMS, keys.public, [content], [formula]))
 
     return Target("plain parcel", (records, answers), read, (EngineError,))
 

@@ -1,49 +1,59 @@
 """All calls into OpenFHE. Nothing else in the project imports it, and importing this module does not either.
 
-BinFHE with the parameter set STD128 and GINX bootstrapping, public-key encryption in the small dimension (ciphertexts
-of the large one do not decrypt reliably under the context's public key). OpenFHE switches a public-key encryption to
-the small dimension with the key-switching key, so encrypting needs the same key of 0.9 GB that the gates need, and
-there is one public key for both. OpenFHE's BinFHE classes are written and read as files only, so everything passes
-through a private temporary folder, in memory where the machine has one.
+BinFHE with the parameter set STD128 and GINX bootstrapping. Who has the secret key encrypts with it. Who asks encrypts
+with the public key, in the small dimension (ciphertexts of the large one do not decrypt reliably under the context's
+public key); OpenFHE gets there with the key-switching key, so there is one public key of 0.9 GB for encryption and for
+gates. OpenFHE's BinFHE classes are written and read as files only, so everything passes through a private temporary
+folder, in memory where the machine has one.
 
 Gates of two inputs only. Those of three would be 1.4 to 1.6 times as fast and cost a second parameter set, a mapping of
 circuits and negation by hand, since OpenFHE's own is silently wrong there (docs/decisions/0007-gates-of-two-inputs.md).
+
+Evaluation may be spread over forked processes, which inherit the loaded key. Threads do not help, since OpenFHE holds
+Python's lock during a gate. Forked processes must not encrypt: they would all start from one state of OpenFHE's random
+numbers. Gates use none.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 import resource
 import shutil
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from blindlabel.engines.gates.parcels import (
+from blindlabel.engines.interface import EngineUnavailable, ParcelError, WorkerLost
+from blindlabel.engines.scratch import make_folder
+from blindlabel_lab.gates.ciphertexts import (
     CIPHERTEXT_VALUES,
     DIMENSION,
     MODULUS,
     PUBLIC_KEY_BYTES,
-    Values,
-    packed_values,
+    Numbers,
+    packed_numbers,
     squeezed,
-    unpacked_values,
+    unpacked_numbers,
     unsqueeze,
 )
-from blindlabel.engines.interface import EngineUnavailable, ParcelError
-from blindlabel.engines.scratch import make_folder
 
 Ciphertext = Any
 """An LWECiphertext; OpenFHE's Python module has no types."""
 
 _PLAINTEXT_MODULUS = 4
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
 
 
 def openfhe() -> Any:
@@ -90,7 +100,7 @@ def _at_most(more: int) -> Iterator[None]:
 
 class EncryptedGates:
     """Implements `Gates[Ciphertext]` with OpenFHE's own gates, and goes between ciphertexts and plain numbers. It
-    needs a public key, made or loaded, for gates and encryption.
+    needs a public key, made or loaded, for gates and for encrypting publicly.
     """
 
     def __init__(self) -> None:
@@ -143,15 +153,17 @@ class EncryptedGates:
                 self.context.BTKeyLoad(self._read(folder / "public", self.module.DeserializeBinFHEBTKey))
 
     def secret_key(self, key: bytes | memoryview) -> Any:
-        """The key that `decrypt` takes."""
+        """The key that `encrypt` and `decrypt` take."""
         with _folder() as folder:
             (folder / "secret").write_bytes(key)
             return self._read(folder / "secret", self.module.DeserializeLWEPrivateKey)
 
-    def encrypt(self, bit: bool) -> Ciphertext:
-        """One bit. Never call this in two processes forked from one: they would share the state of OpenFHE's random
-        numbers.
-        """
+    def encrypt(self, key: Any, bit: bool) -> Ciphertext:
+        """One bit under the secret key."""
+        return self.context.Encrypt(key, int(bit), self.module.FRESH)
+
+    def encrypt_publicly(self, bit: bool) -> Ciphertext:
+        """One bit under the public key."""
         return self.context.Encrypt(self.context.GetPublicKey(), int(bit), self.module.SMALL_DIM)
 
     def decrypt(self, key: Any, ciphertext: Ciphertext) -> bool:
@@ -160,7 +172,7 @@ class EncryptedGates:
 
     # -- ciphertexts as numbers
 
-    def values_of(self, ciphertexts: Sequence[Ciphertext]) -> Values:
+    def numbers_of(self, ciphertexts: Sequence[Ciphertext]) -> Numbers:
         """One row a ciphertext."""
         rows = np.empty((len(ciphertexts), CIPHERTEXT_VALUES), dtype=np.uint16)
         with _folder() as folder:
@@ -171,11 +183,11 @@ class EncryptedGates:
                 row[-1] = np.frombuffer(raw, dtype="<u8", offset=len(raw) - 16, count=1)[0]
         return rows
 
-    def ciphertexts_of(self, values: Values) -> list[Ciphertext]:
+    def ciphertexts_of(self, numbers: Numbers) -> list[Ciphertext]:
         """The reverse."""
         ciphertexts = []
         with _folder() as folder:
-            for row in values:
+            for row in numbers:
                 body = struct.pack("<QQ", int(row[-1]), _PLAINTEXT_MODULUS)
                 (folder / "ciphertext").write_bytes(self._head + row[:-1].astype("<u8").tobytes() + self._tail + body)
                 ciphertexts.append(self._read(folder / "ciphertext", self.module.DeserializeLWECiphertext))
@@ -183,11 +195,11 @@ class EncryptedGates:
 
     def packed(self, ciphertexts: list[Ciphertext]) -> bytes:
         """Ciphertexts as they travel."""
-        return packed_values(self.values_of(ciphertexts))
+        return packed_numbers(self.numbers_of(ciphertexts))
 
     def unpacked(self, packed: bytes, count: int) -> list[Ciphertext]:
         """The reverse."""
-        return self.ciphertexts_of(unpacked_values(packed, count))
+        return self.ciphertexts_of(unpacked_numbers(packed, count))
 
     def serialized_size(self, ciphertext: Ciphertext) -> int:
         """The bytes that OpenFHE itself writes for one."""
@@ -235,3 +247,35 @@ class EncryptedGates:
 def context() -> EncryptedGates:
     """One context a process for what needs no public key."""
     return EncryptedGates()
+
+
+# -- forks
+
+_inherited: list[tuple[Callable[[Any, Any], Any], Any]] = []
+
+
+def _one(task: Any) -> Any:
+    function, shared = _inherited[-1]
+    return function(shared, task)
+
+
+def in_forks(
+    function: Callable[[Any, _Task], _Result], shared: Any, tasks: Iterable[_Task], workers: int
+) -> Iterator[_Result]:
+    """function(shared, task) for every task, in order. Tasks and results travel, `shared` is inherited; one worker
+    means no fork.
+    """
+    if workers <= 1:
+        for task in tasks:
+            yield function(shared, task)
+        return
+    _inherited.append((function, shared))
+    try:
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
+            yield from pool.map(_one, tasks)
+    except BrokenProcessPool as error:
+        raise WorkerLost(
+            "A process of the gates engine was killed, or there is too little memory for so many workers."
+        ) from error
+    finally:
+        _inherited.pop()

@@ -2,14 +2,14 @@
 writes wide.
 
 No foreign byte reaches OpenFHE's own reader unchecked: a parcel of ciphertexts is unpacked here into whole numbers
-below the modulus, in exactly the count the agreement implies, and written out again in OpenFHE's layout by `library`.
-Keys are the coordinator's, arrive authenticated, and are held to header, version, digest and exact size; what sizes are
-inside them, OpenFHE reads with a bound on the memory that it may take (`library`).
+below the modulus, in exactly the count the agreement implies, and written out again in OpenFHE's layout by `binfhe`.
+Keys arrive authenticated from the owner of the records, and are held to header, version, digest and exact size; what
+sizes are inside them, OpenFHE reads with a bound on the memory that it may take (`binfhe`).
 
 Header, all numbers big-endian: magic, version, kind, parameter set, agreement hash, key id, digest of the body, length
 of the body. A body of ciphertexts: number of the record, how many ciphertexts, then each as 11-bit numbers (OpenFHE
 writes 64 bits for each of them). How many numbers a ciphertext has is fixed by the parameter set, STD128. Format 2 had
-another one.
+another one; formats up to 3 had answers without pads.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import numpy.typing as npt
 from blindlabel.engines.interface import ParcelError, Terms
 
 MAGIC = b"BLGATES\x00"
-VERSION = 3
+VERSION = 4
 PARAMETERS = b"STD128-GINX"
 """Of everything that travels between parties."""
 
 DIMENSION = 554
-"""Length of an LWE ciphertext's vector under STD128; `library` holds the installed OpenFHE to it."""
+"""Length of an LWE ciphertext's vector under STD128; `binfhe` holds the installed OpenFHE to it."""
 CIPHERTEXT_VALUES = DIMENSION + 1
 """Numbers of a ciphertext: the vector and the body."""
 MODULUS_BITS = 11
@@ -47,11 +47,11 @@ HEADER_BYTES = _HEADER.size
 _BATCH = struct.Struct(">II")
 _SQUEEZED = struct.Struct(">Q")
 
-Values = npt.NDArray[np.uint16]
+Numbers = npt.NDArray[np.uint16]
 """Ciphertexts as numbers: one row each, the vector and then the body `b`."""
 
 
-class Kind(Enum):
+class Content(Enum):
     """What follows a header, and what it is called in a sentence."""
 
     PUBLIC = (1, "a public key")
@@ -73,12 +73,12 @@ def key_id_of(public_body: bytes | memoryview) -> bytes:
     return _digest(public_body)
 
 
-def sealed(kind: Kind, terms: Terms, key_id: bytes, body: bytes) -> bytes:
+def sealed(content: Content, terms: Terms, key_id: bytes, body: bytes) -> bytes:
     """A body with its header."""
     header = _HEADER.pack(
         MAGIC,
         VERSION,
-        kind.number,
+        content.number,
         PARAMETERS.ljust(16, b"\x00"),
         terms.agreement_hash,
         key_id,
@@ -88,19 +88,19 @@ def sealed(kind: Kind, terms: Terms, key_id: bytes, body: bytes) -> bytes:
     return header + body
 
 
-def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None) -> tuple[bytes, memoryview]:
+def opened(content: Content, terms: Terms, parcel: bytes, key_id: bytes | None = None) -> tuple[bytes, memoryview]:
     """The key id and the body, once everything the header says has been checked. A given key id must be the
     parcel's.
     """
     if len(parcel) < _HEADER.size:
-        raise ParcelError(f"This is too short to be {kind.words} of the gates engine.")
+        raise ParcelError(f"This is too short to be {content.words} of the gates engine.")
     magic, version, number, parameters, agreement, found_id, digest, length = _HEADER.unpack_from(parcel)
     if magic != MAGIC:
-        raise ParcelError(f"This is not {kind.words} of the gates engine.")
+        raise ParcelError(f"This is not {content.words} of the gates engine.")
     if version != VERSION:
         raise ParcelError(f"This has format {version} of the gates engine; this program reads format {VERSION}.")
-    if number != kind.number:
-        raise ParcelError(f"Expected {kind.words}, and this is something else of the gates engine.")
+    if number != content.number:
+        raise ParcelError(f"Expected {content.words}, and this is something else of the gates engine.")
     if parameters.rstrip(b"\x00") != PARAMETERS:
         raise ParcelError(f"This was made with parameters other than {PARAMETERS.decode()}.")
     if agreement != terms.agreement_hash:
@@ -109,8 +109,8 @@ def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None)
         raise ParcelError("This was made with other keys.")
     body = memoryview(parcel)[_HEADER.size :]
     if len(body) != length or _digest(body) != digest:
-        raise ParcelError(f"This was damaged on its way: {kind.words} that is not what was sent.")
-    if kind is Kind.PUBLIC and found_id != digest:
+        raise ParcelError(f"This was damaged on its way: {content.words} that is not what was sent.")
+    if content is Content.PUBLIC and found_id != digest:
         raise ParcelError("This public key does not have the key id that it names.")
     return found_id, body
 
@@ -118,16 +118,14 @@ def opened(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes | None = None)
 # -- ciphertexts
 
 
-def packed_values(values: Values) -> bytes:
+def packed_numbers(numbers: Numbers) -> bytes:
     """Ciphertexts as bytes, 11 bits a number."""
-    count, numbers = values.shape
-    bits = np.unpackbits(values.astype(">u2").view(np.uint8).reshape(count, numbers, 2), axis=2)[
-        :, :, 16 - MODULUS_BITS :
-    ]
-    return np.packbits(bits.reshape(count, numbers * MODULUS_BITS), axis=1).tobytes()
+    count, each = numbers.shape
+    bits = np.unpackbits(numbers.astype(">u2").view(np.uint8).reshape(count, each, 2), axis=2)
+    return np.packbits(bits[:, :, 16 - MODULUS_BITS :].reshape(count, each * MODULUS_BITS), axis=1).tobytes()
 
 
-def unpacked_values(packed: bytes | memoryview, count: int) -> Values:
+def unpacked_numbers(packed: bytes | memoryview, count: int) -> Numbers:
     """The reverse; a ParcelError where the size is not that of so many ciphertexts."""
     numbers = CIPHERTEXT_VALUES
     if len(packed) != count * CIPHERTEXT_BYTES:
@@ -141,22 +139,22 @@ def unpacked_values(packed: bytes | memoryview, count: int) -> Values:
     return np.packbits(wide, axis=2).view(">u2").reshape(count, numbers).astype(np.uint16)
 
 
-def batch(kind: Kind, terms: Terms, key_id: bytes, *, record: int, values: Values) -> bytes:
+def batch(content: Content, terms: Terms, key_id: bytes, *, record: int, numbers: Numbers) -> bytes:
     """A parcel of ciphertexts that belong to one record."""
-    return sealed(kind, terms, key_id, _BATCH.pack(record, len(values)) + packed_values(values))
+    return sealed(content, terms, key_id, _BATCH.pack(record, len(numbers)) + packed_numbers(numbers))
 
 
-def opened_batch(kind: Kind, terms: Terms, parcel: bytes, key_id: bytes, *, record: int, count: int) -> Values:
+def opened_batch(content: Content, terms: Terms, parcel: bytes, key_id: bytes, *, record: int, count: int) -> Numbers:
     """The ciphertexts of a parcel, which must be those of this record and so many."""
-    _, body = opened(kind, terms, parcel, key_id)
+    _, body = opened(content, terms, parcel, key_id)
     if len(body) < _BATCH.size:
-        raise ParcelError(f"This is too short to be {kind.words} of the gates engine.")
+        raise ParcelError(f"This is too short to be {content.words} of the gates engine.")
     found_record, found_count = _BATCH.unpack_from(body)
     if found_record != record:
-        raise ParcelError(f"Expected {kind.words} number {record + 1}, and this is number {found_record + 1}.")
+        raise ParcelError(f"Expected {content.words} number {record + 1}, and this is number {found_record + 1}.")
     if found_count != count:
         raise ParcelError(f"Expected {count} ciphertexts, and this has {found_count}.")
-    return unpacked_values(body[_BATCH.size :], count)
+    return unpacked_numbers(body[_BATCH.size :], count)
 
 
 # -- keys

@@ -1,23 +1,203 @@
-"""The engine's own circuits: a clear needle against an encrypted text of public, padded length.
+"""Circuits: an abstract set of gates, a netlist that shares equal gates and folds constants, and the engine's own
+predicates, a clear needle against an encrypted text of public, padded length.
+
+Pure: knows nothing of encryption, so the same circuits run on clear bits (counting gates, tested exhaustively, under
+any Python) and on OpenFHE. Circuits are functions over a `Gates`; `Netlist` implements it by writing gates down,
+`EncryptedGates` in `binfhe` on ciphertexts, and the tests on `bool`.
+
+In a netlist a bit is a *wire*: twice the number of a node, plus one where it is negated. Negation is free on every
+backend, so there are only two kinds of gate, AND and XOR, and OR is an AND of negations. Node 0 is the constant false.
 
 A character is eight bits: seven of ASCII, and one that is set exactly for padding (whose other bits are zero), so that
 where a text ends costs no gate. A clear needle needs no XNOR: a bit is taken as it is or negated, which is free.
-Ignoring case is free too: a letter is asked without the bit that tells its two forms apart. Everything is built in one
-netlist, which shares equal gates between the needles of all questions.
+Ignoring case is free too: a letter is asked without the bit that tells its two forms apart.
 
-Not here: what the record's owner computes before encrypting (phonetic codes, the first number), see `layout`.
+Not here: what the record's owner computes before encrypting (phonetic codes, the first number), see `record_circuits`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NewType, Protocol, TypeVar
 
-from blindlabel.engines.gates.circuit import FALSE, Literal, Netlist, all_of, any_of, negated
 from blindlabel.language import case, words
 from blindlabel.language.families import is_blank
 from blindlabel.language.record import Case
+
+Bit = TypeVar("Bit")
+
+
+class Gates(Protocol[Bit]):
+    """What a circuit may use. Two-input gates cost one bootstrapping each; `not_` and `constant` cost nothing."""
+
+    def constant(self, value: bool) -> Bit: ...
+    def not_(self, a: Bit) -> Bit: ...
+    def and_(self, a: Bit, b: Bit) -> Bit: ...
+    def or_(self, a: Bit, b: Bit) -> Bit: ...
+    def xor(self, a: Bit, b: Bit) -> Bit: ...
+    def xnor(self, a: Bit, b: Bit) -> Bit: ...
+
+
+def all_of(gates: Gates[Bit], bits: Sequence[Bit]) -> Bit:
+    """A balanced tree of AND gates; true for no bits at all."""
+    return _tree(bits, gates.and_) if bits else gates.constant(True)
+
+
+def any_of(gates: Gates[Bit], bits: Sequence[Bit]) -> Bit:
+    """A balanced tree of OR gates; false for no bits at all."""
+    return _tree(bits, gates.or_) if bits else gates.constant(False)
+
+
+def _tree(bits: Sequence[Bit], gate: Callable[[Bit, Bit], Bit]) -> Bit:
+    level = list(bits)
+    while len(level) > 1:  # neighbours pair up, so that equal stretches become equal gates and a netlist shares them
+        level = [gate(level[i], level[i + 1]) if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
+    return level[0]
+
+
+Wire = NewType("Wire", int)
+
+FALSE = Wire(0)
+TRUE = Wire(1)
+
+
+def negated(wire: Wire) -> Wire:
+    """The same bit, turned round."""
+    return Wire(wire ^ 1)
+
+
+@dataclass(frozen=True)
+class NetlistNode:
+    """An input (by its number) or a gate with two different, non-constant wires."""
+
+    kind: str
+    a: int
+    b: int
+
+
+class Netlist:
+    """A growing list of gates in which equal gates are one and constants have disappeared. It implements
+    `Gates[Wire]`.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[NetlistNode] = [NetlistNode("constant", 0, 0)]
+        self._known: dict[NetlistNode, int] = {}
+
+    def input(self, number: int) -> Wire:
+        """The bit that the input of this number brings."""
+        return self._wire(NetlistNode("input", number, 0))
+
+    def constant(self, value: bool) -> Wire:
+        return TRUE if value else FALSE
+
+    def not_(self, a: Wire) -> Wire:
+        return negated(a)
+
+    def and_(self, a: Wire, b: Wire) -> Wire:
+        if a > b:
+            a, b = b, a
+        if a == FALSE or a == negated(b):
+            return FALSE
+        if a in (TRUE, b):
+            return b
+        return self._wire(NetlistNode("and", a, b))
+
+    def or_(self, a: Wire, b: Wire) -> Wire:
+        return negated(self.and_(negated(a), negated(b)))
+
+    def xor(self, a: Wire, b: Wire) -> Wire:
+        turned = (a ^ b) & 1  # negations move to the output, so that equal gates look equal
+        first, second = sorted((a & ~1, b & ~1))
+        if first == second:
+            return Wire(turned)
+        if first == FALSE:
+            return Wire(second ^ turned)
+        return Wire(self._wire(NetlistNode("xor", first, second)) ^ turned)
+
+    def xnor(self, a: Wire, b: Wire) -> Wire:
+        return negated(self.xor(a, b))
+
+    def _wire(self, node: NetlistNode) -> Wire:
+        number = self._known.get(node)
+        if number is None:
+            number = len(self.nodes)
+            self.nodes.append(node)
+            self._known[node] = number
+        return Wire(2 * number)
+
+    def needed(self, outputs: Sequence[Wire]) -> list[int]:
+        """The nodes that these outputs rest on, in an order in which they can be evaluated."""
+        waiting = [output >> 1 for output in outputs]
+        found: set[int] = set()
+        while waiting:
+            number = waiting.pop()
+            if number in found:
+                continue
+            found.add(number)
+            node = self.nodes[number]
+            if node.kind in ("and", "xor"):
+                waiting += (node.a >> 1, node.b >> 1)
+        return sorted(found)
+
+    def gate_count(self, outputs: Sequence[Wire]) -> int:
+        """Two-input gates that these outputs need together."""
+        return sum(self.nodes[number].kind in ("and", "xor") for number in self.needed(outputs))
+
+    def inputs_of(self, outputs: Sequence[Wire]) -> list[int]:
+        """Numbers of the inputs that these outputs look at."""
+        return [self.nodes[number].a for number in self.needed(outputs) if self.nodes[number].kind == "input"]
+
+
+def run(
+    netlist: Netlist,
+    outputs: Sequence[Wire],
+    inputs: Mapping[int, Bit],
+    gates: Gates[Bit],
+    done: Callable[[int], None] | None = None,
+) -> list[Bit]:
+    """The outputs' values on another set of gates. `done` is told how many gates have been evaluated, after each."""
+    order = netlist.needed(outputs)
+    last_use = _last_uses(netlist, order, outputs)
+    values: dict[int, Bit] = {}
+
+    def value(wire: int) -> Bit:
+        bit = values[wire >> 1]
+        return gates.not_(bit) if wire & 1 else bit
+
+    evaluated = 0
+    for number in order:
+        node = netlist.nodes[number]
+        if node.kind == "constant":
+            values[number] = gates.constant(False)
+        elif node.kind == "input":
+            values[number] = inputs[node.a]
+        else:
+            gate = gates.and_ if node.kind == "and" else gates.xor
+            values[number] = gate(value(node.a), value(node.b))
+            evaluated += 1
+            if done is not None:
+                done(evaluated)
+            for part in {node.a >> 1, node.b >> 1}:
+                if last_use.get(part) == number:  # ciphertexts are large: let go of what nobody needs again
+                    del values[part]
+    return [value(output) for output in outputs]
+
+
+def _last_uses(netlist: Netlist, order: Sequence[int], outputs: Sequence[Wire]) -> dict[int, int]:
+    last: dict[int, int] = {}
+    for number in order:
+        node = netlist.nodes[number]
+        if node.kind in ("and", "xor"):
+            last[node.a >> 1] = last[node.b >> 1] = number
+    for output in outputs:
+        last.pop(output >> 1, None)
+    return last
+
+
+# -- texts
 
 PADDING_BIT = 7
 ASCII = tuple(map(chr, range(128)))
@@ -40,8 +220,8 @@ class TextCircuits:
     """The predicates of one encrypted text: `bits[position][place]`, place 0 the least significant, place 7 padding."""
 
     netlist: Netlist
-    bits: Sequence[Sequence[Literal]]
-    _known: dict[tuple[int, frozenset[int]], Literal] = field(default_factory=dict)
+    bits: Sequence[Sequence[Wire]]
+    _known: dict[tuple[int, frozenset[int]], Wire] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
@@ -50,7 +230,7 @@ class TextCircuits:
 
     # -- characters
 
-    def has_one_of(self, position: int, codes: frozenset[int]) -> Literal:
+    def has_one_of(self, position: int, codes: frozenset[int]) -> Wire:
         """Whether the character at a position is one of these. False behind the end of the text, and at padding."""
         if not 0 <= position < self.length or not codes:
             return FALSE
@@ -62,21 +242,21 @@ class TextCircuits:
                 self._known[key] = self.netlist.and_(self._known[key], negated(self.bits[position][PADDING_BIT]))
         return self._known[key]
 
-    def _agrees(self, position: int, fixed: int, value: int) -> Literal:
+    def _agrees(self, position: int, fixed: int, value: int) -> Wire:
         """Whether the fixed bits are those of the value. Low and high bits apart, so that characters share their
         halves.
         """
         halves = []
         for places in (range(4), range(4, 7)):
-            literals = [self._wanted(position, place, value) for place in places if fixed >> place & 1]
-            halves.append(all_of(self.netlist, literals))
+            wires = [self._wanted(position, place, value) for place in places if fixed >> place & 1]
+            halves.append(all_of(self.netlist, wires))
         return self.netlist.and_(*halves)
 
-    def _wanted(self, position: int, place: int, value: int) -> Literal:
+    def _wanted(self, position: int, place: int, value: int) -> Wire:
         bit = self.bits[position][place]
         return bit if value >> place & 1 else negated(bit)
 
-    def _decided(self, position: int, place: int, codes: frozenset[int]) -> Literal:
+    def _decided(self, position: int, place: int, codes: frozenset[int]) -> Wire:
         """A set of characters by deciding bit after bit from the highest; the netlist folds what is equal or
         constant.
         """
@@ -96,16 +276,16 @@ class TextCircuits:
             return self.netlist.or_(high, self.netlist.and_(negated(bit), low))
         return self.netlist.or_(self.netlist.and_(bit, high), self.netlist.and_(negated(bit), low))
 
-    def ended_at(self, position: int) -> Literal:
+    def ended_at(self, position: int) -> Wire:
         """Whether the text has at most this many characters."""
         return self.netlist.constant(True) if position >= self.length else self.bits[position][PADDING_BIT]
 
-    def _is_word_character(self, position: int) -> Literal:
+    def _is_word_character(self, position: int) -> Wire:
         return self.has_one_of(position, WORD_CODES)
 
     # -- needles
 
-    def occurs_at(self, position: int, needle: str, seen: Case) -> Literal:
+    def occurs_at(self, position: int, needle: str, seen: Case) -> Wire:
         """Whether the needle stands at this position."""
         if position + len(needle) > self.length:
             return FALSE
@@ -114,14 +294,14 @@ class TextCircuits:
             [self.has_one_of(position + i, codes_seen_as(character, seen)) for i, character in enumerate(needle)],
         )
 
-    def is_in(self, needle: str, seen: Case) -> Literal:
+    def is_in(self, needle: str, seen: Case) -> Wire:
         """The needle at any position. A position behind the text's end is padding, which no character equals."""
         return any_of(self.netlist, [self.occurs_at(position, needle, seen) for position in self._places_for(needle)])
 
-    def starts_with(self, needle: str, seen: Case) -> Literal:
+    def starts_with(self, needle: str, seen: Case) -> Wire:
         return self.occurs_at(0, needle, seen)
 
-    def ends_with(self, needle: str, seen: Case) -> Literal:
+    def ends_with(self, needle: str, seen: Case) -> Wire:
         return any_of(
             self.netlist,
             [
@@ -130,10 +310,10 @@ class TextCircuits:
             ],
         )
 
-    def equals(self, value: str, seen: Case) -> Literal:
+    def equals(self, value: str, seen: Case) -> Wire:
         return self.netlist.and_(self.occurs_at(0, value, seen), self.ended_at(len(value)))
 
-    def has_word(self, word: str, seen: Case) -> Literal:
+    def has_word(self, word: str, seen: Case) -> Wire:
         """The needle where no word character stands before or behind it."""
         return any_of(
             self.netlist,
@@ -150,7 +330,7 @@ class TextCircuits:
             ],
         )
 
-    def is_empty(self) -> Literal:
+    def is_empty(self) -> Wire:
         """Only blanks, bars and padding."""
         return all_of(
             self.netlist,
@@ -165,7 +345,7 @@ class TextCircuits:
 
     # -- edit distance
 
-    def similar(self, word: str, distance: int, seen: Case) -> Literal:
+    def similar(self, word: str, distance: int, seen: Case) -> Wire:
         """Some word of the text within this edit distance: an automaton whose states are (letters of the word done,
         errors made).
         """
@@ -186,10 +366,10 @@ class TextCircuits:
             found.append(netlist.and_(accepted, negated(self._overlong_word_to(position, len(word) + distance))))
         return any_of(netlist, found)
 
-    def _next_states(self, before: list[list[Literal]], position: int, word: str, seen: Case) -> list[list[Literal]]:
+    def _next_states(self, before: list[list[Wire]], position: int, word: str, seen: Case) -> list[list[Wire]]:
         netlist = self.netlist
         inside = self._is_word_character(position)
-        states: list[list[Literal]] = []
+        states: list[list[Wire]] = []
         for errors, row in enumerate(before):
             states.append([])
             for done in range(len(row)):
@@ -206,7 +386,7 @@ class TextCircuits:
                 states[errors].append(any_of(netlist, ways))
         return states
 
-    def _overlong_word_to(self, position: int, longest: int) -> Literal:
+    def _overlong_word_to(self, position: int, longest: int) -> Wire:
         """Whether a word of more than the longest comparable length ends here; only asked where such a word could be
         accepted.
         """
@@ -230,7 +410,7 @@ def _cube(codes: frozenset[int]) -> tuple[int, int] | None:
 # -- numbers
 
 
-def at_least(netlist: Netlist, number: Sequence[Literal], bound: int) -> Literal:
+def at_least(netlist: Netlist, number: Sequence[Wire], bound: int) -> Wire:
     """Whether an unsigned number (least significant bit first) is at least a clear bound: at most one gate a bit."""
     if bound <= 0:
         return netlist.constant(True)
@@ -242,11 +422,11 @@ def at_least(netlist: Netlist, number: Sequence[Literal], bound: int) -> Literal
     return result
 
 
-def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Literal]) -> list[Literal]:
+def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Wire]) -> list[Wire]:
     """The sum of the weights of the true bits, least significant bit first, by full adders on columns of equal
     value.
     """
-    columns: list[list[Literal]] = [[] for _ in range(sum(weights).bit_length())]
+    columns: list[list[Wire]] = [[] for _ in range(sum(weights).bit_length())]
     for weight, bit in zip(weights, bits):
         for place in range(weight.bit_length()):
             if weight >> place & 1:
@@ -263,6 +443,6 @@ def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Literal]) -> 
     return [column[0] if column else FALSE for column in columns]
 
 
-def within(netlist: Netlist, number: Sequence[Literal], low: int, high: int) -> Literal:
+def within(netlist: Netlist, number: Sequence[Wire], low: int, high: int) -> Wire:
     """Whether low <= number <= high."""
     return netlist.and_(at_least(netlist, number, low), negated(at_least(netlist, number, high + 1)))
