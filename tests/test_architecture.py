@@ -35,7 +35,7 @@ MAY_KNOW: dict[str, set[str]] = {
 }
 """Which packages each may import. What is not named here (web, cli, the public API) is outermost and knows them all."""
 
-LINES_OF_A_MODULE = 400
+LINES_OF_A_MODULE = 600
 LINES_OF_A_FUNCTION = 60
 
 HOMES = {

@@ -16,19 +16,17 @@ from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.formula import Atom, atoms_of, evaluate
+from blindlabel.language.limits import DEFAULT_FUNCTIONS, DEFAULT_PROFILE
 from blindlabel.language.points import PointsQuestion, call_of
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
-from blindlabel.language.suggestions.evidence import Circumstances, Evidence, weigh_all
-from blindlabel.language.suggestions.exclusions import Naming
-from blindlabel.language.suggestions.needles import Asking, Found, Needle, core_of, kind_of, words_in_order
-from blindlabel.language.suggestions.neighbours import Neighbour
+from blindlabel.language.suggestions.evidence import Circumstances, Evidence, Naming, weigh_all
+from blindlabel.language.suggestions.needles import Asking, Found, Needle, core_of, kind_of
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import misspelt, profiles_of
-from blindlabel.language.suggestions.reasons import Reason
-from blindlabel.language.suggestions.siblings import Siblings
-from blindlabel.language.suggestions.suggester import DEFAULT_FUNCTIONS
-from blindlabel.language.suggestions.weighing import MOST_POINTS, PLACES, Weighed, evened, fits_places
+from blindlabel.language.suggestions.profiles import Neighbour, Siblings, misspelt, profiles_of
+from blindlabel.language.suggestions.suggestion import Reason
+from blindlabel.language.suggestions.weighing import MOST_POINTS, Weighed, evened, fits_places
+from blindlabel.language.words import words_in_order
 from blindlabel.records.generator import PERSON_ATTRIBUTES, PRODUCT_ATTRIBUTES, Size, generate, typing_error
 
 PRODUCTS = [
@@ -209,7 +207,7 @@ def test_no_condition_outweighs_the_others_unless_it_cannot_reach_the_bar_anyway
 @given(
     st.lists(st.integers(1, MOST_POINTS), min_size=1, max_size=7),
     st.integers(1, 5),
-    st.sampled_from([PLACES, (4, 4, 2, 2, 2, 1, 1, 1), (3, 3, 2, 2, 1, 1), (4, 3, 2, 1)]),
+    st.sampled_from([DEFAULT_PROFILE, (4, 4, 2, 2, 2, 1, 1, 1), (3, 3, 2, 2, 1, 1), (4, 3, 2, 1)]),
 )
 def test_evened_conditions_fit_the_places_that_they_fitted_before(
     points: list[int], enough: int, places: tuple[int, ...]
@@ -297,10 +295,6 @@ def test_no_lower_is_written_where_records_are_lower_case_already() -> None:
     assert Question(suggestion.text, lowered=True).problems == ()
 
 
-def test_suggestions_need_nothing_that_an_agreement_does_not_encode_by_default() -> None:
-    assert tuple(DEFAULT_FUNCTIONS) == Terms(attributes=("name",)).functions
-
-
 @pytest.mark.parametrize("functions", [{"has_word"}, {"is_in"}, {"sounds_like"}, {"equals"}, {"starts_with"}, set()])
 def test_only_allowed_functions_are_used(functions: set[str]) -> None:
     table = records(PRODUCTS)
@@ -377,7 +371,7 @@ def test_conditions_are_few_worth_one_to_four_points_and_fit_the_default_places(
             assert 1 <= len(points.conditions) <= 8
             assert all(1 <= condition.points <= MOST_POINTS for condition in points.conditions)
             assert len(points.exclusions) <= 2
-            assert fits_places([condition.points for condition in points.conditions], PLACES)
+            assert fits_places([condition.points for condition in points.conditions], DEFAULT_PROFILE)
 
 
 def test_one_condition_alone_is_enough_only_where_it_is_an_identifier_of_no_other_row() -> None:

@@ -10,6 +10,13 @@ from typing import Annotated, Any, ClassVar
 
 from blindlabel.settings import Setting
 
+DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
+"""The functions that can be asked where an agreement says nothing."""
+DEFAULT_PROFILE = (4, 3, 3, 2, 2, 2, 1, 1, 1, 1)
+"""The places of a question by weight, where an agreement says nothing. Places of equal weight are a class, and
+conditions worth the same take places of the same classes, whatever the class is worth.
+"""
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -28,22 +28,17 @@ def is_word_character(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character)[0] == "M"
 
 
+def words_in_order(text: str) -> list[str]:
+    """The words of a text, first to last: longest runs of word characters."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    return "".join(character if is_word_character(character) else " " for character in text).split()
+
+
 @lru_cache(maxsize=65536)
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text: longest runs of word characters."""
-    if text.isascii():
-        return frozenset(_ASCII_WORD.findall(text))
-    found = []
-    current = []
-    for character in text:
-        if is_word_character(character):
-            current.append(character)
-        elif current:
-            found.append("".join(current))
-            current = []
-    if current:
-        found.append("".join(current))
-    return frozenset(found)
+    """The words of a text, each once."""
+    return frozenset(words_in_order(text))
 
 
 def is_word(text: str) -> bool:

@@ -17,7 +17,7 @@ from blindlabel.language.formatter import quote
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
-from blindlabel.language.suggestions.needles import words_in_order
+from blindlabel.language.words import words_in_order
 from blindlabel_lab.experiments.simulation import Oracle, Wording
 
 Strategy = Callable[[Sequence[Record], Sequence[str], Wording], Oracle]

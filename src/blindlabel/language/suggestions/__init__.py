@@ -12,11 +12,11 @@ The method, the same for every table:
 
 1. *What can be asked* (`needles`): the words of the record, its numbers in their attributes, its identifiers.
 2. *What it is worth* (`evidence`): how probably a true partner has it, which depends on what kind of thing it is and
-   on the attribute it comes from (`profiles`), against how many of the record's nearest own rows have it
-   (`neighbours`): they are other things, so what tells the record from them counts most.
+   on the attribute it comes from, against how many of the record's nearest own rows have it (`profiles`): they are
+   other things, so what tells the record from them counts most.
 3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
-4. *How much is enough* (`bars`): what a true partner may be expected to have, and more than its neighbours have.
-5. *But not* (`exclusions`): what speaks for a neighbour instead, or is far from an amount of the record's own; also
+4. *How much is enough* (`weighing`): what a true partner may be expected to have, and more than its neighbours have.
+5. *But not* (`evidence`): what speaks for a neighbour instead, or is far from an amount of the record's own; also
    a word that a neighbour has in place of one of the record's, where the table is well spelt and has few duplicates.
 6. *Otherwise* (in round 2, in well-spelt tables): the record's rarest words, whatever they tell it from. Where both
    sides disagree over one way of weighing, another tells more than asking for less of the same.
@@ -27,9 +27,7 @@ Deterministic. Never looks at ids, other tables or truth: it is given none of th
 from __future__ import annotations
 
 from blindlabel.language.suggestions.own_table import OwnTable
-from blindlabel.language.suggestions.reasons import Reason
 from blindlabel.language.suggestions.suggester import Suggester
-from blindlabel.language.suggestions.suggestion import Suggestion
-from blindlabel.language.suggestions.verdicts import Verdict, verdict
+from blindlabel.language.suggestions.suggestion import Reason, Suggestion, Verdict, verdict
 
 __all__ = ["OwnTable", "Reason", "Suggester", "Suggestion", "Verdict", "verdict"]

@@ -1,21 +1,26 @@
-"""What it says about another record that it has a needle: how probably a true partner has it, against how probably
-something that could be mistaken for the record has it too.
+"""What it says about another record that it has a needle. For the record: how probably a true partner has it, against
+how probably something that could be mistaken for the record has it too. Against it: what speaks for another own row.
+
+An own row that gets as many points as are asked for is another thing all the same. Where it has an identifier, a year
+or a name that the record lacks, the other record must not have that; where it has none, a word in place of one of the
+record's ("professional" for "home"). There are a few such exclusions at most, and only against rows that the points let
+pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log2, prod, sqrt
 
 from blindlabel.language import words
 from blindlabel.language.functions import PREDICATES
-from blindlabel.language.suggestions.needles import Found, Kind, Needle, kind_of
+from blindlabel.language.suggestions.needles import Asking, Found, Needle, NeedleKind, Texts, kind_of, needles_of
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import Profile
-from blindlabel.language.suggestions.siblings import Siblings
+from blindlabel.language.suggestions.profiles import Profile, Siblings
+from blindlabel.language.words import words_in_order
 
-IDENTIFYING: frozenset[Kind] = frozenset({"identifier", "piece"})
+IDENTIFYING: frozenset[NeedleKind] = frozenset({"identifier", "piece"})
 RELIED_ON = 0.6
 """An identifier that a partner has with this probability is how the record is named."""
 LEAST_RATIO = 1.15
@@ -26,7 +31,7 @@ FEW_ROWS = 20
 LATE = 12
 """Words after which a word is as late as any."""
 LONGEST_RUN_TOGETHER = 2
-SEVERAL = 2
+SPELT_RIGHT = 2
 """Rows with a word from which on it is no misspelling; the words of a phrase are taken to be none."""
 MANY_CODED = 0.3
 """Where this share of rows has an identifier, things are named by them."""
@@ -51,7 +56,7 @@ class Evidence:
     """How much telling the record from any other counts, beside telling it from its like."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> NeedleKind:
         """What kind of thing it is."""
         return self.found.kind
 
@@ -97,7 +102,7 @@ class Circumstances:
 
     rows: int
     """Rows of the own table."""
-    near: Sequence[Mapping[str, str]]
+    near: Sequence[Texts]
     """Texts of the nearest own rows that are other things."""
     profiles: Mapping[str, Profile]
     lengths: Mapping[str, int]
@@ -170,7 +175,7 @@ def _is_half(found: Found) -> bool:
     return found.kind == "piece" and 2 * len(found.needle.text) <= len(found.word) + 1
 
 
-def holds(needle: Needle, texts: Mapping[str, str]) -> bool:
+def holds(needle: Needle, texts: Texts) -> bool:
     """Whether a row of texts in lower case has a needle."""
     looked_at = texts.values() if needle.attribute is None else (texts[needle.attribute],)
     if needle.function == "is_in":
@@ -188,7 +193,7 @@ def _partner(found: Found, rows: int, given: Circumstances) -> float:
     priors, profiles = given.priors, given.profiles
     if found.kind == "phrase":
         parts = [replace(found, kind=kind_of(word), word=word) for word in found.word.split(" ")]
-        return priors.side_by_side * prod(min(priors.most, _partner(part, SEVERAL, given)) for part in parts)
+        return priors.side_by_side * prod(min(priors.most, _partner(part, SPELT_RIGHT, given)) for part in parts)
     if not _of_text(found, profiles):
         chances = {"year": priors.year, "amount": priors.amount, "count": priors.count}
         return given.spelt * max(
@@ -223,3 +228,130 @@ def _usual(found: Found, profiles: Mapping[str, Profile], priors: Priors) -> flo
     if run_together and all(profile.initials >= priors.initials_usual for profile in several):
         return priors.run_together
     return 1.0
+
+
+MISSPELT_BY = 2
+NAMES_A_KIND = 3
+"""Own rows with a word from which on it is taken to name a kind of thing."""
+IN_ANY_RECORD = 0.1
+"""A word that a larger share of own rows has may stand in any record."""
+SHORTEST_EXCLUDED = 4
+"""Shorter words are found inside others."""
+Speaking = Sequence[tuple[Texts, Sequence[Found]]]
+"""Own rows that the points let pass, each with what speaks for it, best first."""
+
+
+def exclusions_of(named: Speaking, far: Sequence[Found], apart: Speaking, most: int) -> list[Found]:
+    """At most so many needles: first what `named` rows are named by otherwise; then amounts that are `far` from the
+    record's own; then what sets other rows `apart`.
+    """
+    chosen: dict[Needle, Found] = {}
+
+    def keep_out(rows: Speaking) -> None:
+        for row, needles in rows:
+            if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
+                chosen[needles[0].needle] = needles[0]
+
+    keep_out(named)
+    chosen.update((one.needle, one) for one in far[: most - len(chosen)])
+    keep_out(apart)
+    return list(chosen.values())
+
+
+def set_apart(texts: Texts, row: Texts, rows_having: Callable[[str], int], rows: int, asking: Asking) -> list[Found]:
+    """Words that a row has in place of words of the record, the rarest first, where several own rows have either. The
+    table must be well spelt and hold hardly any duplicates: else they are the same words, written otherwise.
+    """
+    theirs = {word: name for name, text in row.items() for word in words_in_order(text)}
+    own = {word for text in texts.values() for word in words_in_order(text)}
+    if "is_in" not in asking.functions or not any(
+        len(word) >= SHORTEST_EXCLUDED - 1 and rows_having(word) >= NAMES_A_KIND for word in own - theirs.keys()
+    ):
+        return []
+    found = [
+        Found(Needle("is_in", word, None if asking.whole else name), "word", (name,), word)
+        for word, name in theirs.items()
+        if kind_of(word) == "word"
+        and SHORTEST_EXCLUDED <= len(word) <= asking.limits.needle_length
+        and NAMES_A_KIND <= rows_having(word) <= IN_ANY_RECORD * rows
+        and not any(word in text for text in texts.values())
+    ]
+    return sorted(found, key=lambda one: (rows_having(one.word), one.word))
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What names rows of a table."""
+
+    asking: Asking
+    years: frozenset[str]
+    """The attributes that hold a year."""
+    spelt: bool
+    """Whether words are seldom misspelt."""
+    telling: frozenset[str] = frozenset()
+    """Where they are not: the attributes that tell siblings apart, as far as that is known."""
+
+    def otherwise(self, texts: Texts, row: Texts, *, identified: bool) -> list[Found]:
+        """What names another row and not the record; nothing where the row may be about the same thing. Where words are
+        often misspelt, a word that differs from one of the record by a letter or two says nothing, and the row must
+        differ where siblings do (in the given name), or, where that is not known, in two things: with one, it may be
+        about the same. Where the record has no identifier (not `identified`), another's says nothing: it may be the
+        record's own, left out.
+        """
+        named = [
+            one
+            for one in self._named_by(texts, row)
+            if identified or one.kind != "identifier"
+            if not any(
+                holds(Needle(one.needle.function, one.needle.text, name), texts) for name in _looked_at(one, texts)
+            )
+            and (self.spelt or self._is_age(one) or not _like_own(one, texts))
+        ]
+        if self.telling:
+            return [one for one in named if not self.telling.isdisjoint(one.attributes)]
+        return named if len({one.attributes for one in named}) >= (1 if self.spelt else 2) else []
+
+    def _named_by(self, texts: Texts, row: Texts) -> list[Found]:
+        """What names the row, best first: identifiers, years where the record has another, single words (a given name)
+        where the record has another, and numbers that tell siblings apart (an age). A price or a quantity names
+        nothing.
+        """
+        found = needles_of(row, self.years, self.asking)
+        identifiers = [one for one in found if one.kind == "identifier"]
+        years = [one for one in found if one.needle.attribute in self.years and texts[one.attributes[0]]]
+        single = {
+            name
+            for name, text in texts.items()
+            if name not in self.years and len(words_in_order(text)) == 1 == len(words_in_order(row[name]))
+        }
+        alone = [one for one in found if len(one.attributes) == 1 and one.attributes[0] in single]
+        names = [one for one in alone if one.kind == "word"]
+        ages = [one for one in alone if self._is_age(one)]
+        return [*identifiers, *years, *self._as_words(names), *self._as_words(ages)]
+
+    def _is_age(self, found: Found) -> bool:
+        """Whether it is a number that tells siblings apart."""
+        return found.kind == "number" and not self.telling.isdisjoint(found.attributes)
+
+    def _as_words(self, found: Sequence[Found]) -> list[Found]:
+        """Looked for as words of their attribute, where the agreement encodes that; else of the whole record; else
+        anywhere, unless they are short.
+        """
+        if "has_word" in self.asking.functions:
+            by_attribute = self.asking.single_attributes or not self.asking.whole
+            return [
+                replace(one, needle=Needle("has_word", one.word, one.attributes[0] if by_attribute else None))
+                for one in found
+            ]
+        return [one for one in found if one.needle.function == "is_in" and len(one.word) >= SHORTEST_EXCLUDED]
+
+
+def _looked_at(found: Found, texts: Texts) -> list[str]:
+    """Where the record must lack what names another: everywhere, for names are exchanged; a year in its attribute."""
+    return [found.needle.attribute] if found.kind == "number" and found.needle.attribute else list(texts)
+
+
+def _like_own(found: Found, texts: Texts) -> bool:
+    """Whether a word of the same attributes of the record may be the same word, spelt otherwise."""
+    own = {word for name in found.attributes for word in words_in_order(texts[name])}
+    return any(words.within_distance(found.word, word, MISSPELT_BY) for word in own)

@@ -10,7 +10,7 @@ that the other table may not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -22,8 +22,11 @@ from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, View
 from blindlabel.language.signatures import Clear
+from blindlabel.language.words import words_in_order
 
-Kind = Literal["word", "phrase", "identifier", "piece", "number", "initial"]
+NeedleKind = Literal["word", "phrase", "identifier", "piece", "number", "initial"]
+Texts = Mapping[str, str]
+"""A row as the suggester sees it: the text of each attribute, in lower case."""
 
 SHORTEST_PART = 3
 """Shorter words are no part to look for inside other words."""
@@ -66,7 +69,7 @@ class Found:
     """A needle of a record: what kind of thing it is and which attributes it comes from."""
 
     needle: Needle
-    kind: Kind
+    kind: NeedleKind
     attributes: tuple[str, ...]
     word: str
     """The word or value that it stands for."""
@@ -88,7 +91,7 @@ class Asking:
     """Whether long numbers are asked for in halves: where typing errors are usual, one spoils a half only."""
 
 
-def kind_of(word: str, units: Collection[str] = ()) -> Kind:
+def kind_of(word: str, units: Collection[str] = ()) -> NeedleKind:
     """What a word is by its letters and digits, and by the units that the table counts in."""
     digits = any(character.isdigit() for character in word)
     if digits and not word.isdigit():
@@ -106,13 +109,13 @@ def unit_of(word: str) -> str:
     return unit if len(unit) < len(word) and unit.isalpha() else ""
 
 
-def words_in_order(text: str) -> list[str]:
-    """The words of a text as the language sees them, first to last."""
-    separated = "".join(character if words.is_word_character(character) else " " for character in text)
-    return separated.split()
+def numbers_and_identifiers(texts: Iterable[str]) -> frozenset[str]:
+    """The words that are a number or an identifier."""
+    found = {word for text in texts for word in words_in_order(text)}
+    return frozenset(word for word in found if kind_of(word) in ("number", "identifier"))
 
 
-def needles_of(texts: Mapping[str, str], numeric: Collection[str], asking: Asking) -> list[Found]:
+def needles_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[Found]:
     """All needles of a record (attribute name to its text in lower case), in order. `numeric` are the attributes that
     hold a number.
     """
@@ -122,7 +125,7 @@ def needles_of(texts: Mapping[str, str], numeric: Collection[str], asking: Askin
         where = name if by_value or not asking.whole else None
         in_order = words_in_order(text)[:MOST_WORDS]
         for place, word in enumerate(in_order[:1] if by_value else in_order):
-            kind: Kind = kind_of(word, asking.units) if not by_value else "number"
+            kind: NeedleKind = kind_of(word, asking.units) if not by_value else "number"
             for needle, asked in _needles(word, kind, where, asking, by_value=by_value):
                 known = found.get(needle)
                 if known is None:
@@ -132,7 +135,7 @@ def needles_of(texts: Mapping[str, str], numeric: Collection[str], asking: Askin
     return list(found.values())
 
 
-def far_from(texts: Mapping[str, str], amounts: Collection[str], asking: Asking) -> list[Found]:
+def far_from(texts: Texts, amounts: Collection[str], asking: Asking) -> list[Found]:
     """What speaks against another record: an amount far from the record's own. `amounts` are the attributes that hold
     one.
     """
@@ -145,7 +148,7 @@ def far_from(texts: Mapping[str, str], amounts: Collection[str], asking: Asking)
     return found
 
 
-def phrases_of(texts: Mapping[str, str], numeric: Collection[str], asking: Asking) -> list[Found]:
+def phrases_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[Found]:
     """Words of a record that stand side by side, two by two, in order. An identifier stands for itself."""
     found: dict[Needle, Found] = {}
     for name, text in texts.items():
@@ -166,7 +169,9 @@ def phrases_of(texts: Mapping[str, str], numeric: Collection[str], asking: Askin
     return list(found.values())
 
 
-def _needles(word: str, kind: Kind, where: str | None, asking: Asking, *, by_value: bool) -> list[tuple[Needle, Kind]]:
+def _needles(
+    word: str, kind: NeedleKind, where: str | None, asking: Asking, *, by_value: bool
+) -> list[tuple[Needle, NeedleKind]]:
     """What is asked for a word: the word or its core, or both halves of a long number."""
     half = (len(word) + 1) // 2
     halved = asking.halves and kind == "identifier" and word.isdigit() and len(word) >= SHORTEST_HALVED
@@ -176,7 +181,9 @@ def _needles(word: str, kind: Kind, where: str | None, asking: Asking, *, by_val
     return [] if needle is None else [(needle, kind)]
 
 
-def _needle(word: str, kind: Kind, where: str | None, asking: Asking, *, by_value: bool) -> tuple[Needle | None, Kind]:
+def _needle(
+    word: str, kind: NeedleKind, where: str | None, asking: Asking, *, by_value: bool
+) -> tuple[Needle | None, NeedleKind]:
     functions, longest = asking.functions, asking.limits.needle_length
     if kind == "identifier" and "is_in" in functions:
         core = core_of(word)

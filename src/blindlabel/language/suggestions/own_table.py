@@ -24,7 +24,7 @@ from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
 from blindlabel.language.signatures import Clear
 
-Rows = npt.NDArray[np.int32]
+Positions = npt.NDArray[np.int32]
 """Positions of rows, ascending."""
 
 REMEMBERED = 512
@@ -40,7 +40,7 @@ class Column:
         self.texts = texts
 
     @cached_property
-    def _index(self) -> tuple[dict[str, int], Rows, npt.NDArray[np.int64]]:
+    def _index(self) -> tuple[dict[str, int], Positions, npt.NDArray[np.int64]]:
         """Every word's number; the rows of all words, one word after the other; where each word's rows begin."""
         numbers: dict[str, int] = {}
         found: list[int] = []
@@ -62,18 +62,18 @@ class Column:
         lengths = np.array([len(word) + 1 for word in vocabulary], dtype=np.int64)
         return "\n".join(vocabulary), vocabulary, np.cumsum(lengths) - lengths
 
-    def rows_of_word(self, word: str) -> Rows:
+    def rows_of_word(self, word: str) -> Positions:
         """The rows that have the word."""
         numbers, rows, starts = self._index
         number = numbers.get(word)
         return rows[:0] if number is None else rows[starts[number] : starts[number + 1]]
 
-    def rows_of_words(self, phrase: str) -> Rows:
+    def rows_of_words(self, phrase: str) -> Positions:
         """The rows that have these words side by side, each as a word of its own."""
         rows = reduce(partial(np.intersect1d, assume_unique=True), map(self.rows_of_word, phrase.split(" ")))
         return np.array([row for row in rows.tolist() if phrase in self.texts[row]], dtype=np.int32)
 
-    def rows_with(self, function: str, arguments: tuple[Clear, ...]) -> Rows:
+    def rows_with(self, function: str, arguments: tuple[Clear, ...]) -> Positions:
         """The rows of which a predicate holds."""
         needle = arguments[0] if arguments else None
         if function == "has_word" and isinstance(needle, str):
@@ -90,18 +90,18 @@ class Column:
         return np.flatnonzero([meaning(text, arguments) for text in self.texts]).astype(np.int32)
 
     @cached_property
-    def _numbers(self) -> tuple[npt.NDArray[np.int64], Rows]:
+    def _numbers(self) -> tuple[npt.NDArray[np.int64], Positions]:
         """The first numbers of texts, in hundredths, and the rows that have one."""
         found = {row: value for row, text in enumerate(self.texts) if (value := words.first_number(text)) is not None}
         return np.array(list(found.values()), dtype=np.int64), np.array(list(found), dtype=np.int32)
 
-    def _rows_far_from(self, arguments: tuple[Clear, ...]) -> Rows:
+    def _rows_far_from(self, arguments: tuple[Clear, ...]) -> Positions:
         numbers, rows = self._numbers
         first, last = near(words.hundredths(Fraction(arguments[0])))
-        found: Rows = rows[(numbers < first) | (numbers > last)]
+        found: Positions = rows[(numbers < first) | (numbers > last)]
         return found
 
-    def _rows_of_phrase(self, phrase: str) -> Rows:
+    def _rows_of_phrase(self, phrase: str) -> Positions:
         """The rows with words side by side: looked for only in rows that have each of them, if as a part."""
         having = [self._union(self._words_containing(word)) for word in phrase.split(" ")]
         rows = reduce(partial(np.intersect1d, assume_unique=True), having)
@@ -113,7 +113,7 @@ class Column:
         numbers = np.searchsorted(begins, places, side="right") - 1
         return [vocabulary[number] for number in dict.fromkeys(numbers.tolist())]
 
-    def _union(self, several: Sequence[str]) -> Rows:
+    def _union(self, several: Sequence[str]) -> Positions:
         if len(several) == 1:
             return self.rows_of_word(several[0])
         found = [self.rows_of_word(word) for word in several]
@@ -127,7 +127,7 @@ class OwnTable:
         self.records = records
         self.attributes = tuple(attributes)
         self._columns: dict[View, Column] = {}
-        self._rows: OrderedDict[tuple[object, ...], Rows] = OrderedDict()
+        self._rows: OrderedDict[tuple[object, ...], Positions] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.records)
@@ -138,7 +138,7 @@ class OwnTable:
             self._columns[view] = Column([record.text(view) for record in self.records])
         return self._columns[view]
 
-    def rows_with(self, atom: Atom) -> Rows:
+    def rows_with(self, atom: Atom) -> Positions:
         """The rows of which a predicate holds."""
         key = (atom.function, atom.arguments, atom.view)
         found = self._rows.get(key)

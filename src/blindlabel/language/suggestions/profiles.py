@@ -1,17 +1,39 @@
-"""What kind of thing each attribute of the own table holds, and how far it can be relied on. Looks at values only,
-never at the attribute's name.
+"""What the own table tells of itself: what each attribute holds, how well it is spelt, which rows are alike, and what
+siblings share. Looks at values only, never at an attribute's name, and asks nothing.
+
+Nearly all rows that are most like a record (its neighbours) are other things: they are what the record must be told
+from. Two rows look like the same thing where nearly all words that tell rows apart are the same, and no number or
+identifier of one stands against one of the other. Words that no other row has do not count: in a duplicate they are
+misspellings and leftovers. In a table without duplicates such rows are siblings all the same, told apart by what is not
+written; so the share of rows that have one decides whether they are taken for duplicates.
+
+Siblings are other things of one family. Members of a household share surname, address and telephone, and differ in
+given name and age; products of a line share their words, and differ in the model number. An owner sees that in the few
+rows of its own table that are siblings, and takes it to hold for records whose siblings stand in the other table alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log2
 from statistics import median
 from typing import Literal, NamedTuple
 
-from blindlabel.language.suggestions.needles import SHORTEST_DIGITS, kind_of, unit_of, words_in_order
+import numpy as np
+
+from blindlabel.language.suggestions.needles import (
+    SHORTEST_DIGITS,
+    Found,
+    Texts,
+    kind_of,
+    numbers_and_identifiers,
+    unit_of,
+)
+from blindlabel.language.suggestions.own_table import Column
 from blindlabel.language.suggestions.priors import Priors
+from blindlabel.language.words import words_in_order
 
 MOST_ROWS = 20_000
 """Rows that an attribute is judged by, evenly spread."""
@@ -24,7 +46,7 @@ MANY_NUMBERS = 4
 AGAIN = 1.5
 """A unit follows so many different numbers, each of which this many rows have on average."""
 
-Kind = Literal["text", "year", "amount", "count"]
+AttributeKind = Literal["text", "year", "amount", "count"]
 """Text (also what is named by long numbers, as telephones are), a year, an amount with decimals, a whole number."""
 
 
@@ -32,7 +54,7 @@ Kind = Literal["text", "year", "amount", "count"]
 class Profile:
     """One attribute of a table."""
 
-    kind: Kind
+    kind: AttributeKind
     filled: float
     """Share of rows that have a value."""
     different: float
@@ -59,7 +81,7 @@ class Profile:
         return 1 - priors.filled + priors.filled * self.filled
 
 
-def profiles_of(rows: Sequence[Mapping[str, str]], attributes: Sequence[str]) -> dict[str, Profile]:
+def profiles_of(rows: Sequence[Texts], attributes: Sequence[str]) -> dict[str, Profile]:
     """The profile of every attribute, from rows of texts in lower case."""
     step = max(1, -(-len(rows) // MOST_ROWS))
     looked_at = rows[::step]
@@ -72,7 +94,7 @@ def _profile(values: Sequence[str]) -> Profile:
         return Profile("text", 0.0, 0.0, 0.0, 0.0)
     in_words = [words_in_order(value) for value in present]
     numeric = sum(bool(parts) and all(part.isdigit() for part in parts) for parts in in_words) / len(present)
-    kind: Kind = "text"
+    kind: AttributeKind = "text"
     if numeric >= MOSTLY:
         kind = _kind_of_number([parts for parts in in_words if parts])
     identifiers = sum(any(kind_of(part) == "identifier" for part in parts) for parts in in_words)
@@ -87,7 +109,7 @@ def _profile(values: Sequence[str]) -> Profile:
     )
 
 
-def _kind_of_number(values: Sequence[Sequence[str]]) -> Kind:
+def _kind_of_number(values: Sequence[Sequence[str]]) -> AttributeKind:
     """What an attribute of numbers holds, by the usual form of its values (their runs of digits)."""
 
     def mostly(form: Callable[[Sequence[str]], bool]) -> bool:
@@ -100,17 +122,17 @@ def _kind_of_number(values: Sequence[Sequence[str]]) -> Kind:
     return "count" if mostly(lambda parts: len(parts) == 1) else "amount"
 
 
-def length_of(row: Mapping[str, str]) -> int:
+def length_of(row: Texts) -> int:
     """The words of a row, all attributes together."""
     return sum(len(words_in_order(text)) for text in row.values())
 
 
-def usual_length(rows: Sequence[Mapping[str, str]]) -> float:
+def usual_length(rows: Sequence[Texts]) -> float:
     """The median length of a table's rows."""
     return median(map(length_of, rows[:: max(1, -(-len(rows) // MOST_ROWS))] or [{}]))
 
 
-def units_of(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
+def units_of(rows: Sequence[Texts]) -> frozenset[str]:
     """The units that a table counts in: letters that follow several different numbers, and such words come again."""
     step = max(1, -(-len(rows) // MOST_ROWS))
     having: Counter[str] = Counter()
@@ -134,7 +156,7 @@ class Misspelt(NamedTuple):
     """As a share of those that one row has."""
 
 
-def misspelt(rows: Sequence[Mapping[str, str]]) -> Misspelt:
+def misspelt(rows: Sequence[Texts]) -> Misspelt:
     """The longer words that look misspelt: no other row has them, but several have one that differs by a letter. An
     owner cannot know how well the other table is spelt; tables about the same things are often alike.
     """
@@ -155,3 +177,164 @@ def _spelt(word: str) -> bool:
 def _one_letter_less(word: str) -> set[str]:
     """The word, and the word without any one of its letters: words that share one differ by a letter at most."""
     return {word} | {word[:place] + word[place + 1 :] for place in range(len(word))}
+
+
+COMMON = 0.2
+"""Words of more rows than this share tell nothing about likeness, unless there are few rows at all."""
+FEW = 50
+MOST_COMMON = 20_000
+"""Nor do words of more rows than this: a bound on the work in large tables."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A row of the own table like the record."""
+
+    row: int
+    likeness: float
+    """What they share, of what either has, by rarity: 0 to 1."""
+
+
+class Neighbourhood:
+    """Finds the rows most like a record by the rarity of the words they share."""
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    def nearest(self, record: Mapping[str, float], itself: Sequence[int], most: int) -> list[Neighbour]:
+        """The rows most like a record (its words, each with how far it can be relied on), the likest first; `itself`
+        are rows that say the very same.
+        """
+        rows = len(self._column.texts)
+        shared = np.zeros(rows, dtype=np.float64)
+        size = 0.0
+        for word, reliance in record.items():
+            having = self._column.rows_of_word(word)
+            worth = reliance * self.rarity(len(having))
+            size += worth
+            if 0 < len(having) <= min(max(COMMON * rows, FEW), MOST_COMMON):
+                shared[having] += worth
+        shared[list(itself)] = 0.0
+        most = min(most, rows)
+        found = np.argpartition(-shared, most - 1)[:most] if most else np.zeros(0, dtype=np.int64)
+        likeness = [(float(shared[row] / size) if size else 0.0, int(row)) for row in found if shared[row] > 0]
+        return [Neighbour(row, value) for value, row in sorted(likeness, key=lambda one: (-one[0], one[1]))]
+
+    def rarity(self, having: int) -> float:
+        """Bits of information in a word that so many rows have."""
+        return log2((len(self._column.texts) + 1) / (having + 0.5))
+
+
+LOOKED_AT_FOR_DUPLICATES = 200
+"""Rows that the share is estimated from, evenly spread: it is known to a few hundredths then."""
+NEAREST = 4
+"""Neighbours of each that are looked at."""
+NEARLY_ALL = 0.8
+TELLS_ROWS_APART = 0.5
+"""Different values, as a share of all, from which on an attribute tells rows apart."""
+
+
+class Duplicates:
+    """Which rows of a table look like the same thing. `rarity` gives the bits of a word, and 0 where no two rows have
+    it.
+    """
+
+    def __init__(self, profiles: Mapping[str, Profile], rarity: Callable[[str], float]) -> None:
+        text = [name for name, profile in profiles.items() if profile.kind == "text"]
+        self._telling = [name for name in text if profiles[name].different >= TELLS_ROWS_APART] or text
+        self._naming = [name for name, profile in profiles.items() if profile.kind != "amount"]
+        self._rarity = rarity
+
+    def alike(self, one: Texts, other: Texts) -> bool:
+        """Whether two rows look like the same thing."""
+        words, others = self._words(one), self._words(other)
+        shared = self._size(words & others)
+        if not shared or shared < NEARLY_ALL * self._size(words | others):
+            return False
+        numbers, other_numbers = self._numbers(one), self._numbers(other)
+        return numbers <= other_numbers or other_numbers <= numbers
+
+    def share(self, rows: Sequence[Texts], nearest: Callable[[Texts], Sequence[Neighbour]]) -> float:
+        """The share of rows that have another which looks like the same thing."""
+        looked_at = rows[:: max(1, len(rows) // LOOKED_AT_FOR_DUPLICATES)]
+        having = sum(any(self.alike(row, rows[near.row]) for near in nearest(row)[:NEAREST]) for row in looked_at)
+        return having / max(1, len(looked_at))
+
+    def _words(self, texts: Texts) -> set[str]:
+        return {word for name in self._telling for word in words_in_order(texts[name]) if len(word) > 1}
+
+    def _numbers(self, texts: Texts) -> frozenset[str]:
+        return numbers_and_identifiers(texts[name] for name in self._naming)
+
+    def _size(self, words: Iterable[str]) -> float:
+        return sum(map(self._rarity, sorted(words)))  # in order, so that rounding is the same each time
+
+
+LOOKED_AT_FOR_SIBLINGS = 400
+"""Rows whose siblings are looked for, evenly spread."""
+LIKE = 0.4
+"""An own row that shares so much with another, by rarity, is of its family."""
+EXPECTED = 0.2
+UNKNOWN = 4
+"""What is expected where nothing is known, and the words that it counts for: few siblings tell little."""
+ENOUGH_WORDS = 10
+TELLS_SIBLINGS_APART = 0.33
+"""An attribute tells siblings apart where fewer of its words are shared, of so many at least."""
+SHARED = 0.5
+"""A sibling is taken to have what is shared more often than not."""
+
+
+class Siblings:
+    """How often a sibling has a word of an attribute too, identifiers apart from other words. Nothing, while empty."""
+
+    def __init__(self) -> None:
+        self._all: Counter[tuple[str, bool]] = Counter()
+        self._shared: Counter[tuple[str, bool]] = Counter()
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Texts],
+        nearest: Callable[[Texts], Sequence[Neighbour]],
+        alike: Callable[[Texts, Texts], bool],
+    ) -> Siblings:
+        """As they are in these rows. Rows that look like the same thing are no siblings."""
+        found = cls()
+        for row in rows[:: max(1, len(rows) // LOOKED_AT_FOR_SIBLINGS)]:
+            like = (rows[one.row] for one in nearest(row) if one.likeness >= LIKE)
+            sibling = next((other for other in like if not alike(row, other)), None)
+            if sibling is not None:
+                found._count(row, sibling)
+        return found
+
+    @property
+    def telling(self) -> frozenset[str]:
+        """The attributes that tell siblings apart. Where none does, they may be the same things twice, misspelt."""
+        return frozenset(
+            name
+            for (name, identifier), count in self._all.items()
+            if not identifier
+            and count >= ENOUGH_WORDS
+            and self._shared[name, identifier] < TELLS_SIBLINGS_APART * count
+        )
+
+    def lonely(self, nearest: Sequence[Neighbour]) -> float:
+        """The share of a record's nearest own rows that are no siblings of it; 0 where nothing is known of siblings."""
+        return sum(one.likeness < LIKE for one in nearest) / max(1, len(nearest)) if self.telling else 0.0
+
+    def share(self, found: Found) -> float:
+        """How probably a sibling has a needle of the record too."""
+        keys = [(name, kind_of(found.word) == "identifier") for name in found.attributes]
+        return max((self._shared[key] + UNKNOWN * EXPECTED) / (self._all[key] + UNKNOWN) for key in keys)
+
+    def has(self, found: Found) -> bool:
+        """Whether a sibling is taken to have it."""
+        return self.share(found) >= SHARED
+
+    def _count(self, row: Texts, sibling: Texts) -> None:
+        for name, text in row.items():
+            others = set(words_in_order(sibling[name]))
+            for word in words_in_order(text) if others else ():
+                key = name, kind_of(word) == "identifier"
+                self._all[key] += 1
+                self._shared[key] += word in others

@@ -3,42 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
 from blindlabel.language import Question, case
 from blindlabel.language.formula import Atom, Formula
-from blindlabel.language.limits import Limits
+from blindlabel.language.limits import DEFAULT_FUNCTIONS, DEFAULT_PROFILE, Limits
 from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
 from blindlabel.language.record import Case, Record, View
-from blindlabel.language.suggestions.bars import bar, plain_bar, raised, share_of, up_to
-from blindlabel.language.suggestions.duplicates import Duplicates
-from blindlabel.language.suggestions.evidence import IDENTIFYING, Circumstances, Evidence, holds, weigh_all
-from blindlabel.language.suggestions.exclusions import Naming, exclusions_of, set_apart
-from blindlabel.language.suggestions.judged import Judged
+from blindlabel.language.suggestions.evidence import (
+    IDENTIFYING,
+    Circumstances,
+    Evidence,
+    Naming,
+    exclusions_of,
+    holds,
+    set_apart,
+    weigh_all,
+)
 from blindlabel.language.suggestions.needles import (
     Asking,
     Found,
+    Texts,
     far_from,
     kind_of,
     needles_of,
+    numbers_and_identifiers,
     phrases_of,
-    words_in_order,
 )
-from blindlabel.language.suggestions.neighbours import Neighbour, Neighbourhood
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import length_of, misspelt, profiles_of, units_of, usual_length
-from blindlabel.language.suggestions.reasons import Reason
-from blindlabel.language.suggestions.siblings import Siblings
-from blindlabel.language.suggestions.suggestion import Suggestion
-from blindlabel.language.suggestions.variants import looser, stricter
-from blindlabel.language.suggestions.verdicts import Verdict, verdict
-from blindlabel.language.suggestions.weighing import PLACES, Weighed, evened, expected, plainly, scores_of, weigh
+from blindlabel.language.suggestions.profiles import (
+    Duplicates,
+    Neighbour,
+    Neighbourhood,
+    Siblings,
+    length_of,
+    misspelt,
+    profiles_of,
+    units_of,
+    usual_length,
+)
+from blindlabel.language.suggestions.suggestion import Reason, Suggestion, Verdict, verdict
+from blindlabel.language.suggestions.weighing import (
+    Weighed,
+    bar,
+    evened,
+    expected,
+    looser,
+    plain_bar,
+    plainly,
+    raised,
+    scores_of,
+    share_of,
+    stricter,
+    up_to,
+    weigh,
+)
+from blindlabel.language.words import words_in_order
 
-DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
-"""What can be asked where nothing else is said: what an agreement encodes by default."""
+
+@dataclass(frozen=True)
+class Judged:
+    """A record's conditions and its neighbours."""
+
+    texts: Texts
+    weighed: tuple[Weighed, ...]
+    near: tuple[Texts, ...]
+    """The nearest own rows that are other things, the likest first."""
+    scores: tuple[int, ...]
+    """The points of each of them."""
+    named: tuple[tuple[Found, ...], ...]
+    """What names each of them, and not the record; nothing where it may be about the same thing."""
+    apart: tuple[tuple[Found, ...], ...]
+    """What sets those of them apart that nothing names."""
+    looked_at: int
+    """How many nearest own rows the conditions were weighed against."""
+    sibling: int = 0
+    """Where hardly one of them is a sibling: the points of one that may stand in the other table."""
+    rarest: tuple[Weighed, ...] = ()
+    """Other conditions, for when both sides have disagreed over these."""
+    far: tuple[Found, ...] = ()
+    """Amounts so far from the record's own that they speak against another record."""
+
+
 NEVER = PointsQuestion((), 1)
 WELL_SPELT = 0.95
 """From here on spelling is taken to be right, so that what differs by a letter is another thing."""
@@ -68,7 +117,7 @@ class Suggester:
         lowered: bool = False,
         functions: Collection[str] | None = None,
         exclusions: int = 2,
-        places: Sequence[int] = PLACES,
+        places: Sequence[int] = DEFAULT_PROFILE,
         whole: bool = True,
         single_attributes: bool = True,
         most_others: float = inf,
@@ -241,7 +290,7 @@ class Suggester:
         spelt = self._well_spelt and len(self._texts) >= ENOUGH_ROWS
         return len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
 
-    def _texts_of(self, record: Record) -> Mapping[str, str]:
+    def _texts_of(self, record: Record) -> Texts:
         return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
 
     def judge(self, record: Record) -> Judged:
@@ -255,7 +304,7 @@ class Suggester:
             known = self._judged[key] = self._judge_texts(texts)
         return known
 
-    def _judge_texts(self, texts: Mapping[str, str]) -> Judged:
+    def _judge_texts(self, texts: Texts) -> Judged:
         priors = self._priors
         itself = self._same.get(" | ".join(texts.values()), [])
         nearest = self._nearest(texts)
@@ -296,7 +345,7 @@ class Suggester:
     def _sibling(self, conditions: Sequence[Weighed]) -> int:
         return sum(one.points for one in conditions if self._siblings.has(one.evidence.found))
 
-    def _nearest(self, texts: Mapping[str, str]) -> list[Neighbour]:
+    def _nearest(self, texts: Texts) -> list[Neighbour]:
         reliance: dict[str, float] = {}
         for name, text in texts.items():
             worth = self._profiles[name].reliance(self._priors)
@@ -309,18 +358,16 @@ class Suggester:
         rows = len(self._column.rows_of_word(word))
         return self._neighbourhood.rarity(rows) if rows > 1 else 0.0
 
-    def _others(
-        self, texts: Mapping[str, str], nearest: Sequence[Neighbour]
-    ) -> tuple[list[Mapping[str, str]], list[Mapping[str, str]]]:
+    def _others(self, texts: Texts, nearest: Sequence[Neighbour]) -> tuple[list[Texts], list[Texts]]:
         """Of the nearest own rows those that are like the record and not about the same thing, as far as what is
         written tells: what its words are weighed against. And of them those that are surely other things, also where
         the table has duplicates: only they must not get as many points as are asked for.
         """
-        own = _named_by(texts)
+        own = numbers_and_identifiers(texts.values())
         near = [
             self._texts[one.row]
             for one in nearest
-            if one.likeness < self._priors.duplicate or _named_by(self._texts[one.row]) != own
+            if one.likeness < self._priors.duplicate or numbers_and_identifiers(self._texts[one.row].values()) != own
         ]
         if self.duplicates < self._priors.usual_duplicates:
             return near, near
@@ -386,9 +433,3 @@ class Suggester:
     @staticmethod
     def _key(atom: Atom) -> tuple[object, ...]:
         return atom.function, atom.arguments, atom.view.attribute
-
-
-def _named_by(texts: Mapping[str, str]) -> frozenset[str]:
-    """The numbers and identifiers of a row."""
-    found = {word for text in texts.values() for word in words_in_order(text)}
-    return frozenset(word for word in found if kind_of(word) in ("number", "identifier"))

@@ -1,12 +1,114 @@
-"""What the suggester gives: a question with its reasons and its verdict."""
+"""What the suggester gives: a question, the reason for each condition, and what it says about its owner's own table.
+
+An expert sees from the verdict at once whether a question is too loose, too strict, or always says the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
 
+import numpy as np
+
+from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.points import PointsQuestion
-from blindlabel.language.suggestions.reasons import Reason
-from blindlabel.language.suggestions.verdicts import Verdict
+from blindlabel.language.record import Record
+from blindlabel.language.suggestions.needles import NeedleKind
+from blindlabel.language.suggestions.own_table import OwnTable
+from blindlabel.language.suggestions.weighing import MOST_POINTS
+
+NAMED = 10
+"""Other rows that a verdict names."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a question fits the rows of its owner's own table."""
+
+    rows: int
+    """Rows of the table."""
+    others: int
+    """Rows it fits besides this record; those that say the very same as it are not counted."""
+    itself: bool | None
+    """Whether it fits this record; None where it was asked for no record."""
+    also: tuple[int, ...] = ()
+    """Positions of the first of these others."""
+    same: Literal["always", "never"] | None = None
+    """Whether it says the same of every row: then it tells nothing apart."""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict for a person."""
+        if self.same == "never" and not self.itself:
+            return "It fits none of your own rows, not even this one." if self.itself is False else "It fits no row."
+        if self.same == "always":
+            return "It fits every one of your own rows, so it tells nothing apart."
+        but = " But it does not fit this one." if self.itself is False else ""
+        if self.others == 0:
+            return f"It fits no other of your own {self.rows:,} rows.{but}"
+        what = "one other" if self.others == 1 else f"{self.others:,} others"
+        return f"It also fits {what} of your own {self.rows:,} rows.{but}"
+
+
+def verdict(question: Formula, table: OwnTable, record: Record | None = None) -> Verdict:
+    """The verdict on a question, written for this record."""
+    fits = table.fitting(question)
+    itself = None if record is None else evaluate(question, record)
+    count = int(np.count_nonzero(fits))
+    same: Literal["always", "never"] | None = None
+    if len(table) > 1 and count in (0, len(table)):
+        same = "never" if count == 0 else "always"
+    found = np.flatnonzero(fits)
+    if record is not None:
+        found = np.array([row for row in found.tolist() if table.records[row].whole != record.whole], dtype=np.int64)
+    return Verdict(len(table), len(found), itself, tuple(found[:NAMED].tolist()), same)
+
+
+AGAINST: Mapping[str, str] = MappingProxyType(
+    {
+        "far": "an amount that far from the record's own speaks against it",
+        "exclusion": "speaks for a similar own row instead",
+    }
+)
+"""What is said of an exclusion, by its kind."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one condition, or one exclusion, is there."""
+
+    condition: str
+    """The condition as it is written."""
+    points: int
+    """What it is worth; 0 for an exclusion."""
+    kind: NeedleKind | Literal["exclusion", "far"]
+    own_rows: int
+    """Rows of the own table that have it, with the record's own where that has it."""
+    apart: int
+    """How many of the nearest own rows it tells this record from."""
+    nearest: int
+    """How many nearest own rows were looked at."""
+    alone: bool = False
+    """Whether it is enough by itself: an identifier that no other own row has."""
+    half: bool = False
+    """Whether it is half of an identifier or less: a partner with another one lacks both halves, so each is worth half
+    of what one condition can be worth, at most."""
+
+    @property
+    def sentence(self) -> str:
+        """The reason for a person."""
+        if self.kind in AGAINST:
+            rows = {0: "no own row", 1: "one own row"}.get(self.own_rows, f"{self.own_rows:,} own rows")
+            return f"{AGAINST[self.kind]} (in {rows})"
+        rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
+        told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
+        piece = "a piece of an identifier, " if self.kind == "piece" else ""
+        if self.half:
+            most = MOST_POINTS // 2
+            piece = f"half of an identifier ({most} points at most: a partner with another one lacks both halves), "
+        return f"{piece}{rarity}{told}"
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,32 @@
-"""From evidence to points: the few conditions that say most, each worth 1 to 4, within the places that the agreement
-has.
+"""From evidence to points and a bar: the few conditions that say most, each worth 1 to 4, within the places that the
+agreement has; how many points are enough, by round; and the next question that is a little stricter or looser.
+
+In round 1 a pair on which both sides say no is settled for good, and so is one on which both say yes; a pair on which
+they differ comes back. So the bar of round 1 is what a true partner should get, less what bad luck takes; one side at
+least is then convinced of a true pair. Where round 2 asks for other conditions, its bar is a share of all their points
+(`plain_bar`). Where the first are asked for again, less is enough, on both sides alike, but never so little that a
+neighbour would get it: where even that is not found, the pair had better be discarded than labelled wrong.
+
+A question that is stricter or looser, also one that a person wrote, has its bar at the next sum of points that can be
+reached; where all points are asked for already, stricter means one more condition. Looser never goes so far that a
+price, a quantity, a year or a word is enough by itself.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, floor
 
+from blindlabel.language.points import Condition, PointsQuestion
 from blindlabel.language.suggestions.evidence import Evidence, holds
+from blindlabel.language.suggestions.needles import Texts
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
 FEWEST = 3
 """Conditions, where the record has so many: those that tell it from none of its like still tell it from others."""
-PLACES = (4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1)
-"""The places of the default agreement. Places of equal weight are a class, and conditions worth the same take places of
-the same classes, whatever the class is worth.
-"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,7 @@ class Weighed:
 
 
 def weigh(
-    evidence: Sequence[Evidence], most: int, most_small: int, priors: Priors, places: Sequence[int] = PLACES
+    evidence: Sequence[Evidence], most: int, most_small: int, priors: Priors, places: Sequence[int]
 ) -> list[Weighed]:
     """At most so many conditions, so many of them worth one point, weightiest first; none where one alone is left that
     may not decide by itself.
@@ -52,7 +61,7 @@ def weigh(
     return sorted(weighed, key=lambda one: -one.points)
 
 
-def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int] = PLACES) -> list[Weighed]:
+def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> list[Weighed]:
     """Another opinion: the rarest things of the record, whatever they tell it from, worth more the fewer own rows have
     them. What a partner hardly has, what many own rows have, and single characters only where there is too little
     else. None where one alone is left that may not decide.
@@ -87,7 +96,7 @@ def _telling_most(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
     return chosen
 
 
-def scores_of(conditions: Sequence[Weighed], rows: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
+def scores_of(conditions: Sequence[Weighed], rows: Sequence[Texts]) -> tuple[int, ...]:
     """The points that each of these rows gets."""
     return tuple(sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in rows)
 
@@ -129,3 +138,84 @@ def _points(evidence: Evidence, priors: Priors) -> int:
     """
     points = max(1, round(evidence.bits(priors.most_bits) / priors.bits_a_point))
     return min(points, MOST_POINTS // 2 if evidence.half else MOST_POINTS)
+
+
+def bar(weighed: Sequence[Weighed], wanted: int, neighbours: Sequence[int], up_to: float) -> int:
+    """The points from which the answer is yes: as many as `wanted`, and above those of `neighbours`, the nearest own
+    rows that are other things, as far as a true partner should follow (`up_to`).
+    """
+    total = sum(one.points for one in weighed)
+    if not weighed:
+        return 1
+    wanted = max(wanted, min(max(neighbours, default=0) + 1, floor(up_to + 1e-9)))
+    alone = max((one.points for one in weighed if not one.evidence.unique), default=0)
+    return min(total, max(1, wanted, alone + 1))
+
+
+def plain_bar(weighed: Sequence[Weighed], share: float) -> int:
+    """The bar where words are weighed by their rarity alone: this share of all points, and more than any one has that
+    may not decide by itself.
+    """
+    total = sum(one.points for one in weighed)
+    alone = max((one.points for one in weighed if not one.evidence.unique), default=0)
+    return min(total, max(ceil(share * total - 1e-9), alone + 1)) if weighed else 1
+
+
+def share_of(partner: float, round: int, priors: Priors) -> int:
+    """The share of a true partner's points that is enough in a round."""
+    return ceil(priors.enough[min(round, len(priors.enough)) - 1] * partner - 1e-9)
+
+
+def up_to(partner: float, round: int, priors: Priors, *, spelt: bool) -> float:
+    """How far the bar is raised above neighbours in a round."""
+    if round > 1:
+        return priors.above_later * partner
+    return (priors.above_neighbours if spelt else priors.above_misspelt) * partner
+
+
+def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:
+    """The bar above the points of others that would still pass, as far as a true partner should follow (`up_to`), and
+    never above the points that there are (`most`).
+    """
+    return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough
+
+
+def stricter(points: PointsQuestion, more: Sequence[Condition]) -> PointsQuestion | None:
+    """The next stricter question; `more` are conditions that could be added, the best first."""
+    if not points.conditions:
+        return None
+    above = [total for total in _sums(points) if total > _effective(points)]
+    if above:
+        return replace(points, bar=above[0])
+    asked = {_key(condition) for condition in points.conditions}
+    for condition in more:
+        if _key(condition) not in asked:
+            conditions = (*points.conditions, condition)
+            return replace(points, conditions=conditions, bar=points.total + condition.points)
+    return None
+
+
+def looser(points: PointsQuestion, decides: Callable[[Condition], bool]) -> PointsQuestion | None:
+    """The next looser question, by a lower bar, its exclusions untouched; None where a lower bar would let one
+    condition be enough that may not decide by itself.
+    """
+    alone = max((condition.points for condition in points.conditions if not decides(condition)), default=0)
+    below = [total for total in _sums(points) if alone < total < _effective(points)]
+    return replace(points, bar=below[-1]) if below else None
+
+
+def _effective(points: PointsQuestion) -> int:
+    """The smallest sum that reaches the bar: a bar between two sums means the higher."""
+    return min((total for total in _sums(points) if total >= points.bar), default=points.total + 1)
+
+
+def _sums(points: PointsQuestion) -> list[int]:
+    """Every sum of points that some record can get, ascending."""
+    sums = {0}
+    for condition in points.conditions:
+        sums |= {total + condition.points for total in sums}
+    return sorted(sums)
+
+
+def _key(condition: Condition) -> tuple[object, ...]:
+    return tuple((atom.function, atom.arguments, atom.view.attribute) for atom in condition.any_of)
