@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.registry import rules_named
 from blindlabel.language.formula import atoms_of, evaluate
 from blindlabel_lab.bench import compare, gates, gates_parallel
 from blindlabel_lab.bench.compare import Round
@@ -93,8 +93,7 @@ def test_rows_that_were_kept_are_not_measured_again() -> None:
 def test_every_shape_fits_the_default_agreement_and_is_said_of_its_own_record() -> None:
     for shape in SHAPES:
         work = workload(53, 3, shape, full=True)
-        assert work.terms.keys == "owners"
-        assert [PackedEngine().refuse(work.terms, question) for question in work.questions] == [None] * 3
+        assert [rules_named("packed").refuse(work.terms, question) for question in work.questions] == [None] * 3
         for question, record in zip(work.questions, work.records):
             assert len(set(atoms_of(question))) == SHAPES[shape]
             assert "OR" in shape or evaluate(question, record)

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from blindlabel.engines.gates import predicates
-from blindlabel.engines.gates.circuit import Netlist, run
-from blindlabel.engines.gates.compiling import compiled, refusal
-from blindlabel.engines.gates.layout import CODE_GROWTH, Layout
 from blindlabel.engines.interface import QuestionError, RecordError, Terms
 from blindlabel.language import words
 from blindlabel.language.formula import Atom, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
+from blindlabel_lab.gates import GatesRules, circuits
+from blindlabel_lab.gates.circuits import Netlist, run
+from blindlabel_lab.gates.record_circuits import CODE_GROWTH, RecordBits, compiled
 from support.clear_gates import ClearGates
 from support.random_formulas import ATTRIBUTES, questions, records
 
@@ -28,7 +27,7 @@ TERMS = Terms(ATTRIBUTES, record_length=24, attribute_length=9, functions=tuple(
 
 def answer(question: Formula, record: Record, terms: Terms = TERMS) -> bool:
     circuit = compiled(terms, [question])
-    inputs = dict(enumerate(Layout.of(terms).bits(record)))
+    inputs = dict(enumerate(RecordBits.of(terms).bits(record)))
     gates = ClearGates()
     (value,) = run(circuit.netlist, circuit.answers, inputs, gates)
     assert gates.count == circuit.gates
@@ -94,7 +93,7 @@ def test_every_ascii_character_is_told_apart(code: int) -> None:
 def test_comparison_with_a_constant_is_exact_for_every_number_and_bound() -> None:
     for bound in range(-1, 20):
         netlist = Netlist()
-        output = predicates.at_least(netlist, [netlist.input(place) for place in range(4)], bound)
+        output = circuits.at_least(netlist, [netlist.input(place) for place in range(4)], bound)
         for number in range(16):
             bits = {place: bool(number >> place & 1) for place in range(4)}
             assert run(netlist, [output], bits, ClearGates()) == [number >= bound]
@@ -103,7 +102,7 @@ def test_comparison_with_a_constant_is_exact_for_every_number_and_bound() -> Non
 @pytest.mark.parametrize("weights", [(1,), (1, 1, 1), (3, 1, 2), (5, 7, 1, 1, 4), (1,) * 7])
 def test_adders_sum_weights(weights: tuple[int, ...]) -> None:
     netlist = Netlist()
-    outputs = predicates.total(netlist, weights, [netlist.input(i) for i in range(len(weights))])
+    outputs = circuits.total(netlist, weights, [netlist.input(i) for i in range(len(weights))])
     for bits in itertools.product((False, True), repeat=len(weights)):
         values = run(netlist, outputs, dict(enumerate(bits)), ClearGates())
         assert sum(value << place for place, value in enumerate(values)) == sum(
@@ -116,24 +115,24 @@ def test_adders_sum_weights(weights: tuple[int, ...]) -> None:
 @given(st.data())
 def test_a_netlist_folds_and_shares_without_changing_values(data: st.DataObject) -> None:
     netlist = Netlist()
-    literals = [netlist.constant(False), *(netlist.input(i) for i in range(3))]
+    wires = [netlist.constant(False), *(netlist.input(i) for i in range(3))]
     for _ in range(8):
         gate = data.draw(st.sampled_from([netlist.and_, netlist.or_, netlist.xor, netlist.xnor]))
-        a, b = (data.draw(st.sampled_from(literals)) for _ in range(2))
-        literals += [gate(a, b), netlist.not_(a)]
+        a, b = (data.draw(st.sampled_from(wires)) for _ in range(2))
+        wires += [gate(a, b), netlist.not_(a)]
     before = len(netlist.nodes)
     bits = {i: data.draw(st.booleans()) for i in range(3)}
-    values = dict(zip(literals, run(netlist, literals, bits, ClearGates())))
+    values = dict(zip(wires, run(netlist, wires, bits, ClearGates())))
     clear = ClearGates()
-    for a, b in itertools.product(literals, repeat=2):
+    for a, b in itertools.product(wires, repeat=2):
         for gate, meaning in (
             (netlist.and_, clear.and_),
             (netlist.xor, clear.xor),
             (netlist.or_, clear.or_),
             (netlist.xnor, clear.xnor),
         ):
-            literal = gate(a, b)
-            assert run(netlist, [literal], bits, ClearGates()) == [meaning(values[a], values[b])]
+            wire = gate(a, b)
+            assert run(netlist, [wire], bits, ClearGates()) == [meaning(values[a], values[b])]
     assert before <= len(netlist.nodes)
     for node in netlist.nodes[1:]:
         if node.kind != "input":
@@ -147,7 +146,7 @@ def test_padding_is_never_matched_and_length_does_not_change_the_circuit() -> No
     for text in ("", "a", "a\x00"):
         record, terms = one_text(text, 5)
         assert answer(question, record, terms) == ("\x00" in text)
-    layout = Layout.of(one_text("", 5)[1])
+    layout = RecordBits.of(one_text("", 5)[1])
     assert len(layout.bits(Record({}, ""))) == len(layout.bits(Record({}, "abcde"))) == layout.size
 
 
@@ -164,22 +163,22 @@ def test_needles_share_the_comparisons_of_a_position() -> None:
 def test_a_record_outside_ascii_is_refused_with_a_sentence() -> None:
     record, terms = one_text("café", 5)
     with pytest.raises(RecordError, match=r"U\+00E9.*ASCII only"):
-        Layout.of(terms).bits(record)
+        RecordBits.of(terms).bits(record)
 
 
 def test_a_record_beyond_the_public_length_is_refused() -> None:
     record, terms = one_text("abcdef", 5)
     with pytest.raises(RecordError, match="6 characters, and the agreement encodes 5"):
-        Layout.of(terms).bits(record)
+        RecordBits.of(terms).bits(record)
 
 
 def test_questions_outside_the_terms_are_refused_with_the_reason() -> None:
     terms = Terms(("name",), functions=("is_in",), encode_whole=False)
     atom = Atom("is_in", ("a",), View("name"))
-    assert refusal(terms, atom) is None
-    assert "does not encode whole records" in str(refusal(terms, Atom("is_in", ("a",), View())))
-    assert "does not encode has_word" in str(refusal(terms, Atom("has_word", ("a",), View("name"))))
-    assert "no attribute 'year'" in str(refusal(terms, Atom("is_in", ("a",), View("year"))))
+    assert GatesRules().refuse(terms, atom) is None
+    assert "does not encode whole records" in str(GatesRules().refuse(terms, Atom("is_in", ("a",), View())))
+    assert "does not encode has_word" in str(GatesRules().refuse(terms, Atom("has_word", ("a",), View("name"))))
+    assert "no attribute 'year'" in str(GatesRules().refuse(terms, Atom("is_in", ("a",), View("year"))))
     with pytest.raises(QuestionError, match="Question 2: This agreement does not encode whole records"):
         compiled(terms, [atom, Negation(Atom("is_in", ("a",), View()))])
 
@@ -190,7 +189,7 @@ def test_questions_outside_the_terms_are_refused_with_the_reason() -> None:
 @example("ax bx cx")
 def test_phonetic_codes_of_a_text_fit_their_field(text: str) -> None:
     record, terms = one_text(text)
-    Layout.of(terms).bits(record)
+    RecordBits.of(terms).bits(record)
     assert all(len(words.phonetic_code(word)) <= CODE_GROWTH * len(word) for word in words.words_of(text))
 
 

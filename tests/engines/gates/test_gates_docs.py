@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from blindlabel.engines.gates.compiling import compiled
-from blindlabel.engines.gates.parcels import CIPHERTEXT_BYTES, CIPHERTEXT_VALUES
 from blindlabel.engines.interface import Terms
 from blindlabel.language import Question
 from blindlabel.language.functions import PREDICATES
 from blindlabel_lab.bench.gates import clear_needle_gates
 from blindlabel_lab.bench.published_circuit import is_in_gates
+from blindlabel_lab.gates.ciphertexts import CIPHERTEXT_BYTES, CIPHERTEXT_VALUES
+from blindlabel_lab.gates.record_circuits import compiled
 
 LENGTHS = (46, 53, 118, 148)
 PAGE = (Path(__file__).parents[3] / "docs" / "gates-engine.md").read_text(encoding="utf-8")

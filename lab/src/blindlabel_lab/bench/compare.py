@@ -41,7 +41,7 @@ FULL = (53, 148)
 """Lengths at which five needles, and the default agreement, are measured as well."""
 REPEATS = 2
 _HASH_BYTES = 8
-"""Of a pair in a list that an owner sends the coordinator for comparison."""
+"""Of a value in a list that an owner sends the coordinator for comparison."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def serial_gates(work: Workload, length: int) -> int:
 
 
 def clear_needle_gates(work: Workload) -> int:
-    """Gates of the engine's own circuit for all pairs, with what the questions share, and the one that masks each
+    """Gates of the engine's own circuit for all pairs, with what the questions share, and the one that pads each
     answer.
     """
     return len(work.records) * (compiled(work.terms, work.questions).gates + len(work.questions))
@@ -193,7 +193,7 @@ def processor_seconds() -> float:
 
 
 def packed_round(work: Workload) -> Round:
-    """A round on the packed engine in one direction: keys, records, evaluation with its assist, opening."""
+    """A round on the packed engine in one direction: keys, records, evaluation, opening."""
     seconds: dict[str, float] = {}
     last = processor_seconds()
 
@@ -204,20 +204,19 @@ def packed_round(work: Workload) -> Round:
         last = now
 
     working = Working(progress=lambda phase, share: passed(phase) if share else None)
-    records = EncryptedRecords(engine_named("packed"), work.terms, work.records, working=working)
+    engine = engine_named("packed")
+    records = EncryptedRecords(engine, work.terms, work.records, working=working)
     answers = records.evaluate(work.questions)
-    found = records.decrypt(answers, len(work.questions))
+    found = records.open(answers, len(work.questions))
     passed("open")
     expected = [[evaluate(question, record) for record in work.records] for question in work.questions]
     if found.tolist() != expected:
         raise EngineError("The packed engine gave a wrong answer, so its time means nothing.")
-    pairs = len(work.questions) * len(work.records)
-    lists = 2 * _HASH_BYTES * pairs * (2 if work.terms.exclusions else 1) if work.terms.keys == "owners" else 0
+    values = len(work.questions) * len(work.records) * (engine.outcomes(work.terms) - 1)
     moved = {
         "keys": len(records.keys.public),
         "records": sum(map(len, records.parcels)),
-        "assist": records.traffic,
         "answers": sum(len(one.parcel) for one in answers),
-        "lists": lists,
+        "lists": 2 * _HASH_BYTES * values,
     }
     return Round({phase: _rounded(value) for phase, value in seconds.items()}, moved)
