@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blindlabel.engines.interface import RecordError, Terms
-from blindlabel.language import case
+from blindlabel.language import words
 from blindlabel.language.formula import Atom, Formula, atoms_of
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
@@ -70,7 +70,7 @@ def check_record(terms: Terms, record: Record, number: int) -> None:
                 f"Record {number}: {name} has {len(text)} characters, and the agreement encodes {longest}. Shorten it,"
                 " or agree on a longer limit."
             )
-        if terms.case == "lower" and case.has_paired_upper(text):
+        if terms.case == "lower" and words.has_paired_upper(text):
             raise RecordError(
                 f"Record {number}: {name} has capital letters, and the agreement says that records are in lower case."
                 " Prepare the records in lower case, or agree on case = both."

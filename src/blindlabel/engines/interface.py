@@ -32,7 +32,7 @@ from pydantic import Field, StringConstraints
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
-from blindlabel.language.limits import Limits
+from blindlabel.language.limits import DEFAULT_FUNCTIONS, DEFAULT_PROFILE, Limits
 from blindlabel.language.record import Record
 from blindlabel.settings import Setting
 
@@ -149,11 +149,11 @@ class Encoded:
     functions: Annotated[
         tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...],
         Setting("The functions that can be asked; each makes the encrypted records larger."),
-    ] = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
+    ] = DEFAULT_FUNCTIONS
     profile: Annotated[
         tuple[Annotated[int, Field(ge=1, le=255)], ...],
         Setting("The places of one question by weight; conditions with the same points take places alike."),
-    ] = (4, 3, 3, 2, 2, 2, 1, 1, 1, 1)
+    ] = DEFAULT_PROFILE
     exclusions: Annotated[int, Setting('Conditions of one question that take a yes back ("but not").', 0, 8)] = 2
     unless: Annotated[int, Setting('Conditions of one question that give it back ("unless").', 0, 8)] = 2
 
@@ -182,8 +182,8 @@ class Terms(Encoded):
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys: the public part goes to whoever asks, the secret never leaves the owner of the records. Neither is shown where keys
-    are printed: one is secret, and the other has hundreds of megabytes.
+    """Keys: the public part goes to whoever asks, the secret never leaves the owner of the records. Neither is shown
+    where keys are printed: one is secret, and the other has hundreds of megabytes.
     """
 
     public: bytes = field(repr=False)
@@ -207,8 +207,8 @@ class Explained:
     """What is asked of the encrypted records, numbered from 0."""
     places: list[str]
     """What stands on the question's places, then what it excludes, and unless."""
-    noise_left: dict[str, float]
-    """Bits between what is left of the noise and the limit, for each kind of ciphertext that leaves."""
+    wrong: float
+    """How likely a label is wrong, at most."""
     seconds: float
     """Of one core, for a round of as many questions as records."""
     bytes: dict[str, int]

@@ -1,7 +1,7 @@
 """What is left of a question once its variables are filled in: a Boolean formula over predicates of views of the
 record.
 
-Engines compile this, not the tree. `formula_of` in `rewriting.py` makes it from a checked question: `lower` and `upper`
+Engines compile this, not the tree. `rewritten` in `rewriting.py` makes it from a checked question: `lower` and `upper`
 have become views, `choose` and `common_words` have been rewritten, constants are folded, weights are whole numbers.
 Nodes are shared: equal parts are one object, so a formula is a graph whose size is bounded by the question's, even
 where its written-out form would be exponential.
@@ -14,6 +14,7 @@ for whoever looks for nodes of one kind.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, Union
@@ -191,3 +192,33 @@ class _OnRecord:
 def evaluate(formula: Formula, record: Record) -> bool:
     """The formula's value on a clear record. The interpreter defines the meaning; tests hold this to it."""
     return fold(formula, _OnRecord(record))
+
+
+class _Digests:
+    """What a formula is known by, in every process."""
+
+    def _of(self, *parts: object) -> str:
+        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def constant(self, value: bool) -> str:
+        return self._of("constant", value)
+
+    def atom(self, atom: Atom) -> str:
+        return self._of("atom", atom.function, atom.arguments, atom.view)
+
+    def negation(self, part: str) -> str:
+        return self._of("not", part)
+
+    def conjunction(self, parts: Sequence[str]) -> str:
+        return self._of("all", *parts)
+
+    def disjunction(self, parts: Sequence[str]) -> str:
+        return self._of("any", *parts)
+
+    def count(self, count: Count, parts: Sequence[str]) -> str:
+        return self._of("count", count.weights, count.low, count.high, *parts)
+
+
+def digest_of(formula: Formula) -> str:
+    """A digest of a formula: the same for formulas that are written alike."""
+    return fold(formula, _Digests())

@@ -8,18 +8,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from blindlabel.errors import InputError
 from blindlabel.language import checker, constants, parser
+from blindlabel.language.chain import Chain, chain_in_words, chain_of, formula_in_words
 from blindlabel.language.diagnostics import Diagnostic, error, render
 from blindlabel.language.formula import Formula
 from blindlabel.language.interpreter import interpret
 from blindlabel.language.limits import Limits
-from blindlabel.language.points import points_of
 from blindlabel.language.record import Record
-from blindlabel.language.rewriting import RewritingError, formula_of
+from blindlabel.language.rewriting import Rewritten, RewritingError, rewritten
 from blindlabel.language.tree import Tree
-from blindlabel.language.wording import formula_in_words, points_in_words
 
 _FOLLOWS_FROM_SYNTAX = ("no-ret", "unknown-variable", "unused-variable", "unreachable")
 """What is missing because statements could not be read; not said beside the syntax errors themselves."""
@@ -43,6 +43,7 @@ class Question:
     """Errors and warnings, in the order of their places."""
     formula: Formula | None = field(init=False, repr=False, compare=False)
     """What engines compile; there exactly where there is no error."""
+    _rewritten: Rewritten | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         parsed = parser.parse(self.text, self.limits)
@@ -50,15 +51,16 @@ class Question:
         if parsed.diagnostics:
             findings = [one for one in findings if one.code not in _FOLLOWS_FROM_SYNTAX]
         found = [*parsed.diagnostics, *findings]
-        formula = None
+        made = None
         if not any(one.severity == "error" for one in found):
             try:
-                formula = formula_of(parsed.tree, self.limits)
-                found += constants.constant_warning(parsed.tree, formula)
+                made = rewritten(parsed.tree, self.limits)
+                found += constants.constant_warning(parsed.tree, made.formula)
             except RewritingError as problem:
                 found.append(error(problem.code, problem.message, problem.span, problem.hint))
         found.sort(key=lambda one: (one.span.start, one.severity))
-        self._keep(tree=parsed.tree, problems=tuple(found), formula=formula)
+        formula = None if made is None else made.formula
+        self._keep(tree=parsed.tree, problems=tuple(found), formula=formula, _rewritten=made)
 
     def _keep(self, **fields: object) -> None:
         for name, value in fields.items():
@@ -89,11 +91,17 @@ class Question:
         self.usable()
         return interpret(self.tree, record if isinstance(record, Record) else Record.of(record))
 
+    @cached_property
+    def chain(self) -> Chain | None:
+        """The question as points and a bar, but not, unless, with the numbers that were written; None where it has
+        errors, too many conditions, or an exception to an exception.
+        """
+        return None if self._rewritten is None else chain_of(self._rewritten.formula, self._rewritten.sums)
+
     def explain(self) -> str:
-        """What the question asks, line by line: as points and a bar where it is that, else as its parts."""
+        """What the question asks, line by line: as its chain, else as its parts."""
         formula = self.usable()
-        points = points_of(formula)
-        return formula_in_words(formula) if points is None else points_in_words(points)
+        return formula_in_words(formula) if self.chain is None else chain_in_words(self.chain)
 
     def __str__(self) -> str:
         return self.text

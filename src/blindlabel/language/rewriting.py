@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeVar, Union
 
-from blindlabel.language import case, tree
+from blindlabel.language import tree, words
 from blindlabel.language.builder import Builder, FormulaTooLarge
 from blindlabel.language.formula import Formula
 from blindlabel.language.functions import FUNCTIONS, PREDICATES
@@ -66,7 +66,17 @@ class RewritingError(FormulaTooLarge):
         self.span = span
 
 
-def formula_of(question: tree.Tree, limits: Limits) -> Formula:
+@dataclass(frozen=True)
+class Rewritten:
+    """The formula of a question, and the sums that were compared with a least number, as they were written: the formula
+    knows only their proportions.
+    """
+
+    formula: Formula
+    sums: tuple[tuple[dict[Formula, Fraction], Fraction], ...] = ()
+
+
+def rewritten(question: tree.Tree, limits: Limits) -> Rewritten:
     """The formula of a checked question. Raises `RewritingError` where it grows past the limits."""
     rewriting = Rewriting(limits)
     for statement in question.statements:
@@ -75,7 +85,7 @@ def formula_of(question: tree.Tree, limits: Limits) -> Formula:
         except FormulaTooLarge as problem:
             raise RewritingError(problem, statement.value.span) from problem
         if isinstance(statement, tree.Return):
-            return rewriting.formula(value)
+            return Rewritten(rewriting.formula(value), tuple(rewriting.sums))
         rewriting.variables[statement.name] = value
     raise TypeError("a checked question has a ret")
 
@@ -87,6 +97,7 @@ class Rewriting:
         self._leaves: dict[str | View, _Leaf] = {}
         self._choices: dict[tuple[int, int, int], _Choice] = {}
         self.variables: dict[str, _Value] = {"r": self.leaf(View())}
+        self.sums: list[tuple[dict[Formula, Fraction], Fraction]] = []
 
     def leaf(self, source: str | View) -> _Leaf:
         """Each different leaf once, as with all nodes: equal texts must be seen to be equal."""
@@ -168,6 +179,7 @@ class Rewriting:
         bound = -difference.constant
         weights = difference.weights
         if node.operator == ">=":
+            self.sums.append((weights, bound))
             return self.build.count(weights, bound, None)
         if node.operator == "<=":
             return self.build.count(weights, None, bound)
@@ -279,7 +291,7 @@ class Rewriting:
     def cased(source: str | View, form: str) -> str | View:
         if isinstance(source, View):
             return View(source.attribute, "lower" if form == "lower" else "upper")
-        return case.lower(source) if form == "lower" else case.upper(source)
+        return words.lower(source) if form == "lower" else words.upper(source)
 
 
 def _source(source: _Source) -> str | View:

@@ -2,19 +2,18 @@
 
 From the bottom up, which is also the order to read it in:
 
-- `seal`: the raw layer, alone in touching the library, and exact arithmetic on arrays;
+- `residues`: exact arithmetic on arrays;
 - `encoding`: records become tables of numbers, those a layout, and that becomes parcels of ciphertexts;
-- `planning`: what follows from an agreement's terms alone, and from a question's predicates;
-- `ways`: the ways of answering, one package each, behind one Protocol;
-- `keys`: a study's keys, made, written and opened;
-- `running`: one evaluation over batches and groups: in this process, in several, on a Dask cluster;
-- `engine`: all of it behind the interface of all engines.
+- `planning`: what follows from an agreement's terms alone, and a question on its places;
+- `rules`: that, behind the interface of all engines. Up to here nothing needs SEAL;
+- `seal`: the raw layer, alone in touching the library;
+- `running`: keys, encryption, evaluation over batches and groups, opening, and all of it as an engine.
 
 docs/packed-engine.md explains the method and derives the errors.
 """
 
 from __future__ import annotations
 
-from blindlabel.engines.packed.engine import PackedEngine
+from blindlabel.engines.packed.rules import PackedRules
 
-__all__ = ["PackedEngine"]
+__all__ = ["PackedRules"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.residues import Residues
 
 _FAILURE = 2.0**-40
 """How likely one table may be impossible to encode (see `spare_columns`)."""

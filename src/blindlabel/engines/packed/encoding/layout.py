@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blindlabel.engines.packed.encoding.tables import Tables
-from blindlabel.engines.packed.seal.parameters import RingParameters
+from blindlabel.engines.packed.planning.rings import RingParameters
+from blindlabel.engines.packed.residues import Residues
 
 _PARCEL_BYTES = 8 << 20
 """About how much of a batch one parcel of records carries."""
@@ -39,7 +40,7 @@ class RecordLayout:
     @classmethod
     def of(cls, tables: Tables, ring: RingParameters, block: int) -> RecordLayout:
         """The layout of batches of so many records."""
-        return cls(ring.degree, block, tables.features, max(1, _PARCEL_BYTES // ring.ciphertext_bytes))
+        return cls(ring.degree, block, tables.features, max(1, _PARCEL_BYTES // (16 * ring.degree * ring.data_primes)))
 
     @property
     def stride(self) -> int:
@@ -59,3 +60,11 @@ class RecordLayout:
     def batches(self, records: int) -> int:
         """Batches of so many records."""
         return -(-records // self.block)
+
+    def in_slots(self, values: Residues) -> Residues:
+        """values[record, column] as slots: what belongs to one record stands side by side."""
+        return values.reshape(self.degree)
+
+    def from_slots(self, slots: Residues) -> Residues:
+        """The inverse: [record, column]."""
+        return slots.reshape(self.block, self.stride)

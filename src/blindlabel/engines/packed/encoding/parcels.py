@@ -16,35 +16,29 @@ from enum import IntEnum
 from blindlabel.engines.interface import ParcelError
 
 _MAGIC = b"BLPK"
-_VERSION = 3
+_VERSION = 4
 _FIXED = struct.Struct("<4sHBx24s32s16s8IQ")
 _DIGEST = 32
 
 
-class Kind(IntEnum):
+class ParcelKind(IntEnum):
     """What a parcel holds."""
 
     PUBLIC_KEY = 1
     SECRET_KEY = 2
     RECORDS = 3
-    DIGITS_REQUEST = 4
-    POWERS_REQUEST = 5
-    ASSIST_REPLY = 6
-    ANSWERS = 7
-    SHARES = 8
-    PADS = 9
+    ANSWERS = 4
+    SHARES = 5
+    PADS = 6
 
 
 _NAMES = {
-    Kind.PUBLIC_KEY: "a public key",
-    Kind.SECRET_KEY: "a secret key",
-    Kind.RECORDS: "encrypted records",
-    Kind.DIGITS_REQUEST: "an assist request",
-    Kind.POWERS_REQUEST: "an assist request",
-    Kind.ASSIST_REPLY: "an assist reply",
-    Kind.ANSWERS: "encrypted answers",
-    Kind.SHARES: "encrypted randomness",
-    Kind.PADS: "pads",
+    ParcelKind.PUBLIC_KEY: "a public key",
+    ParcelKind.SECRET_KEY: "a secret key",
+    ParcelKind.RECORDS: "encrypted records",
+    ParcelKind.ANSWERS: "encrypted answers",
+    ParcelKind.SHARES: "encrypted randomness",
+    ParcelKind.PADS: "pads",
 }
 
 
@@ -61,7 +55,7 @@ class Study:
 class Parcel:
     """One parcel, opened."""
 
-    kind: Kind
+    kind: ParcelKind
     study: Study
     numbers: tuple[int, ...]
     items: tuple[bytes, ...]
@@ -88,30 +82,22 @@ def write(parcel: Parcel) -> bytes:
     return b"".join([head, digest.digest(), *parcel.items])
 
 
-def length(items: int, each: int) -> int:
-    """Bytes of a parcel with so many items of so many bytes."""
-    return _FIXED.size + 8 * items + _DIGEST + items * each
-
-
-def read(content: bytes, kinds: tuple[Kind, ...], study: Study | None, *, most_items: int, most_bytes: int) -> Parcel:
-    """Open a parcel of one of these kinds and of this study (None: any), with at most so many items of at most so many
-    bytes each.
-    """
-    wanted = _NAMES[kinds[0]]
+def read(content: bytes, kind: ParcelKind, study: Study, *, most_items: int, most_bytes: int) -> Parcel:
+    """Open a parcel of this kind and of this study, with at most so many items of at most so many bytes each."""
+    wanted = _NAMES[kind]
     if len(content) < _FIXED.size + _DIGEST or content[:4] != _MAGIC:
         raise ParcelError(f"These bytes are no parcel of the packed engine, where {wanted} was expected.")
-    _, version, kind, name, agreement, key_id, *rest = _FIXED.unpack_from(content)
+    _, version, said, name, agreement, key_id, *rest = _FIXED.unpack_from(content)
     if version != _VERSION:
         raise ParcelError(
             f"This parcel has version {version}; this program reads version {_VERSION}. Update the older of the two."
         )
-    if kind not in [int(one) for one in kinds]:
-        held = _NAMES[Kind(kind)] if kind in list(Kind) else "something unknown"
+    if said != kind:
+        held = _NAMES[ParcelKind(said)] if said in list(ParcelKind) else "something unknown"
         raise ParcelError(f"This parcel holds {held}, where {wanted} was expected.")
     numbers, count = tuple(rest[:8]), rest[8]
     found = Study(name.rstrip(b"\0").decode("ascii", "replace"), agreement, key_id)
-    if study is not None:
-        _same_study(found, study)
+    _same_study(found, study)
     if not 1 <= count <= most_items:
         raise ParcelError(f"This parcel says it has {count} parts, where 1 to {most_items} can be.")
     start = _FIXED.size + 8 * count + _DIGEST
@@ -133,7 +119,7 @@ def read(content: bytes, kinds: tuple[Kind, ...], study: Study | None, *, most_i
     for length in lengths:
         items.append(content[start : start + length])
         start += length
-    return Parcel(Kind(kind), found, numbers, tuple(items))
+    return Parcel(kind, found, numbers, tuple(items))
 
 
 def _same_study(found: Study, wanted: Study) -> None:

@@ -24,9 +24,9 @@ import numpy as np
 
 from blindlabel.engines.allowed import longest_text, text_views
 from blindlabel.engines.interface import RecordError, Terms
+from blindlabel.engines.packed import residues
 from blindlabel.engines.packed.encoding.hashing import bucket_bound, bucket_of, hash_elements, spare_columns
-from blindlabel.engines.packed.seal import residues
-from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.residues import Residues
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import SEPARATOR, Record, View

@@ -1,44 +1,36 @@
-"""The static noise estimate: how much noise every step adds, and what is left of it after sanitising or padding.
-Numbers are base-2 logarithms.
+"""The static noise estimate: how much noise every step adds, when a ciphertext loses a prime because of it, and how
+likely a padded answer is opened wrongly in the end. Numbers are base-2 logarithms.
 
 Noise is the error e of a ciphertext c0 + c1·s = ⌊q·m/t⌉ + e, taken as independent normal coefficients with the given
-standard deviation; the bound adds `TAIL` bits (6.7 standard deviations, beyond which one of 2^15 coefficients lies with
-probability below 2^-20). Everything comes from the public terms, nothing from a ciphertext: SEAL's own noise budget of
+standard deviation. Everything comes from the public terms, nothing from a ciphertext: SEAL's own noise budget of
 a foreign ciphertext would leak the key. Tests hold the estimate against the true budget of ciphertexts whose key they
 own.
+
+A product makes noise grow by some 38 bits. Once it is larger than a prime by what switching down adds itself, the last
+prime can go: what is relative to the modulus stays the same, and everything later is cheaper. `Levels` plans that from
+the agreement alone, so all questions are switched at the same steps.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from blindlabel.engines.packed.seal.parameters import RingParameters
+from blindlabel.engines.packed.planning.rings import RingParameters
 
-HIDDEN = 53
-"""Old noise (6.7 standard deviations) must be at most 2^-HIDDEN of the rounding unit when it leaves. Its mean is then
-below 2^-56, and the statistical distance over at most 2^14 coefficients below 2^-42."""
+OPENED = 25
+"""A ciphertext of answers may be opened wrongly with probability 2^-OPENED at most, whatever else may be wrong."""
 
-OPENED = 30
-"""Where owners hold the keys: an answer's ciphertext may be opened wrongly with probability 2^-OPENED, at most."""
+MIXED, PADDED = 3, 2
+"""Primes at which answers are multiplied by the randomness of both sides, enough for that and for the pad; and primes
+that padded answers still have. With one, 1.6 % of values would be rounded wrongly.
+"""
 
-TAIL = 2.75
+_ABOVE = 16
+"""Bits that noise must still have after switching. Rounding three parts adds N/sqrt(27), 12 or 13 bits."""
+
 _SIGMA = math.log2(3.2)
-
-
-@dataclass(frozen=True)
-class Noise:
-    """The noise of a kind of ciphertext that leaves, before sanitising."""
-
-    bits: float
-    ring: RingParameters
-    level: int = 0
-    """Primes that the ciphertext still has; 0: all of them."""
-
-    @property
-    def left(self) -> float:
-        """What is left of it beside the rounding noise of switching down to the first prime."""
-        return self.bits - sum(self.ring.prime_bits[1 : self.level or -1]) + 0.1
 
 
 def fresh(ring: RingParameters) -> float:
@@ -51,9 +43,9 @@ def fresh_symmetric() -> float:
     return math.log2(math.hypot(3.2, 12**-0.5))
 
 
-def plain_product(ring: RingParameters, modulus: int, coefficients: int | None = None) -> float:
-    """What a product with a plaintext of so many uniform coefficients adds (None: all)."""
-    return math.log2(modulus) - 0.5 * math.log2(12) + 0.5 * math.log2(coefficients or ring.degree)
+def plain_product(ring: RingParameters, coefficients: int) -> float:
+    """What a product with a plaintext of so many uniform coefficients adds."""
+    return math.log2(ring.modulus) - 0.5 * math.log2(12) + 0.5 * math.log2(coefficients)
 
 
 def sum_of(count: float) -> float:
@@ -61,11 +53,11 @@ def sum_of(count: float) -> float:
     return 0.5 * math.log2(max(count, 1))
 
 
-def product(ring: RingParameters, modulus: int) -> float:
+def product(ring: RingParameters) -> float:
     """What a product of two ciphertexts adds: t·(e1·k2 + e2·k1), where c0 + c1·s = q·k + … has k of standard deviation
     sqrt(N/18).
     """
-    return math.log2(modulus) + 0.5 * math.log2(ring.degree) + 0.5 * math.log2(ring.degree / 18) + 0.5
+    return math.log2(ring.modulus) + 0.5 * math.log2(ring.degree) + 0.5 * math.log2(ring.degree / 18) + 0.5
 
 
 def rounding(ring: RingParameters) -> float:
@@ -81,21 +73,59 @@ def rotated(ring: RingParameters, bits: float, steps: int) -> float:
     return 0.5 * math.log2(4**bits + steps * 4**switching)
 
 
-def opened_right(answers: Noise, modulus: int, *, mixed: int, padded: int) -> float:
-    """How unlikely it is that a padded answer is opened wrongly, given the noise of the answers before: they are
-    switched down to `mixed` primes, multiplied by randomness, switched down to `padded` primes, given a fresh zero and
-    padded.
+class At(NamedTuple):
+    """Primes that a ciphertext has, and its noise there."""
+
+    level: int
+    noise: float
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The plan for one ring, with the noise of the linear forms."""
+
+    ring: RingParameters
+    linear: float
+
+    def switched(self, level: int, bits: float) -> At:
+        """As far down as the noise lets it."""
+        while level > MIXED and bits - self.ring.prime_bits[level - 1] >= _ABOVE:
+            level, bits = level - 1, bits - self.ring.prime_bits[level - 1]
+        return At(level, bits)
+
+    def after(self, depth: int) -> At:
+        """After so many products in a row."""
+        if depth == 0:
+            return At(self.ring.data_primes, self.linear)
+        level, bits = self.after(depth - 1)
+        return self.switched(level, bits + product(self.ring) + sum_of(2))
+
+    def combined(self, depth: int, coefficients: int, summands: int) -> At:
+        """After so many products and a clear combination of so many of them."""
+        level, bits = self.after(depth)
+        return self.switched(level, bits + plain_product(self.ring, coefficients) + sum_of(summands))
+
+    def together(self, one: At, other: At) -> At:
+        """The level at which two are multiplied, and the larger noise there."""
+        level = min(one.level, other.level)
+        lower = (at.noise - sum(self.ring.prime_bits[level : at.level]) for at in (one, other))
+        return At(level, max(rounding(self.ring), *lower))
+
+
+def opened_right(ring: RingParameters, answers: At, values: int) -> float:
+    """How unlikely it is that a padded answer is opened wrongly, given the noise of its values before: they are
+    switched down, multiplied by randomness and added up, as many as there are values, switched down again, given a
+    fresh zero and padded.
 
     The pad is uniform and independent of the noise, so that t·(pad + noise)/q and t·pad/q are rounded to different
     numbers with probability 2·t·E|noise|/q a coefficient at most, and a mean is never larger than the standard
     deviation: no tail is added. One wrong coefficient changes all slots.
     """
-    ring = answers.ring
     bits = ring.prime_bits
-    there = _together(answers.bits - TAIL - sum(bits[mixed : answers.level or -1]), rounding(ring))
-    there = _together(there, fresh_symmetric()) + product(ring, modulus) + sum_of(2)
-    there = _together(there - sum(bits[padded:mixed]), rounding(ring), fresh(ring))
-    return sum(bits[:padded]) - 0.1 - math.log2(modulus) - 1 - there - math.log2(ring.degree)
+    there = _together(answers.noise - sum(bits[MIXED : answers.level]), rounding(ring))
+    there = _together(there, fresh_symmetric()) + product(ring) + sum_of(values)
+    there = _together(there - sum(bits[PADDED:MIXED]), rounding(ring), fresh(ring))
+    return sum(bits[:PADDED]) - 0.1 - math.log2(ring.modulus) - 1 - there - math.log2(ring.degree)
 
 
 def _together(*parts: float) -> float:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from blindlabel.engines.packed.seal.parameters import ParameterSet
+from blindlabel.engines.packed.planning.rings import RingParameters
 
 GUIDELINES = (
     (1024, 26),
@@ -54,9 +54,9 @@ def dimension_needed(modulus_bits: float) -> float:
     return math.inf
 
 
-def zero_tests(chosen: ParameterSet) -> int:
-    """How many bits a key of these rings can lose."""
-    return min(zero_tests_left(ring.degree, sum(ring.prime_bits)) for ring in chosen.rings)
+def zero_tests(ring: RingParameters) -> int:
+    """How many bits a key of this ring can lose."""
+    return zero_tests_left(ring.degree, sum(ring.prime_bits))
 
 
 def zero_tests_left(degree: int, modulus_bits: float) -> int:

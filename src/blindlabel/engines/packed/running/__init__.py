@@ -1,1 +1,1 @@
-"""An evaluation as it runs: batch by batch, group by group, in this process, in several, or on a Dask cluster."""
+"""What needs SEAL and keys: encryption, evaluation over batches and groups, opening, and all of it as an engine."""

@@ -2,16 +2,15 @@
 
 One file an answers parcel with its pads, named by batch, group and the digest of all that came for the batch; written
 beside its place first and moved there when it is whole. So an answer that was kept comes back with the very bytes it
-had, pads and all, and one that was not is made anew; the assist calls that were made for it are kept beside it until
-then (`kept_calls`). The folder belongs to one evaluation, named by a digest of terms, keys and questions: another
-evaluation that is given the same folder empties it first. Parcels are ready to leave anyway; pads are as secret as the
-questions. It stays until the next evaluation, because only the caller knows when the answers are safe elsewhere.
+had, pads and all, and one that was not is made anew. The folder belongs to one evaluation, named by a digest of terms,
+keys and questions: another evaluation that is given the same folder empties it first. Parcels are ready to leave
+anyway; pads are as secret as the questions. It stays until the next evaluation, because only the caller knows when the
+answers are safe elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -19,15 +18,14 @@ from pathlib import Path
 
 from blindlabel.engines.interface import Evaluated, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
-from blindlabel.engines.packed.encoding.parcels import Kind, Study
-from blindlabel.engines.packed.records import Batch
-from blindlabel.language.formula import Formula
-from blindlabel.language.formula_document import formula_document
+from blindlabel.engines.packed.encoding.parcels import ParcelKind, Study
+from blindlabel.engines.packed.running.records import Batch
+from blindlabel.language.formula import Formula, digest_of
 
 Place = tuple[int, int]
 """Where an answers parcel belongs: batch of records, group of questions."""
 
-_MOST_VALUES = 2
+_MOST_VALUES = 3
 _SIZE = 8
 """Bytes of the length in front of a parcel."""
 _FILE = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})\.answers")
@@ -44,7 +42,7 @@ class FinishedAnswers:
         name = _name(terms, study, questions)
         title = folder / "evaluation"
         if not title.exists() or title.read_text() != name:
-            for path in (*folder.glob("*.answers"), *folder.glob("*.call-*")):
+            for path in folder.glob("*.answers"):
                 path.unlink()
             _write(title, name.encode())
 
@@ -73,21 +71,6 @@ class FinishedAnswers:
         batch, group = place_of(made, self._study)
         content = len(made.parcel).to_bytes(_SIZE, "little") + made.parcel + made.pads
         _write(self._folder / f"{batch}-{group}-{self._digests[batch]}.answers", content)
-        for path in self._folder.glob(f"{batch}-{group}-*.call-*"):
-            path.unlink()
-
-    def kept_of_call(self, place: Sequence[int], what: str) -> bytes | None:
-        """Something that was kept of an assist call; None where there is nothing."""
-        path = self._of_call(place, what)
-        return path.read_bytes() if path.exists() else None
-
-    def keep_of_call(self, place: Sequence[int], what: str, content: bytes) -> None:
-        """Keep something of an assist call until the answers of its group are finished."""
-        _write(self._of_call(place, what), content)
-
-    def _of_call(self, place: Sequence[int], what: str) -> Path:
-        batch, group, part, number = place
-        return self._folder / f"{batch}-{group}-{self._digests[batch]}-{part}-{number}.call-{what}"
 
 
 def read_answer(path: Path) -> Evaluated:
@@ -99,16 +82,14 @@ def read_answer(path: Path) -> Evaluated:
 
 def place_of(made: Evaluated, study: Study) -> Place:
     """Where an answers parcel and its pads belong, from their headers."""
-    places = {_place(made.parcel, Kind.ANSWERS, study)}
-    if made.pads:
-        places.add(_place(made.pads, Kind.PADS, study))
-    if len(places) > 1:
+    place = _place(made.parcel, ParcelKind.ANSWERS, study)
+    if _place(made.pads, ParcelKind.PADS, study) != place:
         raise ParcelError("These pads belong to other answers.")
-    return places.pop()
+    return place
 
 
-def _place(content: bytes, kind: Kind, study: Study) -> Place:
-    parcel = parcels.read(content, (kind,), study, most_items=_MOST_VALUES, most_bytes=len(content))
+def _place(content: bytes, kind: ParcelKind, study: Study) -> Place:
+    parcel = parcels.read(content, kind, study, most_items=_MOST_VALUES, most_bytes=len(content))
     return parcel.numbers[0], parcel.numbers[1]
 
 
@@ -124,6 +105,5 @@ def _write(path: Path, content: bytes) -> None:
 def _name(terms: Terms, study: Study, questions: Sequence[Formula]) -> str:
     digest = hashlib.sha256(repr((terms, study, len(questions))).encode())
     for question in questions:
-        digest.update(b"question")
-        digest.update(json.dumps(formula_document(question)).encode())
+        digest.update(digest_of(question).encode())
     return digest.hexdigest()

@@ -10,7 +10,7 @@ and what travels is
 The reader refuses every other length and every residue that is not below its prime, and writes the rest of SEAL's
 format (headers, level, sizes, the kind of generator) around it itself. So no foreign byte decides an allocation; and an
 object whose second half its sender chose cannot pass for a seeded one, because it has another length. That check *is*
-the security of `keys = "owners"`: SEAL itself would load either silently.
+the security of the records: SEAL itself would load either silently.
 
 Two objects from one seed would have the same second half, and their difference none, which SEAL refuses to compute
 with: an error that depends on the asker's weights. `Seeds` refuses the second use of a seed.
@@ -27,10 +27,8 @@ import numpy as np
 import pyarrow as pa
 
 from blindlabel.engines.interface import EngineError, ParcelError
-from blindlabel.engines.packed.seal.residues import Residues
-
-SEED = 64
-"""Bytes of a seed of SEAL's generator."""
+from blindlabel.engines.packed.planning.rings import SEED
+from blindlabel.engines.packed.residues import Residues
 
 _HEADER = struct.Struct("<HBBBBHQ")
 _MAGIC, _MAJOR, _MINOR = 0xA15E, 4, 3

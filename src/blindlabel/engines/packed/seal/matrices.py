@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.residues import Residues
 
 Doubles = npt.NDArray[np.float64]
 

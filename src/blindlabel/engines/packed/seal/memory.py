@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.packed.seal.residues import Residues
+from blindlabel.engines.packed.residues import Residues
 
 _POINTER = 16
 """Where pybind11 keeps the pointer to SEAL's object: behind the reference count and the type."""

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.interface import EngineError
+from blindlabel.engines.packed.planning.rings import RingParameters
+from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.seal import forms
 from blindlabel.engines.packed.seal.forms import CipherForm, Rows, SecretForm, SwitchingForm
 from blindlabel.engines.packed.seal.library import loaded, sealapi, written
 from blindlabel.engines.packed.seal.memory import Memory
-from blindlabel.engines.packed.seal.parameters import RingParameters
-from blindlabel.engines.packed.seal.residues import Residues
 
 Cipher = Any
 """A SEAL ciphertext."""
@@ -44,14 +44,11 @@ class Ring:
         chosen = sealapi.EncryptionParameters(sealapi.SCHEME_TYPE.BFV)
         chosen.set_poly_modulus_degree(parameters.degree)
         chosen.set_coeff_modulus(sealapi.CoeffModulus.Create(parameters.degree, list(parameters.prime_bits)))
-        if parameters.plain_modulus:
-            chosen.set_plain_modulus(sealapi.Modulus(parameters.plain_modulus))
-        else:
-            chosen.set_plain_modulus(sealapi.PlainModulus.Batching(parameters.degree, parameters.plain_bits))
+        chosen.set_plain_modulus(sealapi.Modulus(parameters.modulus))
         self.context = sealapi.SEALContext(chosen, True, sealapi.SEC_LEVEL_TYPE.TC128)
         if not self.context.parameters_set():
             raise EngineError(f"SEAL refuses these parameters: {self.context.parameters_error_message()}.")
-        self.modulus: int = chosen.plain_modulus().value()
+        self.modulus = parameters.modulus
         self._all_primes: tuple[int, ...] = tuple(prime.value() for prime in chosen.coeff_modulus())
         self.primes = self._all_primes[:-1]
         self._levels: dict[int, list[int]] = {}
@@ -80,22 +77,11 @@ class Ring:
         plain: Plain = loaded(sealapi.Plaintext(), self.context, forms.plain_to_seal(coefficients))
         return plain
 
-    def read_polynomial(self, plain: Plain) -> Residues:
-        """All coefficients of a plaintext, lowest first."""
-        result = np.zeros(self.degree, dtype=np.uint64)
-        found = forms.plain_words(written(plain))
-        result[: found.size] = found
-        return result
-
     def root(self, prime: int) -> int:
         """The primitive root of unity of order 2·degree modulo a prime of the chain that SEAL's NTT form is made with:
         the smallest.
         """
         return _smallest_root(2 * self.degree, prime)
-
-    def monomial(self, exponent: int) -> Plain:
-        """X to the exponent."""
-        return sealapi.Plaintext(f"1x^{exponent}" if exponent else "1")
 
     def transformed(self, plain: Plain, level: int = 0) -> Plain:
         """The plaintext made ready for products with ciphertexts in NTT form at a level (0: the top), in place."""
@@ -113,10 +99,6 @@ class Ring:
         """The sum."""
         return self._made(self._evaluator.add, left, right)
 
-    def subtract(self, left: Cipher, right: Cipher) -> Cipher:
-        """The difference."""
-        return self._made(self._evaluator.sub, left, right)
-
     def add_into(self, total: Cipher, more: Cipher) -> None:
         """Add to a ciphertext in place."""
         self._evaluator.add_inplace(total, more)
@@ -128,10 +110,6 @@ class Ring:
     def multiply_plain(self, cipher: Cipher, plain: Plain) -> Cipher:
         """The product with a plaintext; both in NTT form or neither."""
         return self._made(self._evaluator.multiply_plain, cipher, plain)
-
-    def multiply(self, left: Cipher, right: Cipher, relinearisation: Any) -> Cipher:
-        """The product of two ciphertexts, of ordinary size again."""
-        return self.relinearised(self.product(left, right), relinearisation)
 
     def product(self, left: Cipher, right: Cipher) -> Cipher:
         """The product of two ciphertexts, of three parts: several may be added up before `relinearised`."""
@@ -157,27 +135,11 @@ class Ring:
         """The Galois element that moves slots left by `steps` within each half."""
         return pow(3, steps % (self.degree // 2), 2 * self.degree)
 
-    @property
-    def swap(self) -> int:
-        """The Galois element that swaps the two halves of the slots."""
-        return 2 * self.degree - 1
-
     def switched(self, cipher: Cipher, level: int) -> Cipher:
         """Switched down to so many primes."""
         if cipher.coeff_modulus_size() == level:
             return cipher
         return self._made(self._evaluator.mod_switch_to, cipher, self._levels[level])
-
-    def combination(self, pairs: Iterable[tuple[Cipher, Plain]]) -> Cipher:
-        """The sum of products, all operands in NTT form; the result is not."""
-        total: Cipher = None
-        for cipher, plain in pairs:
-            product = self.multiply_plain(cipher, plain)
-            if total is None:
-                total = product
-            else:
-                self._evaluator.add_inplace(total, product)
-        return self.from_ntt(total)
 
     # -- the forms in which objects travel
 
@@ -185,11 +147,6 @@ class Ring:
         """Of a ciphertext at a level (0: the top)."""
         level = level or len(self.primes)
         return CipherForm(self._name(level), Rows(self._all_primes[:level], self.degree), seeded, transformed)
-
-    @property
-    def public_form(self) -> CipherForm:
-        """Of a public key."""
-        return self.form(len(self._all_primes), transformed=True)
 
     @property
     def secret_form(self) -> SecretForm:

@@ -22,11 +22,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from blindlabel.engines.interface import TermsError
-from blindlabel.engines.packed.encoding.layout import RecordLayout
-from blindlabel.engines.packed.ways.points.levels import At, Levels
+from blindlabel.engines.packed.planning.noise import At, Levels
 
 MOST_PLACES = 14
-"""More would bring the chance of a wrong yes beyond 1e-6 a label (docs/packed-engine.md)."""
+"""More would bring the chance of a wrong label beyond one in a million (`room`)."""
 MOST_ALIKE = 4
 """Places of a class, at most; more of the same weight make several classes."""
 MOST_COEFFICIENTS = 64
@@ -69,9 +68,9 @@ class Shape:
     def _of_halves(self) -> int:
         return _products(self.sizes, self.left) + _products(self.sizes, self.right)
 
-    def combined(self, levels: Levels, layout: RecordLayout) -> At:
+    def combined(self, levels: Levels, stride: int) -> At:
         """Where the sums Σ S·A are."""
-        return levels.combined(self.depth[0], 2 * layout.stride, self.coefficients(self.left))
+        return levels.combined(self.depth[0], 2 * stride, self.coefficients(self.left))
 
 
 @lru_cache(maxsize=64)

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.planning.room import Room
+from blindlabel.engines.packed.planning.shape import merged
+from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.running import periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
-from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
-from blindlabel.engines.packed.ways.points import periodic
-from blindlabel.engines.packed.ways.points.levels import Levels
-from blindlabel.engines.packed.ways.points.shape import Shape, merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +36,8 @@ Coefficients = dict[tuple[int, ...], Node]
 class Tree:
     """What the products of a group are made with."""
 
+    room: Room
     encryptor: Encryptor
-    layout: RecordLayout
-    shape: Shape
-    levels: Levels
     keys: Any
     """Relinearisation keys."""
 
@@ -53,11 +50,11 @@ class Tree:
         """Y = Σ B · (Σ S·A): zero where the question is true, else not (but for an accident). `support` is S: [left,
         right, column].
         """
-        ring, shape = self.ring, self.shape
+        ring, shape = self.ring, self.room.shape
         nodes = [Node(place) for place in places]
         lefts, rights = self._half(shape.left, nodes), self._half(shape.right, nodes)
         sums = self._sums(lefts, support)
-        level = self.levels.together(shape.combined(self.levels, self.layout), self.levels.after(shape.depth[1])).level
+        level = self.room.last.level
         alone, *factors = (ring.switched(one, level) for one in sums)
         if not rights:
             return alone
@@ -76,14 +73,14 @@ class Tree:
 
     def _sums(self, lefts: Sequence[Node], support: Residues) -> list[Cipher]:
         """Σ S·A for every coefficient of the right half."""
-        ring, layout = self.ring, self.layout
-        level = self.levels.after(self.shape.depth[0]).level
+        ring, layout = self.ring, self.room.layout
+        level = self.room.levels.after(self.room.shape.depth[0]).level
         words = np.stack([ring.residues(ring.to_ntt(ring.switched(node.cipher, level))) for node in lefts])
         made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
         zero = ring.switched(self.encryptor.zero(), level)
         found = []
         for rows, constant in zip(made, support[0], strict=True):
-            plain = ring.slots(periodic.in_slots(layout, np.tile(constant, (layout.block, 1))))
+            plain = ring.slots(layout.in_slots(np.tile(constant, (layout.block, 1))))
             found.append(ring.add_plain(_nonzero(ring, rows, words[0], zero), plain))
         return found
 
@@ -91,10 +88,10 @@ class Tree:
         """The coefficients of a half but the constant, in the order of the support's axis."""
         lists: dict[int, Coefficients] = {}
         for position, number in enumerate(classes):
-            made = self._alike([places[place] for place in self.shape.places_of(number)])
+            made = self._alike([places[place] for place in self.room.shape.places_of(number)])
             lists[number] = {_unit(len(classes), position, count + 1): node for count, node in enumerate(made)}
         following = max(classes, default=-1) + 1
-        for one, other in merged([((self.shape.sizes[number] - 1).bit_length(), number) for number in classes]):
+        for one, other in merged([((self.room.shape.sizes[number] - 1).bit_length(), number) for number in classes]):
             first, second = lists.pop(one), lists.pop(other)
             both = {
                 tuple(a + b for a, b in zip(left, right)): self._combined([(first[left], second[right])])
@@ -121,7 +118,7 @@ class Tree:
 
     def _combined(self, products: Sequence[tuple[Node, Node]], added: Sequence[Node] = ()) -> Node:
         """A sum of products and of other nodes, at the level that the plan has for its depth."""
-        ring, levels = self.ring, self.levels
+        ring, levels = self.ring, self.room.levels
         depth = max([max(one.depth, other.depth) + 1 for one, other in products] + [node.depth for node in added])
         level = levels.after(depth).level
         total: Cipher = None
@@ -142,16 +139,6 @@ def _sum_of_products(ring: Ring, factors: Sequence[tuple[Cipher, Cipher]]) -> Ci
     for one, other in rest:
         ring.add_into(total, ring.product(one, other))
     return total
-
-
-def times(encryptor: Encryptor, cipher: Cipher, values: Residues) -> Cipher:
-    """The product with a clear value for every slot."""
-    ring, level = encryptor.ring, cipher.coeff_modulus_size()
-    idle = not values.any()  # SEAL refuses to multiply by zero; the time is spent all the same
-    plain = ring.transformed(ring.slots(np.ones_like(values) if idle else values), level)
-    product = ring.from_ntt(ring.multiply_plain(ring.to_ntt(cipher), plain))
-    zero = ring.switched(encryptor.zero(), level)
-    return zero if idle else product
 
 
 def _nonzero(ring: Ring, rows: Residues, other: Residues, zero: Cipher) -> Cipher:

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.seal import matrices
-from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Ring
 
 _MOST_PATTERNS = 1 << 23
@@ -27,16 +27,6 @@ _MOST_RIGHT = 1 << 18
 """Words of ciphertexts that are cut into digits at a time."""
 _PIECE = 256
 """Patterns that are transformed and cut into digits at a time."""
-
-
-def in_slots(layout: RecordLayout, values: Residues) -> Residues:
-    """values[record, column] as slots."""
-    return values.reshape(layout.degree)
-
-
-def from_slots(layout: RecordLayout, slots: Residues) -> Residues:
-    """The inverse: [record, column]."""
-    return slots.reshape(layout.block, layout.stride)
 
 
 def sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) -> Residues:

@@ -16,61 +16,17 @@ places, so that no step goes backwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
+from blindlabel.engines.packed.planning.room import QuestionColumns, Steps
+from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.running import periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
-from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
-from blindlabel.engines.packed.ways.points import periodic
-
-_SUMMAND = 0.007
-"""Of a rotation: what a summand of a product of matrices costs."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """How the 2·width − 1 steps are divided."""
-
-    babies: int
-    giants: int
-    width: int
-    """Columns that are used, a power of two: the stride, or less where there are few questions."""
-
-    @classmethod
-    def of(cls, layout: RecordLayout, needed: int, outputs: int, most_babies: int) -> Steps:
-        """The cheapest division for so many outputs of a batch that need so many columns, counted in rotations: a giant
-        step also costs the making of its sum, about as much, and a summand a little. More columns than are needed make
-        more steps and fewer stretches. Steps beyond those wanted multiply by zeros.
-        """
-        stride, most = layout.stride, max(1, most_babies)
-        widths = [width for width in (1 << power for power in range(stride.bit_length())) if needed <= width <= stride]
-        choices = [
-            cls(babies, -(-(2 * width - 1) // babies), width)
-            for width in widths
-            for babies in range(1, min(2 * width - 1, most) + 1)
-            if width == stride or width % babies == 0
-        ]
-
-        def rotations(one: Steps) -> float:
-            sums = 2 * one.giants - 1 + one.folds(layout) * (one.width // one.babies)
-            summands = layout.chunks * one.babies * one.giants
-            return layout.chunks * (one.babies - 1) + outputs * (sums + summands * _SUMMAND)
-
-        return min(choices, key=rotations)
-
-    def folds(self, layout: RecordLayout) -> int:
-        """How often a stretch is added to the one before it."""
-        return layout.stride // self.width - 1
-
-
-def rotations(ring: Ring, steps: Steps) -> list[int]:
-    """The Galois elements that the step needs."""
-    return [ring.rotation(move) for move in sorted({1, steps.babies})]
 
 
 def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list[Residues]:
@@ -79,20 +35,13 @@ def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list
     padded[: features.shape[0], : features.shape[1]] = features
     found = []
     for chunk in range(layout.chunks):
-        slots = periodic.in_slots(layout, padded[:, chunk * layout.stride : (chunk + 1) * layout.stride])
+        slots = layout.in_slots(padded[:, chunk * layout.stride : (chunk + 1) * layout.stride])
         found.append(np.roll(slots.reshape(2, -1), steps.width - 1, axis=1).reshape(-1))
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Rotated:
-    """A batch's ciphertexts after every baby step, as words: [baby · chunks + chunk, part, prime, position]."""
-
-    words: Residues
-
-
-def rotated(ring: Ring, layout: RecordLayout, steps: Steps, ciphers: Iterable[Cipher], keys: Any) -> Rotated:
-    """The ciphertexts of a batch, rotated and transformed."""
+def rotated(ring: Ring, layout: RecordLayout, steps: Steps, ciphers: Iterable[Cipher], keys: Any) -> Residues:
+    """The ciphertexts of a batch after every baby step, as words: [baby · chunks + chunk, part, prime, position]."""
     words = np.empty((steps.babies * layout.chunks, 2, ring.parameters.data_primes, ring.degree), dtype=np.uint64)
     for chunk, cipher in enumerate(ciphers):
         moved = cipher
@@ -100,21 +49,21 @@ def rotated(ring: Ring, layout: RecordLayout, steps: Steps, ciphers: Iterable[Ci
             if baby:
                 moved = ring.automorphism(moved, ring.rotation(1), keys)
             words[baby * layout.chunks + chunk] = ring.residues(ring.to_ntt(moved))
-    return Rotated(words)
+    return words
 
 
 def products(
-    encryptor: Encryptor, layout: RecordLayout, steps: Steps, batch: Rotated, weights: Residues, keys: Any
+    encryptor: Encryptor, layout: RecordLayout, steps: Steps, batch: Residues, weights: Residues, keys: Any
 ) -> list[Cipher]:
     """weights[output, column, feature] times the features of all records, one ciphertext an output: column c of record
-    j in slot (j, c) of `periodic.in_slots`. Columns from `width` on hold anything.
+    j in slot (j, c) of `RecordLayout.in_slots`. Columns from `width` on hold anything.
     """
     ring, outputs = encryptor.ring, weights.shape[0]
     padded = np.zeros((outputs, steps.width, layout.chunks * layout.stride), dtype=np.uint64)
     padded[:, :, : weights.shape[2]] = weights
     rows = outputs * steps.giants
     patterns = _diagonals(layout, steps, padded).reshape(rows, steps.babies * layout.chunks, layout.stride)
-    words = periodic.sums(ring, layout, patterns, batch.words)
+    words = periodic.sums(ring, layout, patterns, batch)
     zero = encryptor.zero()
     by_output = words.reshape(outputs, steps.giants, *words.shape[1:])
     totals = (_horner(ring, steps, batch, one, (zero, keys)) for one in by_output)
@@ -138,7 +87,7 @@ def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residue
     return result
 
 
-def _horner(ring: Ring, steps: Steps, batch: Rotated, rows: Residues, given: tuple[Cipher, Any]) -> Cipher:
+def _horner(ring: Ring, steps: Steps, batch: Residues, rows: Residues, given: tuple[Cipher, Any]) -> Cipher:
     """Σ_giant rotate^giant(row), from the last row down. Begins with an encrypted zero, so that questions without
     weights cost what others do.
     """
@@ -147,7 +96,7 @@ def _horner(ring: Ring, steps: Steps, batch: Rotated, rows: Residues, given: tup
         if index:
             total = ring.automorphism(total, ring.rotation(steps.babies), keys)
         idle = not words.any()  # SEAL refuses ciphertexts of zeros only; the time is spent all the same
-        added = ring.add(total, ring.from_ntt(ring.of_residues(batch.words[0] if idle else words, transformed=True)))
+        added = ring.add(total, ring.from_ntt(ring.of_residues(batch[0] if idle else words, transformed=True)))
         total = total if idle else added
     return total
 
@@ -160,3 +109,17 @@ def _folded(ring: Ring, layout: RecordLayout, steps: Steps, total: Cipher, keys:
             folded = ring.automorphism(folded, ring.rotation(steps.babies), keys)
         folded = ring.add(folded, total)
     return folded
+
+
+def aligned(ring: Ring, columns: QuestionColumns, outputs: Sequence[Cipher], keys: Any) -> list[Cipher]:
+    """Every form as a ciphertext of its own, in the columns of the first copy: forms that share a ciphertext are
+    brought there by rotations by one place. Other columns hold anything.
+    """
+    found: list[Cipher] = []
+    for output in outputs:
+        moved = output
+        for copy in range(columns.copies):
+            if copy:
+                moved = ring.automorphism(moved, ring.rotation(1), keys)
+            found.append(moved)
+    return found[: columns.forms]

@@ -1,0 +1,422 @@
+"""An evaluation, tile by tile: in this process, in several, or on a cluster.
+
+A *tile* is the smallest piece that can be done, repeated and kept on its own: one batch of records and some groups of
+questions. SEAL's objects do not travel between processes and its calls hold Python's lock, so whoever makes a tile
+opens keys and batch from bytes and keeps them for the next one. Who that is, is an `Executor`: processes of this
+machine, which read the batch from a file, or a cluster's own executor, to which it is sent once. A cluster sees
+questions and encrypted records, never a record in clear or a secret key. The answers are the same whoever makes them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, overload
+
+import numpy as np
+
+from blindlabel import __version__
+from blindlabel.engines.interface import EngineUnavailable, Evaluated, Terms, WorkerLost, Working
+from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.planning.fitting import Plan
+from blindlabel.engines.packed.planning.room import Room, room_of
+from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.running.evaluating import OpenedBatch
+from blindlabel.engines.packed.running.finished import FinishedAnswers, Place, read_answer
+from blindlabel.engines.packed.running.keys import Public, open_public
+from blindlabel.engines.packed.running.records import Batch, read_batches
+from blindlabel.errors import InputError, OutsideError
+from blindlabel.language.formula import Formula
+from blindlabel.language.record import Record
+
+_LOCAL = re.compile(r"local(?::(\d{1,3}))?")
+_PATIENCE = 30.0
+"""Seconds to wait for a cluster's scheduler and for its first worker."""
+_LOOK = 5.0
+"""Seconds after which a cluster that answers nothing is looked at."""
+_AHEAD = 3
+"""Tiles handed out for each worker, so that none waits for this process."""
+_BEGINNINGS = 3
+"""How often a tile is begun whose worker was lost."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Some groups of questions over one batch of records."""
+
+    batch: int
+    groups: tuple[int, ...]
+
+
+def tiles_of(room: Room, batch: int, questions: int, done: Container[Place] = (), *, workers: int = 1) -> list[Tile]:
+    """The tiles of a batch that are still to be done: as few as there is room for, in equal parts for the workers."""
+    wanted = [group for group in range(room.group_count(questions)) if (batch, group) not in done]
+    fewest = -(-len(wanted) // room.groups_together())
+    count = min(len(wanted), -(-fewest // workers) * workers)
+    starts = [tile * len(wanted) // count for tile in range(count)]
+    return [Tile(batch, tuple(wanted[start:end])) for start, end in zip(starts, [*starts[1:], len(wanted)])]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What every tile of one evaluation needs."""
+
+    terms: Terms
+    public: bytes
+    questions: Sequence[Formula]
+
+
+def plans_of(room: Room, questions: Sequence[Formula]) -> list[Plan]:
+    """The plans of all questions."""
+    return [room.plan(question) for question in questions]
+
+
+class _Bench:
+    """What lies open in this process: one batch at a time."""
+
+    def __init__(self) -> None:
+        self._name: tuple[bytes, int] | None = None
+        self._opened: OpenedBatch | None = None
+
+    def tile(self, asked: Asked, batch: Batch, tile: Tile) -> list[Evaluated]:
+        """The answers of a tile."""
+        public = open_public(asked.terms, asked.public)
+        if self._opened is None or self._name != (public.study.key_id, batch.index):
+            self._opened = None  # not two at a time
+            self._opened = OpenedBatch.of(public, plans_of(public.room, asked.questions), batch)
+            self._name = (public.study.key_id, batch.index)
+        return list(self._opened.answers(tile.groups))
+
+
+_bench = _Bench()
+
+
+def make_tile(asked: Asked, batch: Batch, tile: Tile) -> list[Evaluated]:
+    """The answers of a tile, in whatever process this is called."""
+    return _bench.tile(asked, batch, tile)
+
+
+def evaluate(
+    public: Public, asked: Asked, contents: Iterable[bytes], working: Working, kept: FinishedAnswers | None
+) -> Iterator[Evaluated]:
+    """The answers of one batch of records after the other. What is kept from before is not made again; what is made is
+    kept before it is handed on.
+    """
+    plans = plans_of(public.room, asked.questions)  # what is wrong with a question is said before anything is shipped
+    with _team(working) as team:
+        for batch in read_batches(public, contents, len(plans)):
+            if not plans:
+                continue
+            finished = kept.finished(batch) if kept is not None else {}
+            for path in finished.values():
+                yield read_answer(path)
+            tiles = tiles_of(public.room, batch.index, len(plans), finished, workers=team.count if team else 1)
+            if team is None:
+                made = _alone(public, plans, batch, tiles, working)
+            else:
+                made = team.made(asked, batch, tiles, working)
+            del batch  # large: whoever makes the tiles holds it as long as it needs it
+            for answer in made:
+                if kept is not None:
+                    kept.keep(answer)
+                yield answer
+
+
+def _alone(
+    public: Public, plans: Sequence[Plan], batch: Batch, tiles: Sequence[Tile], working: Working
+) -> Iterator[Evaluated]:
+    """In this process. Memory is bounded by one batch and one tile."""
+    if not tiles:
+        return
+    working.tell("prepare", batch.index / batch.batches)
+    opened = OpenedBatch.of(public, plans, batch)
+    working.tell("prepare", (batch.index + 1) / batch.batches)
+    del batch  # its bytes are no longer needed
+    for tile in tiles:
+        yield from opened.answers(tile.groups, lambda group, part: working.tell("evaluate", opened.share(group, part)))
+
+
+def features(terms: Terms, records: Sequence[Record], working: Working) -> Residues:
+    """The feature vectors of records. They are in clear, so they are made on this machine whatever evaluates."""
+    tables = room_of(terms).tables
+    if working.workers == 1:
+        return features_of(tables, records)
+    parts = [records[place :: working.workers] for place in range(working.workers)]
+    result = np.empty((len(records), tables.features), dtype=np.uint64)
+    with _processes(working.workers) as executor, _worker_lost():
+        for place, made in enumerate(executor.map(_features, [terms] * len(parts), parts)):
+            result[place :: working.workers] = made
+    return result
+
+
+def _features(terms: Terms, records: Sequence[Record]) -> Residues:
+    return features_of(room_of(terms).tables, records)
+
+
+# -- who makes tiles
+
+
+@dataclass(frozen=True, eq=False)
+class Team:
+    """Those who make tiles: an executor, how many they are, how a batch gets to them, and whether they are still
+    there.
+    """
+
+    executor: Executor
+    count: int
+    shipped: Callable[[Asked, Batch], tuple[Any, Any]]
+    """What to hand an executor in place of questions and batch."""
+    look: Callable[[], None]
+    """Raises where nobody is there any more."""
+
+    def made(self, asked: Asked, batch: Batch, tiles: Sequence[Tile], working: Working) -> Iterator[Evaluated]:
+        """The tiles, in the order in which they are finished. One whose worker was lost is begun again."""
+        if not tiles:
+            return
+        index, batches = batch.index, batch.batches
+        there = self.shipped(asked, batch)
+        waiting = [(tile, 1) for tile in reversed(tiles)]
+        under_way: dict[Future[list[Evaluated]], tuple[Tile, int]] = {}
+        done = 0
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < _AHEAD * self.count:
+                    tile, beginning = waiting.pop()
+                    with _worker_lost():
+                        under_way[self.executor.submit(make_tile, *there, tile)] = (tile, beginning)
+                finished, _ = wait(under_way, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                if not finished:
+                    self.look()
+                for future in finished:
+                    tile, beginning = under_way.pop(future)
+                    try:
+                        with _worker_lost():
+                            answers = future.result()
+                    except WorkerLost:
+                        if beginning == _BEGINNINGS or isinstance(self.executor, ProcessPoolExecutor):
+                            raise
+                        there = self.shipped(asked, batch)
+                        waiting.append((tile, beginning + 1))
+                        continue
+                    done += 1
+                    working.tell("evaluate", (index + done / len(tiles)) / batches)
+                    yield from answers
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+@contextmanager
+def _team(working: Working) -> Iterator[Team | None]:
+    if working.cluster:
+        with connected(working.cluster) as client:
+            yield _on_cluster(client)
+    elif working.workers > 1:
+        with _processes(working.workers) as executor, TemporaryDirectory(prefix="blindlabel-") as folder:
+            yield Team(executor, working.workers, lambda *what: _in_file(Path(folder), *what), lambda: None)
+    else:
+        yield None
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes of this machine; they end with whatever they are at where something goes wrong here."""
+    # Workers share out the cores among themselves; BLAS in each must not do so again. They take the environment of
+    # this moment.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    executor = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield executor
+    except BaseException:
+        for process in list((executor._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _worker_lost() -> Iterator[None]:
+    """Whatever an executor says of a worker that died is one sentence."""
+    try:
+        yield
+    except (BrokenExecutor, CancelledError, EOFError, OSError, TimeoutError) as problem:
+        raise _lost(problem) from problem
+    except Exception as problem:
+        if type(problem).__module__.split(".")[0] in ("distributed", "dask"):
+            raise _lost(problem) from problem
+        raise
+
+
+def _lost(problem: BaseException) -> WorkerLost:
+    return WorkerLost(
+        "A worker process ended unexpectedly: it was killed, or there is too little memory for so many workers"
+        f" ({type(problem).__name__}). Start again; what was finished is kept."
+    )
+
+
+# -- processes of this machine
+
+
+@dataclass(frozen=True)
+class StoredItems(Sequence[bytes]):
+    """Pieces of bytes one after the other in a file. Travels between processes of one machine by its path, so that none
+    of them, nor a message between them, holds a second copy.
+    """
+
+    path: Path
+    ends: tuple[int, ...]
+
+    @classmethod
+    def write(cls, path: Path, items: Iterable[bytes]) -> StoredItems:
+        """Write pieces of bytes into a file."""
+        ends: list[int] = []
+        with path.open("wb") as file:
+            for item in items:
+                file.write(item)
+                ends.append(file.tell())
+        return cls(path, tuple(ends))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index]  # as tuples do: negative from the end, IndexError beyond
+        start = self.ends[place - 1] if place else 0
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return file.read(self.ends[place] - start)
+
+
+def _in_file(folder: Path, asked: Asked, batch: Batch) -> tuple[Asked, Batch]:
+    items = StoredItems.write(folder / "batch", batch.items)
+    return asked, replace(batch, items=items, shares=StoredItems.write(folder / "shares", batch.shares))
+
+
+# -- a cluster
+
+
+def _on_cluster(client: Any) -> Team:
+    def shipped(asked: Asked, batch: Batch) -> tuple[Any, Any]:
+        with _worker_lost():
+            return (
+                client.scatter(asked, broadcast=True, hash=False),
+                client.scatter(batch, broadcast=True, hash=False),
+            )
+
+    def look() -> None:
+        if client.status != "running":
+            raise OutsideError(
+                "The connection to the cluster's scheduler is lost. Start again: what is finished is kept."
+            )
+        if not client.nthreads():
+            try:
+                client.wait_for_workers(1, timeout=2 * _PATIENCE)
+            except TimeoutError as problem:
+                raise OutsideError(
+                    "The cluster has no worker. Start again when it has some: what is finished is kept."
+                ) from problem
+
+    executor: Executor = client.get_executor(pure=False)
+    return Team(executor, max(1, len(client.nthreads())), shipped, look)
+
+
+def check_address(address: str) -> None:
+    """Refuse what is no address of a cluster, before any work is done."""
+    found = _LOCAL.fullmatch(address)
+    if found is not None and found[1] is not None and int(found[1]) < 1:
+        raise InputError("A local cluster needs at least one process: write local or, for instance, local:2.")
+    if found is None and not re.fullmatch(r"(tcp|tls)://\S+", address):
+        raise InputError(
+            f"{address} is no address of a cluster: write local, local:2, tcp://host:port or tls://host:port."
+        )
+
+
+def _distributed() -> Any:
+    """Dask's package for clusters, or one sentence on how to get it."""
+    try:
+        import distributed  # noqa: PLC0415 - optional, and slow to import
+    except ImportError as problem:
+        raise EngineUnavailable(
+            "A cluster needs Dask, which is not installed: pip install 'blindlabel[cluster]'."
+        ) from problem
+    return distributed
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """A client of the cluster at this address; a local one is started now and stopped at the end. Dask's own
+    configuration says which certificates `tls://` uses.
+    """
+    check_address(address)
+    distributed = _distributed()
+    local = _LOCAL.fullmatch(address)
+    if local is None:
+        try:
+            client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, TimeoutError) as problem:
+            raise OutsideError(f"No Dask scheduler answers at {address}: {problem}") from problem
+        with client:
+            _check(client, address)
+            yield client
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=int(local[1] or os.cpu_count() or 1),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # its own choice is one port for all clusters, open to other machines
+            host="127.0.0.1",
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        _check(client, address)
+        yield client
+
+
+def _check(client: Any, address: str) -> None:
+    """There are workers, and they have our program in our version."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError as problem:
+        raise OutsideError(
+            f"The cluster at {address} has no worker. Start some with `dask worker {address}`."
+        ) from problem
+    try:
+        found = client.run(_version)
+    except ModuleNotFoundError as problem:
+        raise OutsideError(
+            f"The machines of the cluster at {address} lack a package: {problem}. Install blindlabel there."
+        ) from problem
+    other = sorted({theirs for theirs in found.values() if theirs != __version__})
+    if other:
+        raise OutsideError(
+            f"The cluster at {address} runs blindlabel {', '.join(other)}, and this is {__version__}. Make them the"
+            " same."
+        )
+
+
+def _version() -> str:
+    return __version__
