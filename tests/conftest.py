@@ -21,7 +21,7 @@ from blindlabel.storage.database import Database
 from support.patience import PATIENCE
 from support.postgres import Server, running
 
-WHOLE = {"bench", "browser", "cli", "cluster", "experiments", "fuzzing", "simulation", "study"}
+WHOLE = {"bench", "browser", "cli", "experiments", "fuzzing", "simulation", "study"}
 """Folders of tests that start whole programs or play whole studies; `make check` leaves them out."""
 
 # No test depends on how fast the machine is, so Hypothesis does not mind how long anything takes, and tests' own

@@ -13,9 +13,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from blindlabel.envelope import Context, blinding, shared_secret
-from blindlabel.envelope.blinding import POINT_BYTES
-from blindlabel.envelope.identity import own_secret
+from blindlabel.envelope import Context, shared_secret
+from blindlabel.envelope.identity import POINT_BYTES, blinded, own_secret, point_of, scalar_of
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, own_table
 from blindlabel.parties.owner import Owner
@@ -38,9 +37,7 @@ ROWS = 120
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Workspace], dict[str, list[bytes]]]:
     """A study up to its sample, and all bodies that reached the coordinator, by kind."""
     folder = tmp_path_factory.mktemp("blocking")
-    agreement = small_agreement(
-        keys="owners", sampling={"method": "enriched", "records": 10, "blocking": list(BLOCKING)}
-    )
+    agreement = small_agreement(sampling={"method": "enriched", "records": 10, "blocking": list(BLOCKING)})
     coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     tables = write_person_tables(folder, rows=ROWS)
     workspaces = joined(folder, coordinator.create(to_text(agreement)), tables)
@@ -104,12 +101,12 @@ def test_no_dictionary_finds_a_point_of_what_the_coordinator_holds(
     identity, agreement = own_identity(curious), bytes.fromhex(curious.agreement.hash)
     peer = public_of(curious.state().peer(other.name))
     secret = shared_secret(identity, peer, Context(agreement, "blocking"))
-    number = blinding.scalar_of(own_secret(identity, Context(agreement, "blinding"), peer))
+    number = scalar_of(own_secret(identity, Context(agreement, "blinding"), peer))
     for key in set(keys_of(curious)) | set(keys_of(other)):
         hashed = hashlib.blake2b(key.encode(), key=secret, digest_size=8, person=b"bl-blocking").digest()
-        point = blinding.point_of(hashed, secret)
+        point = point_of(hashed, secret)
         assert point not in seen
-        assert blinding.blinded(point, number) not in seen
+        assert blinded(point, number) not in seen
 
 
 def test_pooling_says_of_an_offer_only_that_it_was_chosen(

@@ -145,11 +145,10 @@ def test_announcing_less_afterwards_makes_no_room_in_a_quota(tmp_path: Path) -> 
 
 def test_requests_are_bounded_before_anybody_asks_who_sends_them(tmp_path: Path) -> None:
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
-    limits = ServerLimits(largest_part=1000, largest_assist=1000, largest_other=1000)
+    limits = ServerLimits(largest_part=1000, largest_other=1000)
     study = "ab" * 32
     routes = [
         ("POST", "/v1/messages", 2 * 2**20),
-        ("POST", f"/v1/studies/{study}/assist", 1000),
         ("PUT", f"/v1/studies/{study}/bodies/{study}?length=5", 1000),
         ("GET", f"/v1/studies/{study}/messages", 1000),
         ("POST", "/sign-in", 1000),

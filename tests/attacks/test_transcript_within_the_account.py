@@ -126,7 +126,7 @@ def said(seen: Sequence[messages.Message], told: labels.Labels, own: str, peer: 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_all_that_an_owner_is_told_fits_into_the_bits_of_the_account(seed: int, yes: float, release: str) -> None:
     agreement = agreements.new(
-        "told", ["anna", "berta"], ["name"], sampling={"records": 9}, encoding={"engine": "plain"}, keys="owners",
+        "told", ["anna", "berta"], ["name"], sampling={"records": 9}, encoding={"engine": "plain"},
         budget={"most_yes": 2}, release=release,
     )  # fmt: skip
     chance = np.random.default_rng(seed)

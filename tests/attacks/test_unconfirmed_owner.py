@@ -42,13 +42,12 @@ def kinds(owner: Owner) -> set[str]:
     return {messages.parse(wire).message.kind for _, wire in [*owner.store.sent(), *owner.store.unsent()]}
 
 
-@pytest.mark.parametrize("keys", ["owners", "coordinator"])
 @pytest.mark.parametrize("method", ["uniform", "enriched"])
 def test_an_owner_that_confirmed_nobody_gives_nothing_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str, method: str
 ) -> None:
     sampling = {"records": 3, "method": method, "blocking": ["surname"] if method == "enriched" else []}
-    agreement = small_agreement(2, keys=keys, sampling=sampling, rounds=1)
+    agreement = small_agreement(2, sampling=sampling, rounds=1)
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, 2, rows=3))
     anna, forged = (Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces)

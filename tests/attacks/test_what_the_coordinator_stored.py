@@ -90,7 +90,7 @@ class Played:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder = tmp_path_factory.mktemp("stored")
-    agreement = small_agreement(3, records=2, keys="owners", rounds=2)
+    agreement = small_agreement(3, records=2, rounds=2)
     coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, 3, rows=2))
     kept: list[bytes] = []

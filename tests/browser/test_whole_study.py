@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from blindlabel.transport.connecting import VIA
+from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.owner_page import GUIDE_SEEN
-from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.web_app import App, expect_question, expect_told, open_app, running, show_text
 
 
@@ -29,7 +29,7 @@ class Played:
 @pytest.fixture
 def played(tmp_path: Path) -> Iterator[Played]:
     folder = tmp_path / "study"
-    study = Rehearsal(folder, Wanted(records=56, rounds=2), budget={"scores": 2})
+    study = Rehearsal(folder, Wanted(records=56, rounds=2))
     study.workspace("anna").remember(GUIDE_SEEN, "yes")
     study.workspace("anna").remember(VIA, f"folder:{study.shared}")
     with running(folder / "anna") as app:
@@ -64,7 +64,6 @@ def test_whole_study_from_the_first_question_to_the_export(played: Played, conte
     handed_in_round_is_fixed_and_says_what_is_waited_for(played, context)
     second_round_begins_with_the_question_before_and_offers_others(played, context)
     end_of_the_study_shows_figures_and_exports(played, context)
-    linkage_is_scored_where_the_agreement_allows_it(played, context)
 
 
 def tab_before_the_round_shows_it_when_it_begins(played: Played, context: BrowserContext) -> None:
@@ -247,26 +246,3 @@ def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserC
     assert len(lines) == 1 + matches
     page.keyboard.press("n")
     expect_told(page, "No record is open.")
-
-
-def linkage_is_scored_where_the_agreement_allows_it(played: Played, context: BrowserContext) -> None:
-    page = open_app(context, played.app)
-    state = played.study.workspace("anna").state()
-    assert state.truth is not None and state.sample is not None
-    own, others = state.sample.positions, state.truth.pairings[0].positions
-    rows = "".join(f"{own[place]},{others[place]}\n" for place in range(3))
-    picker = page.get_by_label("Choose a file of pairs")
-    status = page.locator(".scored")
-    expect(status).to_have_text("Scores used with berta: 0 of 2, each 35 bits of the account.")
-
-    def choose(content: str) -> None:
-        picker.set_input_files({"name": "pairs.csv", "mimeType": "text/csv", "buffer": content.encode()})
-
-    choose("left,right\n1,2\n")
-    expect(status).to_contain_text("needs two columns of row positions")
-    choose(f"anna,berta\n{rows}")
-    expect(status).to_contain_text("The coordinator has not scored the pairs with berta yet. Carry the folder")
-    played.study.go_on()
-    choose(f"anna,berta\n{rows}")
-    expect(status).to_contain_text(re.compile(r"anna and berta: precision \d\.\d{3}, recall \d\.\d{3}, F"))
-    expect(status).to_contain_text("Scores used with berta: 1 of 2")

@@ -17,7 +17,7 @@ def test_share_of_a_phase_never_falls_and_a_phase_can_begin_again() -> None:
 
 
 def test_share_of_a_demonstration_grows_with_every_message_and_over_rounds() -> None:
-    agreement = small_agreement(keys="owners", rounds=2)
+    agreement = small_agreement(rounds=2)
     state = new_state(agreement, dict.fromkeys(agreement.owners, "0" * 64), "5a" * 32)
     shares = [share_done(agreement, state)]
     done: list[RoundFacts] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from blindlabel.protocol.scores import Scores
+from blindlabel.api.ground_truth import Scores
 from blindlabel.records.generator import Size, generate, write
 from blindlabel_lab.experiments import results
 from blindlabel_lab.experiments.published import IN_THE_PUBLICATION

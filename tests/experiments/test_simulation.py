@@ -14,7 +14,7 @@ from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import evaluate
 from blindlabel.parties.rehearsal import in_clear
-from blindlabel.protocol.scores import scores
+from blindlabel.api.ground_truth import scores
 from blindlabel.records.generator import Size, generate, write
 from blindlabel_lab.experiments.datasets import (
     KNOWN,

@@ -57,7 +57,7 @@ def test_everything_wrong_is_said_at_once() -> None:
         ({"encoding": {"functions": ["nothing"]}}, "there is no 'nothing'"),
         ({"encoding": {"whole": False, "attributes": False}}, "nothing could be asked"),
         ({"budget": {"records_asked": 10}}, "do not suffice"),
-        ({"version": 9}, "speaks version 1"),
+        ({"version": 9}, "speaks version 2"),
     ],
 )
 def test_contradictions_are_refused(changes: dict[str, object], said: str) -> None:
@@ -66,11 +66,20 @@ def test_contradictions_are_refused(changes: dict[str, object], said: str) -> No
         agreements.new("s", **values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("setting", ["counting = false", "negation = false", "alternatives = 2", "clauses = 1"])
+@pytest.mark.parametrize("setting", ["counting = false", "questions = 'any'", "probes = 2", "inner_gates = 1"])
 def test_settings_of_ways_that_are_gone_are_refused_by_name(setting: str) -> None:
     text = to_text(agreements.new("s", ["a", "b"], ["name"])).replace("[encoding]", f"[encoding]\n{setting}")
     with pytest.raises(InputError, match=f"encoding.{setting.split()[0]} is not a setting of an agreement"):
         agreements.from_text(text)
+
+
+def test_an_agreement_of_an_older_version_is_refused_in_one_sentence() -> None:
+    text = to_text(agreements.new("s", ["a", "b"], ["name"])).replace(
+        "version = 2", 'version = 1\nkeys = "coordinator"'
+    )
+    with pytest.raises(InputError, match="older version") as raised:
+        agreements.from_text(text, source="x.toml")
+    assert str(raised.value).count("\n") == 0 and "make a new one" in str(raised.value)
 
 
 def test_differences_are_named_with_their_place() -> None:
@@ -96,18 +105,16 @@ def test_terms_carry_hash_salt_and_case() -> None:
 
 def test_agreement_without_whole_records_takes_records_of_any_length_together() -> None:
     """Found from outside: `encoding.whole = false` still refused records by the whole's length."""
-    made = agreements.new(
-        "s", ["a", "b"], ["name", "city"], encoding={"whole": False, "record_length": 6}, keys="coordinator"
-    )
+    made = agreements.new("s", ["a", "b"], ["name", "city"], encoding={"whole": False, "record_length": 6})
     table = Table("t", ("1",), ("name", "city"), (("abcdef", "ghijkl"),))
     record = prepare_table(table, [0], ["name", "city"], [], made.lengths())[0]
     assert record.whole == "abcdef | ghijkl"
     keys = PlainEngine().make_keys(made.terms())
-    [parcel] = PlainEngine().encrypt(made.terms(), keys.public, [record])
+    [parcel] = PlainEngine().encrypt(made.terms(), keys.secret, [record], 1)
     assert b"abcdef | ghijkl" not in parcel
     for long in ({"name": "abcdefg", "city": ""}, {"name": "", "city": "abcdefg"}):
         with pytest.raises(RecordError, match="7 characters"):
-            list(PlainEngine().encrypt(made.terms(), keys.public, [Record.of(long)]))
+            list(PlainEngine().encrypt(made.terms(), keys.secret, [Record.of(long)], 1))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from blindlabel.envelope import blinding
-from blindlabel.envelope.errors import EnvelopeError
+from blindlabel.envelope import identity
+from blindlabel.envelope.identity import EnvelopeError
 from blindlabel.language.record import Record
 from blindlabel.protocol import blocking
 from blindlabel.protocol.blocking import Blinded, Extent, Offer
@@ -23,7 +23,7 @@ OFFERS = 300
 
 
 def scalar() -> bytes:
-    return blinding.scalar_of(secrets.token_bytes(32))
+    return identity.scalar_of(secrets.token_bytes(32))
 
 
 def records(seed: int, side: str) -> list[Record]:
@@ -78,17 +78,17 @@ def test_offers_are_as_many_as_agreed_and_the_same_when_made_again() -> None:
 
 def test_a_dictionary_does_not_help_one_owner_and_the_coordinator() -> None:
     mine, theirs = scalar(), scalar()
-    point = blinding.blinded(blinding.point_of(b"smith", b"study"), mine)
-    seen = blinding.blinded(point, theirs)  # what the coordinator has; the other owner knows `theirs` and `point`
-    guess = blinding.point_of(b"smith", b"study")
-    assert blinding.blinded(guess, theirs) not in (seen, point)
-    assert blinding.blinded(blinding.blinded(guess, theirs), mine) == seen  # both numbers are needed
+    point = identity.blinded(identity.point_of(b"smith", b"study"), mine)
+    seen = identity.blinded(point, theirs)  # what the coordinator has; the other owner knows `theirs` and `point`
+    guess = identity.point_of(b"smith", b"study")
+    assert identity.blinded(guess, theirs) not in (seen, point)
+    assert identity.blinded(identity.blinded(guess, theirs), mine) == seen  # both numbers are needed
 
 
 @pytest.mark.parametrize("point", [b"", b"\0" * 32, b"\1" + b"\0" * 31, b"\xff" * 32, b"x" * 31])
 def test_what_is_no_point_of_the_group_is_refused(point: bytes) -> None:
     with pytest.raises(EnvelopeError):
-        blinding.blinded(point, scalar())
+        identity.blinded(point, scalar())
 
 
 def test_a_list_of_another_size_is_refused() -> None:

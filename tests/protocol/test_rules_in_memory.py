@@ -11,26 +11,24 @@ import nacl.signing
 import numpy as np
 import pytest
 
-from blindlabel.engines.assisting import AssistCall, AssistPlace, AssistSchedule
 from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import assisting, facts, labels, messages, owner, rounds
+from blindlabel.protocol import facts, labels, messages, owner, rounds
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import Forked, NotFitting, OverBudget, Replayed, TooEarly, WrongSender, WrongStudy
+from blindlabel.protocol.errors import Forked, NotFitting, Replayed, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.messages import Signed
 from support.study_by_rules import Study
 
 
 def small(owners: int = 2, rounds: int = 3, **other: object) -> Agreement:
     names = ["anna", "berta", "clara", "dora"][:owners]
-    plain = {"encoding": {"engine": "plain"}, "keys": "owners"}
+    plain = {"encoding": {"engine": "plain"}}
     return agreements.new("small", names, ["name"], rounds=rounds, sampling={"records": 4}, **(plain | other))
 
 
-@pytest.mark.parametrize("keys", ["owners", "coordinator"])
 @pytest.mark.parametrize("seed", range(8))
-def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int, keys: str) -> None:
-    study = Study(small(2 + seed % 3, keys=keys), random.Random(seed))
+def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int) -> None:
+    study = Study(small(2 + seed % 3), random.Random(seed))
     for moves, _ in enumerate(study.play()):
         assert moves < 20_000, "stuck"
     assert study.state.ended in ("agreed", "rounds")
@@ -50,8 +48,8 @@ def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int, key
         ) == np.count_nonzero(expected)
 
 
-def played(until: str, keys: str = "owners") -> Study:
-    study = Study(small(keys=keys), random.Random(5))
+def played(until: str) -> Study:
+    study = Study(small(), random.Random(5))
     for _ in study.play():
         if until == "round" and study.state.round == 2 and study.state.rounds[-1].answers:
             break
@@ -136,108 +134,6 @@ def test_coordinators_numbers_cannot_be_skipped_or_used_twice() -> None:
     with pytest.raises(Forked):
         again = messages.Message(state.study, "coordinator", "anna", 0, 1, _nothing())
         owner.handle(study.agreement, state, study.signed(again))
-
-
-CALL = AssistCall("bits", 1, request=8, reply=8)
-OTHER = AssistCall("powers", 1, request=8, reply=16)
-SCHEDULE = AssistSchedule(groups=2, units=2, unit=(CALL, OTHER), last=(OTHER,))
-"""Strands 0 and 1, then 2; 3 and 4, then 5."""
-
-
-class Calling:
-    """An owner that calls for assistance in a study under the coordinator's keys."""
-
-    def __init__(self, budget: int = 20_000) -> None:
-        self.study = played("round", "coordinator")
-        self.agreement = self.study.agreement.model_copy(update={"budget": agreements.Budget(assist_calls=budget)})
-        answered = self.study.state.rounds[-1].answers
-        self.name, self.peer = next(
-            (name, peer)
-            for name in self.agreement.owners
-            for peer in self.agreement.peers(name)
-            if f"{name}>{peer}" not in answered
-        )
-        self.state = self.study.state
-
-    def signed(self, number: int, content: bytes = b"x") -> Signed:
-        before = self.study.owners[self.name].model_copy(update={"assist_number": number - 1})
-        step = owner.asks_assist(before, self.peer, facts.blob_of(content))
-        return self.study.signed(step.messages[0])
-
-    def call(self, strand: int, step: int, call: AssistCall | None = None, number: int = 0) -> None:
-        signed = self.signed(number or self.state.owners[self.name].assist_number + 1)
-        due = call or SCHEDULE.steps(strand)[step]
-        place = AssistPlace(strand, step)
-        self.state = assisting.count(self.agreement, self.state, signed, SCHEDULE, place, due)
-
-    @property
-    def is_complete(self) -> bool:
-        made = self.state.rounds[-1].assisted.get(f"{self.name}>{self.peer}", ())
-        return assisting.is_complete(SCHEDULE, made)
-
-
-def test_assist_calls_are_counted_once_and_bounded() -> None:
-    one = Calling(budget=2)
-    for number in (1, 2):
-        one.call(0, number - 1, number=number)
-        known = one.state
-        one.call(0, number - 1, number=number)  # the last call again: its reply was lost
-        assert one.state is known
-    assert one.state.owners[one.name].assist_calls == 2
-    with pytest.raises(OverBudget):
-        one.call(1, 0)
-    with pytest.raises(Replayed):
-        one.call(0, 0, number=1)
-
-
-def test_an_evaluation_makes_exactly_the_assist_calls_of_its_schedule() -> None:
-    one = Calling()
-    order = [(1, 0), (0, 0), (0, 1), (1, 1), (2, 0), (3, 0), (3, 1), (4, 0), (4, 1), (5, 0)]
-    assert len(order) == SCHEDULE.calls
-    for strand, step in order:
-        assert not one.is_complete
-        one.call(strand, step)
-    assert one.is_complete
-    with pytest.raises(NotFitting):  # the end of a strand once more
-        one.call(5, 1, OTHER)
-
-
-def test_assist_calls_of_another_kind_size_or_order_are_refused() -> None:
-    one = Calling()
-    one.call(0, 0)
-    known = one.state
-    wrong: list[tuple[int, int, AssistCall | None]] = [
-        (0, 1, CALL),  # another kind
-        (0, 1, dataclasses.replace(OTHER, request=9)),
-        (0, 1, dataclasses.replace(OTHER, number=2)),
-        (1, 1, None),  # the second before the first
-        (2, 0, None),  # the last strand before the others
-        (6, 0, CALL),  # no such strand
-        (0, 2, OTHER),  # no such step
-    ]
-    for strand, step, call in wrong:
-        with pytest.raises(NotFitting):
-            one.call(strand, step, call)
-        assert one.state is known
-    one.call(0, 1)
-
-
-def test_a_round_takes_no_more_assist_calls_than_its_evaluations_need() -> None:
-    one = Calling()
-    for _ in range(SCHEDULE.beginnings * SCHEDULE.calls):
-        one.call(0, 0)  # begun again and again
-    with pytest.raises(OverBudget, match="10 for one evaluation"):
-        one.call(0, 0)
-
-
-def test_a_strand_that_is_begun_again_takes_its_group_with_it() -> None:
-    one = Calling()
-    for strand, step in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (1, 0)]:
-        one.call(strand, step)
-    with pytest.raises(NotFitting):
-        one.call(2, 0)
-    one.call(1, 1)
-    one.call(2, 0)
 
 
 def test_budget_of_questions_ends_the_study_instead_of_being_exceeded() -> None:

@@ -16,7 +16,6 @@ from blindlabel.cli.main import run as command
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel.protocol.errors import OverBudget
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.study_parties import joined, over_http, play, served, small_agreement, write_person_tables
@@ -89,7 +88,7 @@ def test_every_study_has_keys_of_its_own(two: tuple[Path, Coordinator, list[Work
     folder, _, kept, removed = two
     places = [folder / "coordinator" / "keys" / workspaces[0].agreement.hash for workspaces in (kept, removed)]
     signing = {(place / "signing.key").read_bytes() for place in places}
-    assert len(signing) == 2 and all(list(place.glob("engine-*.key")) for place in places)
+    assert len(signing) == 2 and all(len(list(place.iterdir())) == 1 for place in places), "and no other key"
     identities = {own_identity(workspace).to_bytes() for workspace in kept + removed}
     assert len(identities) == 4, "an owner has new keys in every study"
 
@@ -102,9 +101,7 @@ def test_status_shows_what_of_the_budget_is_used(
     (standing,) = json.loads(capsys.readouterr().out)
     asked = {workspace.name: sum(len(one.ask) for one in workspace.state().rounds) for workspace in kept}
     assert {name: known["records_asked"] for name, known in standing["owners"].items()} == asked
-    assert standing["budget"] == {"records_asked": 3 * 4, "assist_calls": 20_000, "scores": 0, "rounds": 3}
-    assert all(known["assist_calls"] == 0 for known in standing["owners"].values())
-    assert OverBudget.code == "budget"
+    assert standing["budget"] == {"records_asked": 3 * 4, "rounds": 3}
     (used,) = standing["used"].values()
     coordinator, owner = standing["account"]["parties"][:2]
     assert 0 < used["coordinator"] <= coordinator["cheating"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
@@ -12,9 +10,7 @@ from unittest.mock import patch
 import httpcore
 import pytest
 
-from blindlabel.engines.interface import IN_THIS_PROCESS, Assist, Evaluated, Terms, Working
 from blindlabel.errors import OutsideError
-from blindlabel.language.formula import Formula
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.running import run as take_turns
@@ -27,9 +23,9 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.judging import judged
-from blindlabel_lab.simulation.parties import FaultyEngine, Mortality
+from blindlabel_lab.simulation.parties import Mortality
 from blindlabel_lab.simulation.places import InMemory
 from blindlabel_lab.simulation.plan import Plan
 from blindlabel_lab.simulation.schedule import run
@@ -46,9 +42,9 @@ def test_seeds_that_once_failed(seed: int) -> None:
 ROUND = messages.Round(open={"anna": (), "berta": (0,)}, repeats=False, loose=(), others_loose={}, tallies={})
 
 
-def founded(seed: int, owners: int = 2, keys: str | None = None) -> Study:
+def founded(seed: int, owners: int = 2) -> Study:
     """A study without faults, in memory."""
-    plan = Plan(seed, {}, owners=owners, keys=keys)
+    plan = Plan(seed, {}, owners=owners)
     weather = Weather(plan.random, {})
     return Study(plan, InMemory(), weather, Mortality(weather))
 
@@ -59,9 +55,9 @@ def sent_by(study: Study, name: str) -> list[str]:
     return [messages.parse(wire).message.kind for _, wire in (*store.sent(), *store.unsent())]
 
 
-def quiet(seed: int, owners: int = 2, until: int = 1, keys: str | None = None) -> Study:
+def quiet(seed: int, owners: int = 2, until: int = 1) -> Study:
     """A study without faults that has reached a round."""
-    study = founded(seed, owners, keys)
+    study = founded(seed, owners)
     while study.coordinator.known().round < until:
         for name in study.owners:
             study.act(name)
@@ -139,7 +135,7 @@ def test_clock_set_back_does_not_hold_a_studys_work(tmp_path: Path) -> None:
     store.database.clock = lambda: now + 365 * 86_400
     assert coordinator.store.claim(agreement.hash, "1:other:elsewhere", 120)
     store.database.clock = lambda: now
-    assert coordinator.work(agreement.hash)
+    assert coordinator.store.claim(agreement.hash, coordinator.worker, 30)
 
 
 def test_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,14 +213,7 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
     study = quiet(4)
     anna = study.owners["anna"].store.state()
     sign = study.coordinator.party._sign
-    other = Message(
-        anna.study,
-        "coordinator",
-        "anna",
-        0,
-        anna.received,
-        messages.Keys(peers=(), public_key=anna.keys.public_key),  # type: ignore[union-attr]
-    )
+    other = Message(anna.study, "coordinator", "anna", 0, anna.received, messages.Keys(peers=()))
     follower = Message(anna.study, "coordinator", "anna", 2, anna.received + 1, ROUND, "f" * 64)
     for message in (other, follower):
         with pytest.raises(Forked):
@@ -232,16 +221,13 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
 
 
 def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: Path) -> None:
-    """A folder that cannot be written ended the turn for all studies that came after."""
-    coordinator, server, owners, shared = started(tmp_path)
-    broken = small_agreement().model_copy(update={"name": "broken"})
-    coordinator.create(to_text(broken))
-    (shared / broken.hash[:16]).mkdir()
-    in_the_way = tmp_path / "coordinator" / "bodies" / broken.hash
-    in_the_way.parent.mkdir(exist_ok=True)
-    in_the_way.write_bytes(b"no folder")
-    with pytest.raises(OutsideError):
-        coordinator.work(broken.hash)
+    """A study that could not be served ended the turn for all studies that came after."""
+    broken = small_agreement(name="broken")
+    invitations = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(broken))
+    _, server, owners, shared = started(tmp_path)
+    for one in joined(tmp_path / "broken", invitations, write_person_tables(tmp_path / "broken")):
+        Owner(one, FolderTransport(shared, broken.hash, one.name)).send()
+    shutil.rmtree(tmp_path / "coordinator" / "keys" / broken.hash)  # it cannot sign
     for one in owners:
         one.send()
     server.turn()
@@ -317,64 +303,9 @@ def test_message_is_not_taken_in_before_its_body() -> None:
     assert study.calm() and judged(study, finished=True) == []
 
 
-def test_assist_call_is_counted_before_it_is_served() -> None:
-    """Whoever breaks the connection, or the coordinator, while a call is served must not get it for nothing."""
-    study = quiet(6, keys="coordinator")
-    anna, called = study.owners["anna"], []
-    while "records" not in sent_by(study, "berta"):
-        study.owners["berta"].turn()
-    anna.fetch()
-
-    class Dying(FaultyEngine):
-        def assist(self, terms: Terms, secret: bytes, request: bytes) -> bytes:
-            called.append(study.coordinator.known().owners["anna"])
-            raise Crash
-
-    before = study.coordinator.known().owners["anna"]
-    study.coordinator.party._engines = lambda _name: Dying(study.weather)
-    with pytest.raises(OutsideError):
-        anna.owner._assist("berta", bytes(8))
-    assert [facts.assist_calls for facts in called] == [before.assist_calls + 1]
-    study.restart_coordinator()
-    assert study.coordinator.known().owners["anna"].assist_calls == before.assist_calls + 1
-
-
-def test_answers_without_all_assist_calls_make_the_round_void() -> None:
-    """Whoever answers without the calls that the agreement implies has not done what was agreed."""
-    study = quiet(6, keys="coordinator")
-    anna = study.owners["anna"]
-
-    class Silent(FaultyEngine):
-        made = 0
-
-        def evaluate(
-            self,
-            terms: Terms,
-            public: bytes,
-            parcels: Iterable[bytes],
-            questions: Sequence[Formula],
-            assist: Assist,
-            working: Working = IN_THIS_PROCESS,
-        ) -> Iterator[Evaluated]:
-            def served(request: bytes) -> bytes:
-                self.made += 1
-                return request[::-1] if self.made % 3 == 0 else assist(request)  # the last call is never made
-
-            return super().evaluate(terms, public, parcels, questions, served, working)
-
-    honest, silent = anna.owner.rounds, Silent(study.weather)
-    anna.owner.rounds = replace(honest, engine=silent)
-    while not study.coordinator.known().rounds[0].void:
-        study.act("anna"), study.act("berta"), study.work()
-        assert not study.coordinator.known().rounds[0].tallies, "the round was settled"
-    assert silent.made and not study.coordinator.known().rounds[0].read.get("anna>berta")
-    anna.owner.rounds = honest
-    assert study.calm() and judged(study, finished=True) == []
-
-
 def introduced(seed: int) -> Study:
     """A study whose owners have each other's keys and have confirmed nobody."""
-    study = founded(seed, keys="owners")
+    study = founded(seed)
     for one in study.owners.values():
         one.send()
     for one in study.owners.values():
@@ -415,26 +346,9 @@ def test_bodies_of_a_round_that_goes_on_are_needed() -> None:
 
 def test_round_of_three_owners_is_not_void_where_nothing_goes_wrong() -> None:
     """Each asker has a key of its own; serving one must not cost another its answers."""
-    study = quiet(8, owners=3, keys="owners")
+    study = quiet(8, owners=3)
     assert study.calm() and judged(study, finished=True) == []
     assert not any(one.void for one in study.coordinator.known().rounds)
-
-
-def test_restored_owner_skips_the_assist_numbers_of_its_earlier_life() -> None:
-    """Every call was refused as old until the numbers had been used up one by one."""
-    study = quiet(6, keys="coordinator")
-    anna = study.owners["anna"]
-    while "records" not in sent_by(study, "berta"):
-        study.owners["berta"].turn()
-    anna.fetch()
-    for number in range(40):
-        anna.owner._assist("berta", bytes(2) + number.to_bytes(6, "little"))  # begins anew, as after a crash
-    used = study.coordinator.known().owners["anna"].assist_number
-    anna.store.change(lambda state: owner.Step(state.model_copy(update={"assist_number": 0})))
-    before = study.coordinator.known().owners["anna"].assist_calls
-    anna.owner._assist("berta", bytes(2) + b"please")
-    after = study.coordinator.known().owners["anna"]
-    assert used >= 40 and after.assist_number > used and after.assist_calls == before + 1, "one call counts once"
 
 
 @pytest.mark.parametrize(
@@ -451,13 +365,6 @@ def test_request_whose_end_never_comes_is_given_up(tmp_path: Path, request_: byt
         wire.arrives(request_)
 
 
-def test_owner_or_coordinator_that_dies_over_the_last_score_has_it_asked_for_again() -> None:
-    """The campaign itself died where a crash fell into the scores with which a schedule is judged."""
-    points = run(40001, rates={}, owners=2).points
-    for at in range(points - 5, points + 1):
-        assert run(40001, rates={}, crash_at=at, owners=2).violations == (), at
-
-
 def test_a_turn_in_which_only_a_crash_happened_is_not_a_study_that_is_stuck(tmp_path: Path) -> None:
-    """The coordinator died over an assist call while nobody else had anything to do, and was judged at once."""
+    """The coordinator died while nobody else had anything to do, and was judged at once."""
     assert run(90001, tmp_path, rates={}, crash_at=541, owners=2).violations == ()

@@ -54,8 +54,8 @@ def _at_once(jobs: list[Callable[[], object]]) -> list[object]:
     return results
 
 
-def _message(number: int, body: bytes = b"") -> Signed:
-    header = Message(STUDY, COORDINATOR, "anna", 0, number, messages.Assisted(number=number, blob=blob_of(body)))
+def _message(number: int) -> Signed:
+    header = Message(STUDY, COORDINATOR, "anna", 0, number, messages.Sample(positions=(number,), others={}))
     return messages.sign(header, lambda _: b"s" * 64)
 
 
@@ -66,7 +66,7 @@ def _send_one(store: CoordinatorStore) -> int:
         assert loaded is not None
         number = loaded.state.owners["anna"].sent + 1
         state = with_owner(loaded.state, "anna", sent=number)
-        moved = [Moved("anna", "assisted", 10)]
+        moved = [Moved("anna", "sample", 10)]
         if store.save(loaded, state, outgoing=[_message(number)], fetchable=[("anna", blob_of(b"same"))], moved=moved):
             return lost
     raise AssertionError("never came through")
@@ -79,7 +79,7 @@ def test_messages_of_several_processes_get_every_number_once(stores: list[Coordi
     _at_once([five(store) for store in stores])
     found = [messages.parse(wire).message.sequence for wire in stores[0].outgoing(STUDY, "anna", 0)]
     assert found == list(range(1, 21))
-    assert stores[1].traffic(STUDY) == [("anna", "assisted", 20, 200)]
+    assert stores[1].traffic(STUDY) == [("anna", "sample", 20, 200)]
     assert stores[2].fetchable(STUDY, "anna", blob_of(b"same").hash) == blob_of(b"same")
     assert stores[3].fetchable(STUDY, "berta", blob_of(b"same").hash) is None
 
@@ -123,26 +123,12 @@ def test_work_is_taken_by_one_process_and_lapses_when_it_dies(stores: list[Coord
     assert stores[1].claim(STUDY, holder, LONGEST_LEASE)
 
 
-def test_counts_of_several_processes_add_up(stores: list[CoordinatorStore]) -> None:
-    def ten(store: CoordinatorStore) -> Callable[[], object]:
-        def count() -> None:
-            for _ in range(10):
-                store.count(STUDY, [Moved("anna", "assist", 3), Moved("anna", "assisted", 4)])
-
-        return count
-
-    _at_once([ten(store) for store in stores])
-    assert sorted(stores[0].traffic(STUDY)) == [("anna", "assist", 40, 120), ("anna", "assisted", 40, 160)]
-    stores[0].count("ef" * 32, [Moved("anna", "assist", 3)])  # of a study that is gone: nothing happens
-
-
 def test_deleted_study_takes_everything_with_it_while_others_write(stores: list[CoordinatorStore]) -> None:
     over = threading.Event()
 
     def write(store: CoordinatorStore) -> Callable[[], object]:
         def go() -> bool:
             while not over.is_set():
-                store.count(STUDY, [Moved("anna", "assist", 3)])
                 loaded = store.load(STUDY)
                 if loaded is not None:
                     number = loaded.state.owners["anna"].sent + 1

@@ -5,7 +5,6 @@ gone.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,35 +43,6 @@ def test_secret_in_memory_is_given_out_only_while_its_file_is_there_unchanged(tm
     os.close(os.open(path, os.O_CREAT, 0o600))
     with pytest.raises(InputError):
         held.read(path)
-
-
-def test_processes_that_make_keys_at_once_use_the_same_ones(coordinators: list[Coordinator], tmp_path: Path) -> None:
-    coordinators[0].create(to_text(AGREEMENT))
-    start = threading.Barrier(2)
-
-    def make(one: Coordinator) -> None:
-        start.wait()
-        one._make_keys(AGREEMENT.hash, AGREEMENT)  # as if the lease of one had lapsed while it was at work
-
-    threads = [threading.Thread(target=make, args=(one,)) for one in coordinators]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    public = coordinators[0].load(AGREEMENT.hash).state.public_key
-    assert public is not None
-    assert [path.name for path in (tmp_path / "coordinator" / "keys" / AGREEMENT.hash).glob("engine-*")] == [
-        f"engine-{public.hash}.key"
-    ]
-    assert coordinators[0]._engine_secret(AGREEMENT.hash) == coordinators[1]._engine_secret(AGREEMENT.hash)
-
-
-def test_work_is_done_by_one_process_while_another_looks_on(coordinators: list[Coordinator]) -> None:
-    coordinators[0].create(to_text(AGREEMENT))
-    assert coordinators[0].store.claim(AGREEMENT.hash, coordinators[0].worker, 30)
-    assert not coordinators[1].work(AGREEMENT.hash)
-    assert coordinators[0].work(AGREEMENT.hash)
-    assert not coordinators[1].work(AGREEMENT.hash), "nothing is left to do"
 
 
 def test_study_made_anew_is_signed_with_its_new_key_by_every_process(coordinators: list[Coordinator]) -> None:

@@ -142,8 +142,7 @@ def test_a_coordinators_study_outlasts_a_power_cut(disk: Disk, home: Path) -> No
     disk.cut(home)
     coordinator = Coordinator(CoordinatorStore(home))
     assert before is not None and coordinator.load(agreement.hash) == before
-    assert coordinator.store.bodies(agreement.hash).has(before.state.public_key)  # type: ignore[arg-type]
-    coordinator._engine_secret(agreement.hash)
+    coordinator._identity(agreement.hash)
 
 
 def test_a_new_coordinators_folder_outlasts_a_power_cut(disk: Disk, home: Path) -> None:

@@ -29,7 +29,6 @@ def test_demo_labels_with_the_packed_engine_as_clear_evaluation_does(
     )
     assert (document["records"], document["pairs"]) == (6, 36)
     assert document["engine"] == "packed"
-    assert "assist" not in document["bytes"]
     assert "compared automatically" in said.err
     assert "Round 1: 36 pairs asked" in said.err
     anna, berta = Workspace.open(kept / "anna"), Workspace.open(kept / "berta")

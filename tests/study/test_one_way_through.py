@@ -22,7 +22,7 @@ def test_a_question_is_read_and_compiled_once_from_saving_to_the_answers(tmp_pat
         ["name"],
         rounds=1,
         sampling={"records": 2},
-        encoding={  # without the assist, which would wait for a coordinator in another process
+        encoding={
             "engine": "packed",
             "record_length": 16,
             "attributes": False,

@@ -14,7 +14,7 @@ from blindlabel.parties.questions import SuggestedQuestions, take_in_folder
 from blindlabel.protocol.interfaces import PERSON, SUGGESTED, Asked
 from blindlabel.storage.asked import questions_asked
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.rehearsal import Rehearsal, Wanted
+from blindlabel.web.local_study import Rehearsal, Wanted
 
 
 @pytest.fixture

@@ -57,14 +57,16 @@ def test_labels_over_http_are_those_of_clear_evaluation(
         assert np.array_equal(by_name[first].labels()[second], told(expected))
         assert np.array_equal(by_name[second].labels()[first], told(expected.T))
         assert np.count_nonzero(labels & 1), "a study without any match proves little"
-    first_round = coordinator.load(agreement.hash).state.rounds[0]
+    state = coordinator.load(agreement.hash).state
     for name in agreement.owners:
-        records = [sent for direction, sent in first_round.records.items() if direction.endswith(f">{name}")]
-        (blob,) = {sent.blob for sent in records}  # under the coordinator's key: one body for all other owners
-        assert len(records) == owners - 1
-        assert len({sent.key for sent in records}) == owners - 1
-        assert uploads[f"/v1/studies/{agreement.hash}/bodies/{blob.hash}"] == 1
+        records = [sent for direction, sent in state.rounds[0].records.items() if direction.endswith(f">{name}")]
+        blobs = {sent.blob for sent in records}  # a key of its own for every other owner, and so a body
+        assert len(records) == len(blobs) == len({sent.key for sent in records}) == owners - 1
+        assert all(uploads[f"/v1/studies/{agreement.hash}/bodies/{blob.hash}"] == 1 for blob in blobs)
         moved = [
             row for row in standing(coordinator, agreement.hash).traffic if (row.owner, row.kind) == (name, "records")
         ]
-        assert blob.length < sum(row.bytes for row in moved) < blob.length + 3000 * owners
+        sizes = sum(
+            one.blob.length for sent in state.rounds for way, one in sent.records.items() if way.endswith(f">{name}")
+        )
+        assert sizes < sum(row.bytes for row in moved) < sizes + 3000 * owners * state.round

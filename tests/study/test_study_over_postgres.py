@@ -49,7 +49,7 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     assert any(np.count_nonzero(found & 1) for found in labels.values()), "a study without any match proves little"
     sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
     rounds = coordinator.load(agreement.hash).state.round
-    assert (sent["records"], sent["relay"], sent["answers"]) == (4 * rounds, 4 * rounds, 4 * rounds)
+    assert (sent["records"], sent["relay"], sent["answers"]) == (4 * rounds, 8 * rounds, 4 * rounds)
     outside = tmp_path / "outside" / agreement.hash
     # The records and the answers of a round are removed when it is settled, a moment after the owners are told.
     Patience().wait_until(lambda: not list(outside.iterdir()), lambda: list(outside.iterdir()))

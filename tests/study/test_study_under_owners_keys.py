@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +23,7 @@ from support.study_parties import clear_labels, confirm_all, joined, small_agree
 
 
 class FirstWords:
-    """Asks for a record's first word, which needs no assist."""
+    """Asks for a record's first word."""
 
     def provide(self, store: Store) -> str | None:
         records = store.records()
@@ -74,7 +71,7 @@ def check_labels(coordinator: Coordinator, workspaces: list[Workspace], study: s
 
 @pytest.mark.parametrize("owners", [2, 3])
 def test_study_under_owners_keys_gives_the_labels_of_clear_evaluation(tmp_path: Path, owners: int) -> None:
-    agreement = small_agreement(owners, records=6, keys="owners")
+    agreement = small_agreement(owners, records=6)
     coordinator, workspaces, shared = begun(tmp_path, agreement)
     play(workspaces, shared, FolderServer(coordinator, shared).turn)
     check_labels(coordinator, workspaces, agreement.hash)
@@ -88,49 +85,17 @@ def test_study_under_owners_keys_gives_the_labels_of_clear_evaluation(tmp_path: 
     assert not bodies & {blob.hash for one in state.rounds for blob in one.bodies}, "nothing of the rounds is kept"
 
 
-SERVE = """
-import sys
-for name in ("tenseal", "openfhe", "blindlabel.engines.packed"):
-    sys.modules[name] = None  # whatever imports it fails
-from blindlabel.cli.main import run
-sys.exit(run(sys.argv[1:]))
-"""
-
-
-def test_packed_study_under_owners_keys_with_a_coordinator_that_has_no_homomorphic_library(tmp_path: Path) -> None:
-    encoding = {
-        "engine": "packed",
-        "record_length": 200,
-        "profile": [2, 1, 1],
-        "exclusions": 0,
-        "functions": ["is_in"],
-        "attributes": False,
-    }
-    agreement = small_agreement(2, records=6, keys="owners", encoding=encoding, rounds=2)
-    coordinator, workspaces, shared = begun(tmp_path, agreement)
-    command = [sys.executable, "-c", SERVE, "coordinator", "serve", "--at", str(tmp_path / "coordinator")]
-    with subprocess.Popen([*command, "--via", f"folder:{shared}"], stderr=subprocess.PIPE) as serving:
-        try:
-            play(workspaces, shared, lambda: time.sleep(0.3))
-        finally:
-            serving.terminate()
-            said = serving.stderr.read().decode() if serving.stderr else ""
-    assert "Error" not in said and "Traceback" not in said
-    check_labels(coordinator, workspaces, agreement.hash)
-
-
 @pytest.mark.slow
 def test_points_study_under_owners_keys_gives_the_labels_of_clear_evaluation(tmp_path: Path) -> None:
     encoding = {
         "engine": "packed",
-        "questions": "points",
         "profile": [2, 1, 1],
         "exclusions": 1,
         "record_length": 120,
         "functions": ["is_in"],
         "attributes": False,
     }
-    agreement = small_agreement(2, records=6, keys="owners", encoding=encoding, rounds=2)
+    agreement = small_agreement(2, records=6, encoding=encoding, rounds=2)
     coordinator, workspaces, shared = begun(tmp_path, agreement)
     play(workspaces, shared, FolderServer(coordinator, shared).turn)
     check_labels(coordinator, workspaces, agreement.hash)

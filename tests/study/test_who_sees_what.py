@@ -84,7 +84,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         rounds=2,
         sampling={"records": 4},
         encoding={"engine": "plain"},
-        keys="coordinator",
     )
     coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     port = free_port()

@@ -28,7 +28,7 @@ def carried(tmp_path: Path, agreement: Agreement) -> tuple[Coordinator, list[Wor
         folder.mkdir()
     server = FolderServer(coordinator, folders["coordinator"])
     parties = [
-        Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name, assist_patience=0.0))
+        Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name))
         for workspace in workspaces
     ]
     for trips in range(60):

@@ -26,8 +26,5 @@ class DirectLine:
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         bodies.append(blob, 0, self._coordinator.store.bodies(self._study).read(blob))
 
-    def assist(self, wire: bytes, body: bytes) -> tuple[bytes, bytes]:
-        return self._coordinator.assist(wire, body)
-
     def close(self) -> None:
         pass

@@ -80,11 +80,7 @@ class Study:
 
     def work(self) -> None:
         for todo in coordinator.work(self.agreement, self.state):
-            if todo.kind == "keys":
-                self.take(
-                    coordinator.keys_made(self.agreement, self.state, facts.blob_of(b"public"), self.random.randrange)
-                )
-            elif todo.kind == "read":
+            if todo.kind == "read":
                 direction = f"{todo.asker}>{todo.holder}"
                 answers_ = self.state.rounds[-1].answers[direction]
                 self.state = rounds.read(self.state, todo.round, direction, answers_.blob)
@@ -117,8 +113,8 @@ class Study:
                 self.own(name, owner.has_opened(self.owners[name], todo.round, todo.peer, listed))
             elif todo.kind == "evaluate":
                 self.matrices[blob.hash] = self.outcomes(name, todo.peer, current)
-                salt = owner.List(listed, self.random.randbytes(32)) if self.agreement.keys == "owners" else None
-                self.own(name, owner.has_answered(self.owners[name], todo.round, todo.peer, blob, "0" * 64, salt))
+                salted = owner.List(listed, self.random.randbytes(32))
+                self.own(name, owner.has_answered(self.owners[name], todo.round, todo.peer, blob, "0" * 64, salted))
 
     def outcomes(self, asker: str, holder: str, current: owner.OwnRound) -> Outcomes:
         if self.answering is None:

@@ -47,7 +47,6 @@ def small_agreement(owners: int = 2, records: int = 8, engine: str = "plain", **
         "sampling": {"records": records},
         "encoding": {"engine": engine, "record_length": 200},
         "release": "labels",
-        "keys": "coordinator",
     }
     name = str(other.pop("name", "persons"))
     return agreements.new(name, names, list(PERSON_ATTRIBUTES), **(settings | other))

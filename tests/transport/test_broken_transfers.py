@@ -19,7 +19,7 @@ from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
 from blindlabel.transport.folder import FolderTransport
-from support.patience import PATIENCE, Patience
+from support.patience import PATIENCE
 from support.study_parties import joined, served, small_agreement, write_person_tables
 
 CONTENT = secrets.token_bytes(2000)
@@ -69,7 +69,6 @@ def line(tmp_path_factory: pytest.TempPathFactory, coordinator: Coordinator) -> 
         made = Line(workspaces[0], address)
         for _, wire in workspaces[0].unsent():
             made.http.deliver(wire, workspaces[0].bodies)
-        Patience().wait_until(lambda: coordinator.load(made.study).state.public_key is not None)  # its only work
         yield made
         made.http.close()
 

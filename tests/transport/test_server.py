@@ -19,8 +19,6 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from blindlabel.engines.interface import Keys, Terms
-from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, signed_by
@@ -39,7 +37,7 @@ from blindlabel.transport.client import HttpTransport, Untrusted
 from blindlabel.transport.connecting import connect, read_authority
 from blindlabel.transport.rate import RateLimit, TooManyRequests
 from blindlabel.transport.server import ServerLimits
-from support.patience import PATIENCE, Patience
+from support.patience import Patience
 from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
 
 
@@ -59,7 +57,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("server")
     agreement = small_agreement()
     coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
-    limits = ServerLimits(largest_body=2**22, largest_part=2**21, largest_assist=2**20, joins_per_second=1000)
+    limits = ServerLimits(largest_body=2**22, largest_part=2**21, joins_per_second=1000)
     with served(coordinator, limits) as address:
         workspaces = joined(folder, coordinator.create(to_text(agreement), address), write_person_tables(folder))
         for workspace in workspaces:
@@ -79,7 +77,6 @@ def test_health_and_interface_document(running: Served) -> None:
         "/health",
         "/v1/messages",
         "/v1/studies/{study}/messages",
-        "/v1/studies/{study}/assist",
         "/v1/studies/{study}/bodies/{hash}",
         "/v1/studies/{study}/bodies/{hash}/arrived",
     }
@@ -89,7 +86,7 @@ def test_health_and_interface_document(running: Served) -> None:
 @pytest.mark.parametrize(
     "header", [{}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {secrets.token_urlsafe(32)}"}]
 )
-@pytest.mark.parametrize("method", ["messages", "body", "upload", "assist"])
+@pytest.mark.parametrize("method", ["messages", "body", "upload"])
 def test_nothing_without_a_token(running: Served, header: dict[str, str], method: str) -> None:
     blob = blob_of(b"abc")
     base = f"{running.address}/v1/studies/{running.study}"
@@ -98,7 +95,6 @@ def test_nothing_without_a_token(running: Served, header: dict[str, str], method
             "messages": lambda: client.get(f"{base}/messages"),
             "body": lambda: client.get(f"{base}/bodies/{blob.hash}"),
             "upload": lambda: client.put(f"{base}/bodies/{blob.hash}", params={"length": 3}, content=b"abc"),
-            "assist": lambda: client.post(f"{base}/assist", content=b"abc"),
         }[method]()
     assert response.status_code == 403
     assert response.json()["error"] == "sender"
@@ -188,7 +184,6 @@ def test_sizes_are_limited(running: Served) -> None:
     assert running.http.put(url, params={"length": 2**22 + 1}, content=b"x").status_code == 413
     assert running.http.put(url, params={"length": 2**22}, content=bytes(2**21 + 1)).status_code == 413
     assert running.http.post("/v1/messages", content=bytes(messages.LARGEST + 1)).status_code == 413
-    assert running.http.post(f"/v1/studies/{running.study}/assist", content=bytes(2**20 + 1)).status_code == 413
 
 
 def test_body_for_another_owner_cannot_be_fetched(running: Served) -> None:
@@ -244,41 +239,6 @@ def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> No
         assert numbers == list(range(1, facts.sent + 1))
 
 
-class WaitingKeys(PlainEngine):
-    """The plain engine, whose keys of one study wait until another study is over."""
-
-    def __init__(self) -> None:
-        self.begun, self.over = threading.Event(), threading.Event()
-
-    def make_keys(self, terms: Terms) -> Keys:
-        self.begun.set()
-        assert self.over.wait(PATIENCE)
-        return super().make_keys(terms)
-
-
-@pytest.mark.slow
-def test_study_whose_keys_take_long_does_not_hold_up_another(tmp_path: Path) -> None:
-    engine = WaitingKeys()
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"), engines=lambda _: engine)
-    slow, quick = small_agreement(records=3), small_agreement(records=3, name="quick", keys="owners")
-    tables = write_person_tables(tmp_path, rows=3)
-    with served(coordinator) as address:
-        for agreement in (slow, quick):
-            invitations = coordinator.create(to_text(agreement), address)
-            workspaces = joined(tmp_path / agreement.name, invitations, tables)
-            if agreement is slow:
-                for workspace in workspaces:
-                    owner = Owner(workspace, over_http(address)(workspace))
-                    owner.send()
-                    owner.line.close()
-                assert engine.begun.wait(PATIENCE)
-        play(workspaces, over_http(address))
-        assert coordinator.load(quick.hash).state.ended
-        assert coordinator.load(slow.hash).state.public_key is None
-        engine.over.set()
-        Patience().wait_until(lambda: coordinator.load(slow.hash).state.public_key is not None)
-
-
 def test_deleted_study_leaves_no_bytes(tmp_path: Path) -> None:
     kept, gone = small_agreement(records=4), small_agreement(records=4, name="gone")
     home = tmp_path / "coordinator"
@@ -295,7 +255,7 @@ def test_deleted_study_leaves_no_bytes(tmp_path: Path) -> None:
     for trace in traces:
         assert not any(trace.encode() in content or bytes.fromhex(trace) in content for content in left)
     assert not any(secret[:32] in content or secret[32:] in content for content in left)
-    assert coordinator.load(kept.hash).state.public_key is not None
+    assert coordinator.load(kept.hash).state.owners
 
 
 def test_certificate_that_is_not_trusted_fails_at_once_and_names_the_option(tmp_path: Path) -> None:

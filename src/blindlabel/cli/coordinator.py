@@ -49,16 +49,18 @@ def new(
     ],
     records: Annotated[int, typer.Option("--records", help="Rows of each table in the sample.")] = 50,
     rounds: Annotated[int, typer.Option("--rounds", help="Rounds at most.")] = 3,
-    engine: Annotated[str, typer.Option("--engine", help="packed, gates or plain.")] = "packed",
+    engine: Annotated[str, typer.Option("--engine", help="packed, plain, or another that is installed.")] = "packed",
     record_length: Annotated[
         int, typer.Option("--record-length", help="Longest record in characters, after preparation.")
     ] = 148,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
     """Write a new agreement with comments, to be edited and then sent round with `invite`."""
+    from blindlabel.engines.registry import rules_named
     from blindlabel.protocol import agreement as agreements
     from blindlabel.protocol.agreement_text import to_text
 
+    rules_named(engine)  # says so where there is none of this name
     if file.exists() and not force:
         raise InputError(f"{file} is there already; --force replaces it.")
     made = agreements.new(
@@ -316,10 +318,10 @@ def _print_use(one: StudyStanding) -> None:
     """What has been given away so far, beside what the agreement allows at most."""
     coordinator, owner = one.account.entries[:2]
     for pairing, used in one.used.items():
-        of_key = f", about one key {used.key:,} of {one.account.key.spent:,}" if one.account.key else ""
         result(
             f"  bits about {pairing.replace(' ', ' and ')}: coordinator {used.coordinator:,} of"
-            f" {coordinator.cheating:,}, an owner {used.owner:,} of {owner.honest:,}{of_key}"
+            f" {coordinator.cheating:,}, an owner {used.owner:,} of {owner.honest:,},"
+            f" about one key {used.key:,} of {one.account.key.spent:,}"
         )
 
 

@@ -160,7 +160,7 @@ class Coordinator:
             fetchable = [(message.receiver, blob) for message in step.messages for blob in _bodies_of(message)]
             moved = [_moved(signed, signed.message.receiver, _bodies_of(signed.message)) for signed in outgoing]
             if incoming is not None:
-                moved.append(_moved(incoming, incoming.message.sender, _newly_sent(loaded.state, incoming.message)))
+                moved.append(_moved(incoming, incoming.message.sender, incoming.message.blobs))
             if self.store.save(
                 loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable, moved=moved
             ):
@@ -292,13 +292,6 @@ def _bodies_of(message: Message) -> Iterator[Blob]:
         yield from messages.parse(message.body.message.encode()).message.blobs
     else:
         yield from message.blobs
-
-
-def _newly_sent(state: State, message: Message) -> list[Blob]:
-    """The bodies of an owner's message that it has not sent before: records may go to several owners in one body."""
-    current = state.rounds[-1].records if state.rounds else {}
-    before = {records.blob for direction, records in current.items() if direction.endswith(f">{message.sender}")}
-    return [blob for blob in message.blobs if blob not in before]
 
 
 def _moved(signed: Signed, owner: str, blobs: Iterable[Blob]) -> Moved:

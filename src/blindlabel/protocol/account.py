@@ -101,8 +101,7 @@ class Account:
     """The whole account."""
 
     entries: tuple[Entry, ...]
-    key: KeyEntry | None
-    """None where nothing is known of an engine's keys."""
+    key: KeyEntry
     unbounded: str = ""
     """Said where the account cannot be enforced."""
 
@@ -110,7 +109,7 @@ class Account:
         """As commands print it."""
         return {
             "parties": [asdict(entry) for entry in self.entries],
-            "key": asdict(self.key) if self.key else None,
+            "key": asdict(self.key),
             "unbounded": self.unbounded,
         }
 
@@ -122,7 +121,7 @@ class Account:
             found.append(f"  {entry.party}: {entry.honest:,} / {cheating}. {entry.says}")
         if self.unbounded:
             found.append(f"  {self.unbounded}")
-        elif self.key:
+        else:
             found.append(
                 f"  {self.key.used}: {self.key.spent:,} bits about it for a cheating owner. It can lose"
                 f" {self.key.bears:,} and have 128 bits of security left."
@@ -223,8 +222,7 @@ def account(exposure: Exposure, bears: int = 0) -> Account:
     )
     entries.append(Entry("coordinator and an owner", everything + shared, None, together))
     used_ = "a key of one owner for one asker and one round"
-    key = None if exposure.unbounded else KeyEntry(used_, key_bits_of_round(exposure), bears)
-    return Account(tuple(entries), key, exposure.unbounded)
+    return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
 
 
 @dataclass(frozen=True)

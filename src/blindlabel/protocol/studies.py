@@ -97,10 +97,6 @@ class Studies(Protocol):
         """Whose token this is."""
         ...
 
-    def count(self, study: str, moved: Iterable[Moved]) -> None:
-        """Count what has been moved, by owner and kind of message."""
-        ...
-
     def traffic(self, study: str) -> list[Traffic]:
         """What has been moved, by owner and kind."""
         ...
@@ -141,8 +137,8 @@ class Studies(Protocol):
         """Keep a secret of a study."""
         ...
 
-    def drop_secrets(self, study: str, keep: Collection[str] = ()) -> None:
-        """Forget the secrets of a study, all but these."""
+    def drop_secrets(self, study: str) -> None:
+        """Forget the secrets of a study."""
         ...
 
     def delete(self, study: str) -> None:

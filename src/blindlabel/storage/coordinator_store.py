@@ -17,7 +17,6 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -87,13 +86,11 @@ class CoordinatorStore(KnowsUploads):
         """Keep a secret of a study."""
         self.secrets.write(self._keys(study) / f"{name}.key", content)
 
-    def drop_secrets(self, study: str, keep: Collection[str] = ()) -> None:
-        """Overwrite and remove the secrets of a study, all but these."""
+    def drop_secrets(self, study: str) -> None:
+        """Overwrite and remove the secrets of a study."""
         for path in self._keys(study).glob("*.key"):
-            if path.stem not in keep:
-                remove_secret(path)
-        if not keep:
-            shutil.rmtree(self._keys(study), ignore_errors=True)
+            remove_secret(path)
+        shutil.rmtree(self._keys(study), ignore_errors=True)
 
     def _keys(self, study: str) -> Path:
         return self.home / "keys" / study
@@ -270,14 +267,6 @@ class CoordinatorStore(KnowsUploads):
         )
         with self.database.read() as connection:
             return connection.execute(query).scalar_one_or_none()
-
-    def count(self, study: str, moved: Iterable[Moved]) -> None:
-        """Count what has been moved, by owner and kind of message."""
-        with (
-            suppress(sa.exc.IntegrityError),
-            self.database.write() as connection,
-        ):  # the study may have been deleted a moment ago
-            self._count(connection, study, moved)
 
     def _count(self, connection: sa.Connection, study: str, moved: Iterable[Moved]) -> None:
         known = tables.traffic.c

@@ -324,9 +324,6 @@ class MemoryStudies:
         """There are no tokens in memory."""
         return None
 
-    def count(self, study: str, moved: Iterable[Moved]) -> None:
-        """Traffic is not counted."""
-
     def traffic(self, study: str) -> list[Traffic]:  # noqa: ARG002
         """Traffic is not counted."""
         return []
@@ -371,9 +368,9 @@ class MemoryStudies:
         with commit():
             self.contents.secrets[(study, name)] = content
 
-    def drop_secrets(self, study: str, keep: Collection[str] = ()) -> None:
+    def drop_secrets(self, study: str) -> None:
         """Forget secrets."""
-        for known in [known for known in self.contents.secrets if known[0] == study and known[1] not in keep]:
+        for known in [known for known in self.contents.secrets if known[0] == study]:
             del self.contents.secrets[known]
 
     def delete(self, study: str) -> None:

@@ -175,7 +175,7 @@ def body_faults(kind: str, wire: bytes, by: str) -> Iterator[Vector]:
             yield vector(
                 kind, f"{name} below zero", "parse", edited(wire, _set("body", name, value=-1), by), "malformed"
             )
-        if name in ("blob", "public_key"):
+        if name == "blob":
             yield vector(
                 kind,
                 f"{name} with a short hash",

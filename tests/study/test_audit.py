@@ -1,4 +1,4 @@
-"""Opened questions are checked against what was handed in, and a linkage is judged by labels that owners never see."""
+"""Opened questions are checked against what was handed in, and the page shows what was learnt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pytest
 from fastapi import FastAPI
 
@@ -17,11 +16,9 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.running import run
 from blindlabel.parties.study import standing
-from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement_text import to_text
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.workspace import Workspace
 from blindlabel.web.coordinator_page import add_page, sign_in_code
 from support.direct_line import DirectLine
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
@@ -45,7 +42,7 @@ class Surnames:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of two that is over."""
     folder = tmp_path_factory.mktemp("audited")
-    agreement = small_agreement(2, records=4, keys="owners", release="matches", rounds=1, budget={"scores": 1})
+    agreement = small_agreement(2, records=4, release="matches", rounds=1)
     coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, 2, rows=4))
     owners = [Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
@@ -98,64 +95,6 @@ def test_what_cannot_be_audited_is_said(folder: Path, tmp_path: Path, capsys: py
     assert command(["owner", "audit", "--at", str(folder / "berta"), str(file)]) == 1
     assert "no opened questions" in capsys.readouterr().err
     assert command(["owner", "audit", "--at", str(folder / "berta")]) == 1
-
-
-def test_a_linkage_is_scored_by_all_labels_without_the_discarded_pairs(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
-    study = coordinator.find("persons")
-    state, labels = coordinator.load(study).state, coordinator.labels(study)["anna", "berta"]
-    rows, columns = state.samples["anna"], state.samples["berta"]
-    cells = [(i, j) for i in range(4) for j in range(4)]
-    true = [cell for cell in cells if labelling.is_match(labels)[cell]]
-    false = [cell for cell in cells if labels[cell] and not labels[cell] & 1]
-    discarded = [cell for cell in cells if not labels[cell]]
-    assert true and len(false) > 1 and discarded, "the study must have all three"
-    predicted = [*true[:1], *false[:2], *discarded]
-    lines = ["anna,berta", *(f"{rows[i]},{columns[j]}" for i, j in predicted), "99999,99999"]
-    file = tmp_path / "predicted.csv"
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    scored = ["coordinator", "score", "persons", "--at", str(folder / "coordinator"), "--pairs", str(file), "--json"]
-    assert command(scored) == 0
-    (said,) = json.loads(capsys.readouterr().out).values()
-    assert said["precision"] == pytest.approx(1 / 3)
-    assert said["recall"] == pytest.approx(1 / len(true))
-    assert said["f"] == pytest.approx(2 / (3 + len(true)))
-    assert (said["discarded"], said["not_sampled"], said["predicted"]) == (len(discarded), 1, 3)
-    assert np.count_nonzero(labels == 0) == len(discarded)
-    file.write_text("anna,clara\n1,2\n", encoding="utf-8")
-    assert command(scored) == 1
-    assert "berta" in capsys.readouterr().err
-
-
-def test_an_owner_has_a_linkage_scored_where_the_agreement_allows_it(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "predicted.csv"
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
-    study = coordinator.find("persons")
-    samples = coordinator.load(study).state.samples
-    lines = ["anna,berta", *(f"{i},{j}" for i in samples["anna"] for j in samples["berta"][:2]), "99999,99999"]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    place = tmp_path / "carried"
-    place.mkdir()
-    asked = ["owner", "score", "--at", str(folder / "anna"), "--pairs", str(file), "--via", f"folder:{place}", "--json"]
-    by_coordinator = ["coordinator", "score", "persons", "--at", str(folder / "coordinator"), "--pairs", str(file)]
-    assert command([*by_coordinator, "--json"]) == 0
-    expected = json.loads(capsys.readouterr().out)
-    served = ["coordinator", "serve", "--at", str(folder / "coordinator"), "--via", f"folder:{place}", "--once"]
-    assert command(asked) == 3, "the folder has to be carried"
-    assert command(served) == 0
-    capsys.readouterr()
-    assert command(asked) == 0
-    assert json.loads(capsys.readouterr().out) == expected
-    assert coordinator.load(study).state.owners["anna"].scored == {
-        "berta": Workspace.open(folder / "anna").state().scores_asked["berta"]
-    }
-    file.write_text("\n".join(lines[:-2]) + "\n", encoding="utf-8")
-    assert command(asked) == 1
-    assert "All 1 scores" in capsys.readouterr().err
 
 
 def test_page_shows_what_was_learnt_beside_what_the_agreement_allows(folder: Path) -> None:
