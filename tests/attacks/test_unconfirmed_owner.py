@@ -14,9 +14,8 @@ from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.running import run
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import messages
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
-from blindlabel.protocol.facts import State
+from blindlabel.protocol.agreement import Agreement, to_text
+from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.direct_line import DirectLine
@@ -52,7 +51,7 @@ def test_an_owner_that_confirmed_nobody_gives_nothing_away(
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, 2, rows=3))
     anna, forged = (Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces)
 
-    def enough(_agreement: Agreement, state: State) -> bool:
+    def enough(_agreement: Agreement, state: StudyState) -> bool:
         return state.keys_sent and bool(state.owners["berta"].confirmed)
 
     monkeypatch.setattr(rules, "all_confirmed", enough)  # the cheating coordinator is content with itself

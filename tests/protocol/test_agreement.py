@@ -8,7 +8,7 @@ from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.record import Record
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 

@@ -247,5 +247,5 @@ def test_nothing_is_done_before_every_peer_is_confirmed() -> None:
 
 def test_state_survives_being_written_and_read() -> None:
     study = played("round")
-    assert facts.State.model_validate_json(study.state.model_dump_json()) == study.state
-    assert owner.State.model_validate_json(study.owners["anna"].model_dump_json()) == study.owners["anna"]
+    assert facts.StudyState.model_validate_json(study.state.model_dump_json()) == study.state
+    assert owner.OwnerState.model_validate_json(study.owners["anna"].model_dump_json()) == study.owners["anna"]

@@ -12,7 +12,6 @@ import pytest
 from blindlabel.engines.interface import Encoded, Terms
 from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import agreement_text
 from blindlabel.protocol.agreement import Agreement, Encoding
 from blindlabel.settings import Setting, declared, taken
 
@@ -39,14 +38,13 @@ class SparklingTerms(WithSparkle, Terms):
 
 def test_one_more_setting_is_declared_at_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agreements, "Agreement", Larger)
-    monkeypatch.setattr(agreement_text, "Agreement", Larger)
     made = agreements.new("s", ["a", "b"], ["name"], encoding={"sparkle": 7})
-    text = agreement_text.to_text(made)
+    text = agreements.to_text(made)
     assert "# How much an answer sparkles.\nsparkle = 7\n" in text
     assert agreements.from_text(text) == made
     assert taken(SparklingTerms, made.encoding, attributes=("name",)).sparkle == 7
     row = "| `encoding.sparkle` | 4 | 1 to 9 | How much an answer sparkles. |"
-    assert row in agreement_text.settings_table()
+    assert row in agreements.settings_table()
     with pytest.raises(InputError, match=r"encoding.sparkle: .* less than or equal to 9"):
         agreements.from_text(text.replace("sparkle = 7", "sparkle = 10"))
 
@@ -87,4 +85,4 @@ def _another(value: object, setting: Setting) -> object:
 
 def test_page_of_settings_is_derived() -> None:
     """After a change: `python scripts/settings_page`."""
-    assert agreement_text.settings_table() in PAGE.read_text("utf-8")
+    assert agreements.settings_table() in PAGE.read_text("utf-8")

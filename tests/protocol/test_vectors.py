@@ -19,7 +19,7 @@ from blindlabel.parties.owner import Owner
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.errors import ALL, MalformedMessage, ProtocolError, TooEarly
-from blindlabel.protocol.facts import State
+from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
@@ -63,7 +63,7 @@ def test_message_larger_than_allowed_is_refused() -> None:
         messages.parse(b"blindlabel-message/1 " + b"A" * messages.LARGEST)
 
 
-def coordinator_state() -> State:
+def coordinator_state() -> StudyState:
     agreement, state = vectors.founded()
     for wire in AT_COORDINATOR["before"]:
         state = rules.handle(agreement, state, messages.parse(wire.encode())).state
@@ -81,8 +81,10 @@ def test_coordinators_rules_give_the_expected_error() -> None:
         assert code == entry["error"], entry["name"]
 
 
-def owner_state() -> owner.State:
-    state = owner.State(study=AGREEMENT.hash, name="anna", coordinator_key=bytes(key_of(COORDINATOR).verify_key).hex())
+def owner_state() -> owner.OwnerState:
+    state = owner.OwnerState(
+        study=AGREEMENT.hash, name="anna", coordinator_key=bytes(key_of(COORDINATOR).verify_key).hex()
+    )
     state = owner.joins(state, join_of(AGREEMENT, "anna")).state
     for wire in AT_OWNER["before"]:
         state = owner.handle(AGREEMENT, state, messages.parse(wire.encode()))
@@ -174,7 +176,7 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
         Invitation("anna", "00" * 32, key, "", AT_OWNER["agreement"]),
         TableOptions(table),
     )
-    workspace.change(lambda _: owner.Step(owner_state()))
+    workspace.change(lambda _: owner.OwnerStep(owner_state()))
     workspace.bodies.write([vectors.BODY])
     shared = tmp_path / "shared"
     inbox = shared / AGREEMENT.hash[:16] / "to-anna"

@@ -15,7 +15,7 @@ import pytest
 from blindlabel.cli.main import run as command
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.study_parties import joined, over_http, play, served, small_agreement, write_person_tables

@@ -15,7 +15,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.running import run as take_turns
 from blindlabel.protocol import facts, messages, owner
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.errors import Forked, NotFitting, WrongRound
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
@@ -99,7 +99,7 @@ def test_round_that_asks_nothing_of_an_owner_needs_nobody_there(tmp_path: Path) 
     """With three owners one can be through while the others are not; it had no question to hand in and the study waited
     for it.
     """
-    state = owner.State(
+    state = owner.OwnerState(
         study="0" * 64, name="anna", coordinator_key="0" * 64, sample=messages.Sample(positions=(), others={"berta": 1})
     )
     agreement = small_agreement()
@@ -225,8 +225,8 @@ def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: P
     broken = small_agreement(name="broken")
     invitations = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(broken))
     _, server, owners, shared = started(tmp_path)
-    for one in joined(tmp_path / "broken", invitations, write_person_tables(tmp_path / "broken")):
-        Owner(one, FolderTransport(shared, broken.hash, one.name)).send()
+    for workspace in joined(tmp_path / "broken", invitations, write_person_tables(tmp_path / "broken")):
+        Owner(workspace, FolderTransport(shared, broken.hash, workspace.name)).send()
     shutil.rmtree(tmp_path / "coordinator" / "keys" / broken.hash)  # it cannot sign
     for one in owners:
         one.send()

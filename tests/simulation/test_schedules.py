@@ -97,7 +97,7 @@ def test_judge_finds_labels_that_change_after_agreement(monkeypatch: pytest.Monk
 
 
 def test_judge_finds_a_study_that_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest: Callable[..., list[owner.Work]] = owner.work
+    honest: Callable[..., list[owner.OwnerWork]] = owner.work
     monkeypatch.setattr(
         owner, "work", lambda agreement, state: [todo for todo in honest(agreement, state) if todo.kind != "evaluate"]
     )

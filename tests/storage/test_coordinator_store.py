@@ -13,10 +13,10 @@ import pytest
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
-from blindlabel.protocol.facts import State, blob_of, new_state, with_owner
+from blindlabel.protocol.facts import StudyState, blob_of, new_state, with_owner
+from blindlabel.protocol.interfaces import Moved
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import COORDINATOR
-from blindlabel.protocol.studies import Moved
 from blindlabel.storage.coordinator_store import LONGEST_LEASE, CoordinatorStore
 from support.patience import Patience
 from support.study_parties import small_agreement
@@ -191,7 +191,7 @@ def test_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
 def test_state_of_a_large_study_comes_back_as_it_was(stores: list[CoordinatorStore]) -> None:
     loaded = stores[0].load(STUDY)
     assert loaded is not None
-    state: State = loaded.state.model_copy(
+    state: StudyState = loaded.state.model_copy(
         update={"samples": {"anna": tuple(range(5000)), "berta": tuple(range(0, 10**9, 200_000))}}
     )
     assert stores[0].save(loaded, state)

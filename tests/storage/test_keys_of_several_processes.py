@@ -12,7 +12,7 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.errors import WrongStudy
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import SecretsInMemory, write_secret

@@ -12,8 +12,9 @@ from blindlabel.errors import InputError
 from blindlabel.export.formats import replacing
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, signed_by
-from blindlabel.protocol import messages, owner_state
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol import messages
+from blindlabel.protocol import owner as rules
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.storage import journal_points
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -91,7 +92,7 @@ def test_an_owners_state_and_its_messages_are_saved_together(tmp_path: Path) -> 
 
     with pytest.raises(Crash), journal_points.listening(die):
         owner.change(
-            lambda state: owner_state.send(state, "coordinator", 0, confirm),
+            lambda state: rules.send(state, "coordinator", 0, confirm),
             lambda message: signed_by(own_identity(owner), message),
         )
     assert owner.state().sent == len(owner.unsent()) == 2

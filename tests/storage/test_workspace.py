@@ -14,7 +14,7 @@ from blindlabel.parties.asking import save_question
 from blindlabel.parties.joining import signed_by
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages, owner
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.storage.workspace import Workspace
 
@@ -26,7 +26,7 @@ def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace
     agreement = agreements.new("s", ["anna", "berta"], ["name"], sampling={"records": 4}, encoding={"engine": engine})
     rounds = tuple(owner.OwnRound(ask=tuple(ask), handed_in=number < len(asks) - 1) for number, ask in enumerate(asks))
     sample = messages.Sample(positions=(3, 5, 7, 9), others={"berta": 4})
-    state = owner.State(study=agreement.hash, name="anna", coordinator_key="00" * 32, sample=sample, rounds=rounds)
+    state = owner.OwnerState(study=agreement.hash, name="anna", coordinator_key="00" * 32, sample=sample, rounds=rounds)
     settings = {
         "agreement": to_text(agreement),
         "owner": "anna",
@@ -36,7 +36,7 @@ def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace
     }
     workspace = Workspace.create(folder)
     identity = new_identity()
-    workspace.found(settings, {}, owner.Step(state), lambda message: signed_by(identity, message))
+    workspace.found(settings, {}, owner.OwnerStep(state), lambda message: signed_by(identity, message))
     rows = [
         OwnRecord(n, p, f"id-{p}", {"name": f"Miller {n}"}, Record.of({"name": f"Miller {n}"}))
         for n, p in enumerate(sample.positions)
@@ -102,7 +102,7 @@ def test_later_round_shows_earlier_questions_and_why_a_record_comes_back(tmp_pat
     state = workspace.state()
     more = owner.OwnRound(ask=(1,), loose=(1,))
     later = state.model_copy(update={"rounds": (state.rounds[0].model_copy(update={"handed_in": True}), more)})
-    workspace.change(lambda _: owner.Step(later))
+    workspace.change(lambda _: owner.OwnerStep(later))
     (task,) = workspace.tasks()
     assert (task.record, task.round, task.state, task.loose, task.previous) == (1, 2, "open", True, ((1, GOOD),))
     assert [task.question for task in workspace.tasks(1)] == [GOOD, GOOD]
@@ -141,7 +141,7 @@ def write_many(folder: Path, record: int) -> None:
     workspace = Workspace.open(folder)
     for number in range(25):
         workspace.save_draft(record, f"# {number}\n{GOOD}")
-        workspace.change(lambda state: owner.Step(state.model_copy(update={"sent": state.sent + 1})))
+        workspace.change(lambda state: owner.OwnerStep(state.model_copy(update={"sent": state.sent + 1})))
         workspace.say("work", number / 25, "working")
 
 

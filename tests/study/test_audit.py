@@ -16,7 +16,7 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.running import run
 from blindlabel.parties.study import standing
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.web.coordinator_page import add_page, sign_in_code

@@ -16,7 +16,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.costs import costs_of, trips_of
 from blindlabel.parties.verifying import words_to_read_out
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.sampling import Sampling
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace

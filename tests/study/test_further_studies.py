@@ -20,7 +20,7 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import FolderQuestions, QuestionSource
 from blindlabel.parties.running import run
 from blindlabel.parties.study import standing
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE, read_secret
 from blindlabel.storage.workspace import Workspace

@@ -14,7 +14,7 @@ import pytest
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support import slow_command
 from support.patience import Patience

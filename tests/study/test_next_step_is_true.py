@@ -10,7 +10,7 @@ import pytest
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner, steps_of
 from blindlabel.parties.questions import open_tasks
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import BULK
 from blindlabel.protocol.next_steps import of_coordinator
 from blindlabel.storage.coordinator_store import CoordinatorStore

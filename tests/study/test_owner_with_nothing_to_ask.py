@@ -8,7 +8,7 @@ import numpy as np
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import QuestionSource, open_tasks
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables

@@ -21,8 +21,7 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
 from blindlabel.protocol import messages
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage import workspace_tables
 from blindlabel.storage.coordinator_store import CoordinatorStore

@@ -11,7 +11,7 @@ import pytest
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.study import standing
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.client import HttpTransport
 from support.study_parties import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.study import standing
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.patience import Patience
 from support.postgres import Server

@@ -12,8 +12,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.running import run
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace

@@ -9,7 +9,7 @@ import pytest
 from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.direct_line import DirectLine
 from support.study_parties import joined, small_agreement, write_person_tables

@@ -10,8 +10,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.running import run
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport

@@ -12,9 +12,10 @@ import nacl.signing
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.protocol import coordinator, facts, labels, messages, owner, proofs, rounds
+from blindlabel.protocol import coordinator, facts, labels, messages, owner, rounds
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import TooEarly, WrongRound
+from blindlabel.protocol.invitation import join_proof
 from blindlabel.protocol.messages import Signed
 
 Answering = Callable[[str, str, int, Sequence[int], Sequence[int]], Outcomes]
@@ -29,7 +30,7 @@ class Study:
     random: random.Random
     keys: dict[str, nacl.signing.SigningKey] = field(default_factory=dict)
     envelope_keys: dict[str, str] = field(default_factory=dict)
-    owners: dict[str, owner.State] = field(default_factory=dict)
+    owners: dict[str, owner.OwnerState] = field(default_factory=dict)
     invitations: dict[str, nacl.signing.SigningKey] = field(default_factory=dict)
     inbox: list[Signed] = field(default_factory=list)
     outbox: dict[str, list[Signed]] = field(default_factory=dict)
@@ -50,13 +51,13 @@ class Study:
         for name in self.agreement.owners:
             self.outbox[name] = []
             key = bytes(self.keys["coordinator"].verify_key).hex()
-            self.owners[name] = owner.State(study=self.agreement.hash, name=name, coordinator_key=key)
+            self.owners[name] = owner.OwnerState(study=self.agreement.hash, name=name, coordinator_key=key)
             self.own(name, owner.joins(self.owners[name], self.join(name)))
 
     def join(self, name: str, records: int | None = None) -> messages.Join:
         records = records or self.records
         signing, envelope, token = bytes(self.keys[name].verify_key).hex(), self.envelope_keys[name], "0" * 64
-        proof = proofs.join_proof(
+        proof = join_proof(
             bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token
         )
         return messages.Join(records=records, envelope_key=envelope, signing_key=signing, token_hash=token, proof=proof)
@@ -64,11 +65,11 @@ class Study:
     def signed(self, message: messages.Message) -> Signed:
         return messages.parse(messages.sign(message, lambda data: self.keys[message.sender].sign(data).signature).wire)
 
-    def own(self, name: str, step: owner.Step) -> None:
+    def own(self, name: str, step: owner.OwnerStep) -> None:
         self.owners[name] = step.state
         self.inbox += [self.signed(message) for message in step.messages]
 
-    def take(self, step: facts.Step) -> None:
+    def take(self, step: facts.StudyStep) -> None:
         self.state = step.state
         for body in step.bodies:
             self.bodies[facts.blob_of(body).hash] = body

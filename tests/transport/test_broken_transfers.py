@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.shape import Blob

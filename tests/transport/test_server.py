@@ -24,7 +24,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import messages
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.errors import Replayed, TooEarly, WrongSender
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable

@@ -15,7 +15,7 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
 from blindlabel.transport.events import JsonLines, failure, log_event

@@ -23,7 +23,7 @@ from blindlabel.parties.asking import save_question
 from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks
 from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Union
 
 from blindlabel.records import tables
-from blindlabel.records.in_memory import Frame, Rows, table_of
-from blindlabel.records.tables import Table
+from blindlabel.records.tables import Dictionaries, Frame, Table, table_of
 
-Source = Union[Table, str, Path, Frame, Rows]
+Source = Union[Table, str, Path, Frame, Dictionaries]
 """Whatever a table can be read from."""
 
 

@@ -19,7 +19,7 @@ def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: b
     """Serve the app until Ctrl-C; open a browser with its link, or only print the links."""
     workspace = workspace_at(at)
     try:
-        from blindlabel.web.server import serve
+        from blindlabel.web.owner_server import serve
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
 

@@ -13,8 +13,7 @@ from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
-    from blindlabel.parties.auditing import Audited
-    from blindlabel.protocol.asked import Opening
+    from blindlabel.parties.auditing import Audited, Opening
 
 Opened = Annotated[Path, typer.Argument(help="Opened questions, as `blindlabel owner audit --to` wrote them.")]
 
@@ -66,7 +65,7 @@ def coordinator_audit(
 
 
 def _read(file: Path) -> Opening:
-    from blindlabel.protocol.asked import read_opening
+    from blindlabel.parties.auditing import read_opening
 
     try:
         return read_opening(file.read_bytes())

@@ -58,7 +58,7 @@ def new(
     """Write a new agreement with comments, to be edited and then sent round with `invite`."""
     from blindlabel.engines.registry import rules_named
     from blindlabel.protocol import agreement as agreements
-    from blindlabel.protocol.agreement_text import to_text
+    from blindlabel.protocol.agreement import to_text
 
     rules_named(engine)  # says so where there is none of this name
     if file.exists() and not force:
@@ -84,7 +84,7 @@ def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: Jso
     """
     from blindlabel.parties.accounting import account_of
     from blindlabel.parties.costs import costs_of
-    from blindlabel.protocol.advice import advice
+    from blindlabel.protocol.agreement import advice
 
     agreement = read_agreement(file)
     account, costs = account_of(agreement), costs_of(agreement)
@@ -104,7 +104,7 @@ def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: Jso
 
 def _say_advice(agreement: Agreement) -> None:
     """What is worth a second look before anybody is invited."""
-    from blindlabel.protocol.advice import advice
+    from blindlabel.protocol.agreement import advice
 
     for sentence in advice(agreement, datetime.date.today()):
         say(f"NOTE: {sentence}")

@@ -25,8 +25,8 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
     already.
     """
     try:
-        from blindlabel.web.rehearsal import free_port, prepared_for_web
-        from blindlabel.web.server import HOST
+        from blindlabel.web.local_study import free_port, prepared_for_web
+        from blindlabel.web.owner_server import HOST
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
     with contextlib.ExitStack() as stack:
@@ -49,7 +49,7 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
 
 def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: bool) -> None:
     """Serve the coordinator of a folder and the owners' apps, each in a process, until Ctrl-C; prints every link."""
-    from blindlabel.web.server import HOST
+    from blindlabel.web.owner_server import HOST
 
     links = []
     home = folder / "coordinator"

@@ -26,10 +26,9 @@ from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.parties.verifying import confirm_heard, words_to_read_out
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
-from blindlabel.protocol.facts import State, directions
-from blindlabel.records.generator import PERSON_ATTRIBUTES, Generated, Size, generate, write
+from blindlabel.protocol.agreement import Agreement, to_text
+from blindlabel.protocol.facts import StudyState, directions
+from blindlabel.records.generator import PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
 from blindlabel.records.preparation import prepare_rows
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
@@ -121,7 +120,7 @@ class _Standstill:
             )
 
 
-def _agreement(plan: Plan, made: Generated) -> Agreement:
+def _agreement(plan: Plan, made: GeneratedTables) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
     longest = max(len(record.whole) for table in (made.a, made.b) for record in prepare_rows(table, attributes, STEPS))
     return agreements.new(
@@ -281,7 +280,7 @@ def _doing(workspaces: list[Workspace]) -> str:
     return ", ".join(at_work) or "waiting"
 
 
-def share_done(agreement: Agreement, state: State) -> float:
+def share_done(agreement: Agreement, state: StudyState) -> float:
     """The share of the whole that is done, by what the coordinator has: a tenth for the beginning, the rest in equal
     parts for the rounds, each by the messages that have come. It never falls; a study that needs fewer rounds ends
     early.
@@ -308,7 +307,7 @@ def _told(round: RoundStanding) -> str:
 
 
 def _report(
-    coordinator: Coordinator, agreement: Agreement, made: Generated, folder: Path, began: float
+    coordinator: Coordinator, agreement: Agreement, made: GeneratedTables, folder: Path, began: float
 ) -> dict[str, Any]:
     from blindlabel.export import write as write_truth
 

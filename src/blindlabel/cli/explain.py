@@ -77,7 +77,7 @@ def _lines(plan: Explained) -> Iterator[str]:
     yield f"parameters: {plan.parameters}"
     yield from (f"predicate {number}: {what}" for number, what in enumerate(plan.predicates))
     yield from plan.places
-    yield "noise left: " + ", ".join(f"{what} {bits:.1f} bits" for what, bits in plan.noise_left.items())
+    yield f"a label is wrong with probability {plan.wrong:.1g} at most"
     sizes = ", ".join(f"{what} {count / 1e6:,.1f} MB" for what, count in plan.bytes.items())
     yield f"a round of such questions: about {plan.seconds:,.1f} s of one core; {sizes}"
 

@@ -168,7 +168,7 @@ def verify(
 def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """Show how the study stands on this side, and what it is waiting for."""
     from blindlabel.parties.owner import steps_of
-    from blindlabel.protocol.deadline import is_overdue
+    from blindlabel.protocol.agreement import is_overdue
 
     workspace = workspace_at(at)
     progress, activity = workspace.progress(), workspace.activity()

@@ -14,8 +14,8 @@ from blindlabel.cli.question_files import attribute_list, listed
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
+    from blindlabel.language.chain import Chain
     from blindlabel.language.formula import Formula
-    from blindlabel.language.points import PointsQuestion
     from blindlabel.language.record import Record
     from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 
@@ -87,7 +87,7 @@ def _judged(
     """One row's suggestion, or a person's question for it, with variants where they are wanted."""
     if question is None:
         suggestion = suggester.suggest(record, round)
-        points: PointsQuestion | Formula = suggestion.points
+        points: Chain | Formula = suggestion.chain
         document = _document(suggestion, ids)
     else:
         points, document = _written(question, suggester, record, ids)
@@ -98,7 +98,9 @@ def _judged(
     return document
 
 
-def _written(given: str, suggester: Suggester, record: Record, ids: Sequence[str]) -> tuple[Formula, dict[str, Any]]:
+def _written(
+    given: str, suggester: Suggester, record: Record, ids: Sequence[str]
+) -> tuple[Chain | Formula, dict[str, Any]]:
     """A person's own question and its verdict."""
     from blindlabel.cli.question_files import question_source
     from blindlabel.language import Question
@@ -108,15 +110,19 @@ def _written(given: str, suggester: Suggester, record: Record, ids: Sequence[str
     if checked.formula is None:
         raise InputError(f"{name} cannot be used yet: {checked.problems[0].message}")
     verdict = suggester.verdict(checked.formula, record)
-    return checked.formula, {"question": text, "why": verdict.sentence, "verdict": _verdict(verdict, ids)}
+    return checked.chain or checked.formula, {
+        "question": text,
+        "why": verdict.sentence,
+        "verdict": _verdict(verdict, ids),
+    }
 
 
 def _document(suggestion: Suggestion, ids: Sequence[str]) -> dict[str, Any]:
     return {
         "question": suggestion.text,
         "why": suggestion.why,
-        "bar": suggestion.points.bar,
-        "total": suggestion.points.total,
+        "bar": suggestion.chain.bar,
+        "total": suggestion.chain.total,
         "reasons": [asdict(reason) | {"sentence": reason.sentence} for reason in suggestion.reasons],
         "verdict": _verdict(suggestion.verdict, ids),
     }

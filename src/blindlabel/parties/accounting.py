@@ -7,7 +7,7 @@ from dataclasses import replace
 from blindlabel.engines.registry import rules_named
 from blindlabel.protocol.account import Account, Exposure, Use, account, used
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.facts import State
+from blindlabel.protocol.facts import StudyState
 
 
 def account_of(agreement: Agreement) -> Account:
@@ -18,7 +18,7 @@ def account_of(agreement: Agreement) -> Account:
     return account(_exposure(agreement), bears)
 
 
-def use_of(agreement: Agreement, state: State) -> dict[str, Use]:
+def use_of(agreement: Agreement, state: StudyState) -> dict[str, Use]:
     """The use of every pairing of a study, by its two names."""
     exposure, void = _exposure(agreement), sum(1 for facts in state.rounds if facts.void)
     return {

@@ -1,19 +1,87 @@
-"""Commitments to questions as parties keep them: an owner's salts and its opening, and who can check one."""
+"""What was asked can be shown later: a commitment to the questions of a round goes with every hand-in.
+
+1. The commitment is a keyed hash (BLAKE2b, 32 bytes) of study, owner, round and the text of every question, in the
+   order of the sample. The key is a salt of 32 bytes, one for each round, that only the owner can make: without it
+   nobody can try out questions.
+2. It stands in the signed message with the answers, the same in all messages of an owner's round. So whoever has that
+   message can hold the owner to it, and the owner cannot deny it later.
+3. To be audited, an owner gives away an *opening*: the salt and the questions of some rounds. Whoever has the messages
+   (the coordinator, and the owners that they went to) says whether these were the questions.
+
+A commitment does not say that the answers were made from these questions. It says that the owner claimed so, before it
+knew how anybody else answered.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
 
 from blindlabel.envelope import Identity
 from blindlabel.errors import InputError
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.asked import SALT_BYTES, AskedQuestion, AskedRound, Opening
-from blindlabel.protocol.facts import State, sides_of
+from blindlabel.protocol.facts import StudyState, sides_of
 from blindlabel.protocol.interfaces import Store
-from blindlabel.protocol.shape import canonical
+from blindlabel.protocol.shape import Hex32, Name, Position, Shape, canonical
+
+SALT_BYTES = 32
+LARGEST = 64 * 2**20
+"""Bytes of an opening's file."""
+
+
+class AskedQuestion(Shape):
+    """The question about one record."""
+
+    record: Position
+    question: Annotated[str, Field(max_length=2**20)]
+
+
+class AskedRound(Shape):
+    """All questions of one round, and what opens the commitment to them."""
+
+    round: Annotated[int, Field(ge=1, le=200)]
+    salt: Hex32
+    questions: tuple[AskedQuestion, ...]
+
+
+class Opening(Shape):
+    """What an owner shows to whoever audits it."""
+
+    blindlabel: Annotated[str, Field(pattern="^opened questions 1$")] = "opened questions 1"
+    study: Hex32
+    owner: Name
+    rounds: tuple[AskedRound, ...]
+
+    def commitment(self, asked: AskedRound) -> str:
+        """What stands in the messages of a round."""
+        claim = [
+            "blindlabel questions 1",
+            self.study,
+            self.owner,
+            asked.round,
+            [[one.record, one.question] for one in asked.questions],
+        ]
+        salt = bytes.fromhex(asked.salt)
+        return hashlib.blake2b(canonical(claim), key=salt, digest_size=32, person=b"bl-questions").hexdigest()
+
+    def to_json(self) -> Any:
+        """As it is written into a file."""
+        return self.model_dump(mode="json")
+
+
+def read_opening(content: bytes) -> Opening:
+    """An opening from its file; an `InputError` where it is none."""
+    if len(content) > LARGEST:
+        raise InputError(f"Opened questions have at most {LARGEST // 2**20} MB.")
+    try:
+        return Opening.model_validate_json(json.dumps(json.loads(content)))
+    except (ValueError, ValidationError, RecursionError) as error:
+        raise InputError("These are no opened questions: `blindlabel owner audit --to` writes them.") from error
 
 
 def commitment(store: Store, identity: Identity, round: int) -> str:
@@ -85,7 +153,7 @@ def audit(opening: Opening, study: str, committed: Mapping[int, set[str]]) -> li
     return found
 
 
-def known_to_coordinator(state: State, owner: str) -> dict[int, set[str]]:
+def known_to_coordinator(state: StudyState, owner: str) -> dict[int, set[str]]:
     """The commitments of an owner, by round, that came to the coordinator: one a round, where it was honest."""
     return _by_round(
         (number, answers.asked)
@@ -95,7 +163,7 @@ def known_to_coordinator(state: State, owner: str) -> dict[int, set[str]]:
     )
 
 
-def known_to_owner(state: rules.State, peer: str) -> dict[int, set[str]]:
+def known_to_owner(state: rules.OwnerState, peer: str) -> dict[int, set[str]]:
     """The commitments of another owner that came with answers to be opened here."""
     return _by_round(
         (number, one.to_open[peer].answers.asked)

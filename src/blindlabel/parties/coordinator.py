@@ -31,12 +31,21 @@ from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting, TooEarly, WrongStudy
-from blindlabel.protocol.facts import RoundFacts, State, Step, Work, key_of, new_state, sides_of, spent_bodies
+from blindlabel.protocol.facts import (
+    RoundFacts,
+    StudyState,
+    StudyStep,
+    StudyWork,
+    key_of,
+    new_state,
+    sides_of,
+    spent_bodies,
+)
+from blindlabel.protocol.interfaces import Loaded, Moved, Studies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.studies import Loaded, Moved, Studies
 
 LEASE = 30.0
 """Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its
@@ -93,7 +102,7 @@ class Coordinator:
         """A new invitation for an owner that has not joined; the one before it holds no longer."""
         code = secrets.token_bytes(32)
         public = bytes(nacl.signing.SigningKey(code).verify_key).hex()
-        self._apply(study, lambda _, state: Step(rules.invites_again(state, owner, public)))
+        self._apply(study, lambda _, state: StudyStep(rules.invites_again(state, owner, public)))
         key = self._identity(study).public.signing_key.hex()
         return Invitation(owner, code.hex(), key, address, self.store.agreement(study) or "")
 
@@ -136,7 +145,7 @@ class Coordinator:
         signed = messages.parse(wire)
         study = signed.message.study
 
-        def event(agreement: Agreement, state: State) -> Step:
+        def event(agreement: Agreement, state: StudyState) -> StudyStep:
             step = rules.handle(agreement, state, signed, self._draw)
             if step.state != state and any(not self.store.bodies(study).has(blob) for blob in signed.message.blobs):
                 raise TooEarly("The message's body has not arrived yet.")
@@ -144,7 +153,9 @@ class Coordinator:
 
         return self._apply(study, event, incoming=signed)
 
-    def _apply(self, study: str, event: Callable[[Agreement, State], Step], incoming: Signed | None = None) -> bool:
+    def _apply(
+        self, study: str, event: Callable[[Agreement, StudyState], StudyStep], incoming: Signed | None = None
+    ) -> bool:
         """Apply an event to the newest state and save what follows; again from the start where another process was
         faster.
         """
@@ -205,7 +216,7 @@ class Coordinator:
             renewing.join()
             self.store.release(study, self.worker)
 
-    def _do(self, study: str, todo: Work) -> None:
+    def _do(self, study: str, todo: StudyWork) -> None:
         if todo.kind == "choose":
             bodies, owners = self.store.bodies(study), self.load(study).state.owners
             lists = {
@@ -219,7 +230,7 @@ class Coordinator:
         else:
             self._settle(study, todo)
 
-    def _read(self, study: str, todo: Work) -> None:
+    def _read(self, study: str, todo: StudyWork) -> None:
         """The outcomes of one direction, by comparing two lists."""
         state, direction = self.load(study).state, todo.direction
         try:
@@ -230,28 +241,28 @@ class Coordinator:
             return
         content = labelling.unguessable(outcomes.tobytes(), bytes.fromhex(state.salt))
         blob = self.store.bodies(study).write([content])
-        self._apply(study, lambda _, state: Step(rounds.read(state, todo.round, direction, blob)))
+        self._apply(study, lambda _, state: StudyStep(rounds.read(state, todo.round, direction, blob)))
 
-    def _outcomes(self, study: str, facts: RoundFacts, todo: Work) -> Outcomes:
+    def _outcomes(self, study: str, facts: RoundFacts, todo: StudyWork) -> Outcomes:
         bodies, direction = self.store.bodies(study), todo.direction
         listed, opened = bodies.read_all(facts.listed[direction].blob), bodies.read_all(facts.opened[direction].blob)
         return comparing.compared(listed, opened, len(facts.asked[todo.asker]), len(facts.asked[todo.holder]))
 
-    def _settle(self, study: str, todo: Work) -> None:
+    def _settle(self, study: str, todo: StudyWork) -> None:
         state = self.load(study).state
         found = {direction: self._kept_outcomes(study, state, direction) for direction in state.rounds[-1].read}
         before = self._labels(study, state)
         self._apply(study, lambda agreement, now: rounds.settle(agreement, now, todo.round, found, before))
         self.store.remove_bodies(study, spent_bodies)  # nobody needs the single answers again
 
-    def _kept_outcomes(self, study: str, state: State, direction: str) -> Outcomes:
+    def _kept_outcomes(self, study: str, state: StudyState, direction: str) -> Outcomes:
         asker, holder = sides_of(direction)
         current = state.rounds[-1]
         content = self.store.bodies(study).read_all(current.read[direction])[labelling.TAG_BYTES :]
         size = (len(current.asked[asker]), len(current.asked[holder]))
         return np.frombuffer(content, dtype=np.uint8).reshape(size)
 
-    def _labels(self, study: str, state: State) -> dict[str, labelling.Labels]:
+    def _labels(self, study: str, state: StudyState) -> dict[str, labelling.Labels]:
         found, bodies = {}, self.store.bodies(study)
         for first, second in self.agreement(study).pairings:
             blob = state.labels[key_of(first, second)]

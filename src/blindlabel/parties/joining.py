@@ -14,15 +14,13 @@ from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import messages, owner, proofs
+from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Store
-from blindlabel.protocol.invitation import Invitation
+from blindlabel.protocol.invitation import Invitation, join_proof, token_hash
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.proofs import token_hash
-from blindlabel.records.fingerprint import Fingerprint
 from blindlabel.records.preparation import check_lengths, prepare_rows, sentence_about_cuts
-from blindlabel.records.tables import Table, columns_of, read_table
+from blindlabel.records.tables import Fingerprint, Table, columns_of, read_table
 
 S = TypeVar("S", bound=Store)
 
@@ -100,7 +98,7 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
     prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
     cut = check_lengths(prepared, agreement.lengths())
     identity, token = new_identity(), secrets.token_urlsafe(32)
-    state = owner.State(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
+    state = owner.OwnerState(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
     begin = owner.joins(state, _join_body(agreement, invitation, len(table), identity, token))
     kept = {_IDENTITY: identity.to_bytes(), _TOKEN: token.encode()}
     known = {
@@ -127,7 +125,7 @@ def _join_body(
 ) -> messages.Join:
     envelope_key, signing_key = identity.public.envelope_key.hex(), identity.public.signing_key.hex()
     code, hashed = bytes.fromhex(invitation.code), token_hash(token)
-    proof = proofs.join_proof(code, agreement.hash, invitation.owner, records, envelope_key, signing_key, hashed)
+    proof = join_proof(code, agreement.hash, invitation.owner, records, envelope_key, signing_key, hashed)
     return messages.Join(
         records=records, envelope_key=envelope_key, signing_key=signing_key, token_hash=hashed, proof=proof
     )

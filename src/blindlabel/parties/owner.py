@@ -114,7 +114,7 @@ class Owner:
             self.is_ahead = self._is_forgotten(state)
             self._handed_over_again = not self.is_ahead
 
-    def _is_forgotten(self, state: rules.State) -> bool:
+    def _is_forgotten(self, state: rules.OwnerState) -> bool:
         """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked`
         otherwise.
         """
@@ -126,7 +126,7 @@ class Owner:
             after += came
         return True
 
-    def _agrees(self, state: rules.State, wires: list[bytes]) -> int:
+    def _agrees(self, state: rules.OwnerState, wires: list[bytes]) -> int:
         """How many of these messages are ones that came before."""
         known = [signed for wire in wires if (signed := messages.parse(wire)).message.sequence <= state.received]
         for signed in known:
@@ -149,7 +149,7 @@ class Owner:
         for number, wire in enumerate(wires):
             signed = messages.parse(wire)
             try:
-                self.store.change(lambda now, signed=signed: rules.Step(rules.handle(self.agreement, now, signed)))  # type: ignore[misc]
+                self.store.change(lambda now, signed=signed: rules.OwnerStep(rules.handle(self.agreement, now, signed)))  # type: ignore[misc]
             except TooEarly:
                 return number
         return len(wires)
@@ -219,7 +219,7 @@ class Owner:
             done = True
         return done
 
-    def _do(self, todo: rules.Work) -> None:
+    def _do(self, todo: rules.OwnerWork) -> None:
         if todo.kind in ("offer", "blind", "pick", "sample"):
             self.sampling.do(todo)
         elif todo.kind == "carry":
@@ -231,7 +231,7 @@ class Owner:
         else:
             self.rounds.refusing(todo, "answers", self.rounds.open)
 
-    def _change(self, event: Callable[[rules.State], rules.Step]) -> rules.Step:
+    def _change(self, event: Callable[[rules.OwnerState], rules.OwnerStep]) -> rules.OwnerStep:
         return self.store.change(event, self.sign)
 
     def sign(self, message: Message) -> Signed:

@@ -22,10 +22,9 @@ from pathlib import Path
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import Asked
-from blindlabel.records.csv_files import write_csv
+from blindlabel.records.table_files import write_csv
 
 SUFFIX = ".question"
 FORMAT, VERSION = "blindlabel questions", 1

@@ -55,7 +55,7 @@ class Rounds:
     engine: Engine
     working: Working
     report: Report
-    change: Callable[[Callable[[rules.State], rules.Step]], rules.Step]
+    change: Callable[[Callable[[rules.OwnerState], rules.OwnerStep]], rules.OwnerStep]
     """Saves what follows from an event, with its messages."""
 
     def _working(self, phase: str) -> Working:
@@ -63,7 +63,9 @@ class Rounds:
         self.report(phase, 0.0)
         return replace(self.working, progress=lambda step, share: self.report(phase, share, step))
 
-    def refusing(self, todo: rules.Work, kind: Literal["records", "answers"], deed: Callable[[str, int], None]) -> None:
+    def refusing(
+        self, todo: rules.OwnerWork, kind: Literal["records", "answers"], deed: Callable[[str, int], None]
+    ) -> None:
         """Do something with what another owner sent; where that cannot be used, the round is void."""
         try:
             deed(todo.peer, todo.round)
@@ -80,7 +82,7 @@ class Rounds:
         for (source, author), texts in written.items():
             if not self.store.state().rounds[-1].handed_in:
                 self.store.save_questions(texts, source, author)
-        self.change(lambda state: rules.Step(rules.carries(state, round)))
+        self.change(lambda state: rules.OwnerStep(rules.carries(state, round)))
 
     def serve(self, peer: str, round: int) -> None:
         """The open records, encrypted and locked, and their key in an envelope for one other owner."""
@@ -118,7 +120,7 @@ class Rounds:
             for peer in self.store.agreement.peers(self.store.name):
                 self.store.drop_secret(_secret_of(earlier, peer))
 
-    def _records_of(self, state: rules.State, peer: str, round: int) -> Iterator[bytes]:
+    def _records_of(self, state: rules.OwnerState, peer: str, round: int) -> Iterator[bytes]:
         """What another owner locked: the public part of its key, and its encrypted records."""
         received = state.rounds[round - 1].records[peer]
         context = self._context("records-key", round)
@@ -149,7 +151,7 @@ class Rounds:
         self.change(lambda now: rules.has_answered(now, round, peer, answers, asked, commitment))
 
     def _answers(
-        self, state: rules.State, peer: str, round: int, formulas: list[Formula], pads: list[bytes]
+        self, state: rules.OwnerState, peer: str, round: int, formulas: list[Formula], pads: list[bytes]
     ) -> Iterator[bytes]:
         """Encrypted answers, parcel by parcel; their pads are kept in `pads`."""
         pieces = self._records_of(state, peer, round)
@@ -194,7 +196,7 @@ class Rounds:
         """Values of all pairs; none where nothing is asked, or of nobody."""
         return make(asked, served) if asked and served else np.zeros((1, asked, served), dtype=np.uint64)
 
-    def _comparing(self, state: rules.State, peer: str, round: int) -> bytes:
+    def _comparing(self, state: rules.OwnerState, peer: str, round: int) -> bytes:
         """The secret under which this owner and another hash what is compared in a round."""
         return shared_secret(self.identity, public_of(state.peer(peer)), self._context("comparing", round))
 

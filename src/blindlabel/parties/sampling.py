@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from blindlabel.envelope import Context, EnvelopeError, Identity, PublicIdentity, open_, own_secret, seal, shared_secret
-from blindlabel.envelope.blinding import scalar_of
+from blindlabel.envelope.identity import scalar_of
 from blindlabel.errors import InputError
 from blindlabel.parties.rounds import public_of
-from blindlabel.protocol import blocking, owner_sampling
+from blindlabel.protocol import blocking
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.interfaces import Store
@@ -33,10 +33,10 @@ class EnrichedSampling:
     store: Store
     identity: Identity
     table: Callable[[], Table]
-    change: Callable[[Callable[[rules.State], rules.Step]], rules.Step]
+    change: Callable[[Callable[[rules.OwnerState], rules.OwnerStep]], rules.OwnerStep]
     """Saves what follows from an event, with its messages."""
 
-    def do(self, todo: rules.Work) -> None:
+    def do(self, todo: rules.OwnerWork) -> None:
         """One step."""
         rules.require_confirmed(self.store.state())
         if todo.kind == "sample":
@@ -56,18 +56,18 @@ class EnrichedSampling:
         made = blocking.offered(offers, self._shared(peer), self._scalar(peer))
         self.store.remember(_rows_of(peer), json.dumps([offers[place].row for place in made.origin]))
         blob = self._sealed("offered", peer, made.body)
-        self.change(lambda state: owner_sampling.has_offered(state, peer, blob))
+        self.change(lambda state: rules.has_offered(state, peer, blob))
 
     def _blind(self, peer: str) -> None:
         blob = self.store.bodies.write([self._blinded(peer).body])
-        self.change(lambda state: owner_sampling.has_blinded(state, peer, blob))
+        self.change(lambda state: rules.has_blinded(state, peer, blob))
 
     def _pick(self, peer: str) -> None:
         chosen, origin = self.store.state().sampling.chosen, self._blinded(peer).origin
         assert chosen is not None
         places = sorted(origin[place] for place in chosen.places[peer])
         blob = self._sealed("picked", peer, b"".join(place.to_bytes(_PLACE_BYTES, "big") for place in places))
-        self.change(lambda state: owner_sampling.has_picked(state, peer, blob))
+        self.change(lambda state: rules.has_picked(state, peer, blob))
 
     def _sample(self) -> None:
         state, extent = self.store.state(), blocking.Extent.of(self.store.agreement)
@@ -78,7 +78,7 @@ class EnrichedSampling:
             rows += [of_place[place] for place in self._places(peer, blob) if place < len(of_place)]
         size = state.join.records
         positions = blocking.sampled(state.sampling.chosen.uniform, rows, size, min(extent.records, size))
-        self.change(lambda now: owner_sampling.has_sampled(now, positions))
+        self.change(lambda now: rules.has_sampled(now, positions))
 
     def _places(self, peer: str, blob: Blob) -> list[int]:
         """Own offers that were chosen. Whatever another owner passed on, it can only be rows that were offered."""

@@ -12,13 +12,12 @@ import numpy as np
 from blindlabel.parties.accounting import account_of, use_of
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.account import Account, Use
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.deadline import is_overdue
-from blindlabel.protocol.facts import State, key_of, sides_of
+from blindlabel.protocol.agreement import Agreement, is_overdue
+from blindlabel.protocol.facts import StudyState, key_of, sides_of
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.interfaces import Traffic
 from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.next_steps import NextStep, of_coordinator
-from blindlabel.protocol.studies import Traffic
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def standing(coordinator: Coordinator, study: str) -> StudyStanding:
     )
 
 
-def _owner_standing(state: State, owner: str) -> OwnerStanding:
+def _owner_standing(state: StudyState, owner: str) -> OwnerStanding:
     facts = state.owners[owner]
     directions = [sides_of(one) for one in state.rounds[-1].records] if state.rounds else []
     return OwnerStanding(
@@ -153,7 +152,7 @@ def _owner_standing(state: State, owner: str) -> OwnerStanding:
     )
 
 
-def _round_standing(state: State, number: int) -> RoundStanding:
+def _round_standing(state: StudyState, number: int) -> RoundStanding:
     facts = state.rounds[number - 1]
     following = state.rounds[number].asked if number < state.round else {}
     return RoundStanding(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from blindlabel.envelope import study_hash, verification_words
-from blindlabel.envelope.words import COUNT
+from blindlabel.envelope.spoken_words import COUNT
 from blindlabel.errors import InputError
 from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.parties.rounds import public_of

@@ -32,8 +32,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blindlabel.envelope import blinding
-from blindlabel.envelope.blinding import POINT_BYTES
+from blindlabel.envelope import identity
+from blindlabel.envelope.identity import POINT_BYTES
 from blindlabel.language.record import Record
 from blindlabel.protocol.account import OFFERS_PER_RECORD
 from blindlabel.protocol.agreement import Agreement
@@ -140,12 +140,12 @@ class Blinded:
 
 def offered(offers: Sequence[Offer], context: bytes, scalar: bytes) -> Blinded:
     """The offers as points that only this owner can look up."""
-    return blinded([blinding.point_of(offer.key, context) for offer in offers], scalar)
+    return blinded([identity.point_of(offer.key, context) for offer in offers], scalar)
 
 
 def blinded(points: Sequence[bytes], scalar: bytes) -> Blinded:
     """Points times a secret number, in the order of the products, which says nothing about the order before."""
-    made = sorted((blinding.blinded(point, scalar), place) for place, point in enumerate(points))
+    made = sorted((identity.blinded(point, scalar), place) for place, point in enumerate(points))
     return Blinded(tuple(point for point, _ in made), tuple(place for _, place in made))
 
 

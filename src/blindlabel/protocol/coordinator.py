@@ -32,7 +32,7 @@ from collections.abc import Mapping
 
 from blindlabel.envelope import KeyUnusable, PublicIdentity
 from blindlabel.errors import InputError
-from blindlabel.protocol import enriched, messages, proofs, rounds, sampling
+from blindlabel.protocol import enriched, messages, rounds, sampling
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import (
@@ -45,9 +45,9 @@ from blindlabel.protocol.errors import (
     WrongStudy,
 )
 from blindlabel.protocol.facts import (
-    State,
-    Step,
-    Work,
+    StudyState,
+    StudyStep,
+    StudyWork,
     all_confirmed,
     directions,
     key_of,
@@ -57,18 +57,21 @@ from blindlabel.protocol.facts import (
     sizes,
     with_owner,
 )
+from blindlabel.protocol.invitation import check_join_proof
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import COORDINATOR
 
 # Messages from owners
 
 
-def handle(agreement: Agreement, state: State, signed: Signed, draw: sampling.Draw = secrets.randbelow) -> Step:
+def handle(
+    agreement: Agreement, state: StudyState, signed: Signed, draw: sampling.Draw = secrets.randbelow
+) -> StudyStep:
     """Take in one message of an owner."""
     message = signed.message
     check(state, signed)
     if state.seen.get(message.slot) == signed.digest:
-        return Step(state)
+        return StudyStep(state)
     if message.slot in state.seen:
         raise Replayed(
             f"There is already a different {message.kind} message of {message.sender} for this place in the study."
@@ -83,12 +86,12 @@ def handle(agreement: Agreement, state: State, signed: Signed, draw: sampling.Dr
     return step
 
 
-def _taken_in(agreement: Agreement, state: State, signed: Signed, draw: sampling.Draw) -> Step:
+def _taken_in(agreement: Agreement, state: StudyState, signed: Signed, draw: sampling.Draw) -> StudyStep:
     message = signed.message
     seen = {**state.seen, message.slot: signed.digest}
     if message.kind in messages.IN_ROUNDS:
         step = rounds.take_in(agreement, state, signed)
-        return Step(step.state.model_copy(update={"seen": seen}), step.messages, step.bodies)
+        return StudyStep(step.state.model_copy(update={"seen": seen}), step.messages, step.bodies)
     handler = _HANDLERS.get(message.kind)
     if handler is None and message.kind not in messages.SAMPLING:
         raise WrongSender(f"An owner cannot send a {message.kind} message here.")
@@ -97,11 +100,11 @@ def _taken_in(agreement: Agreement, state: State, signed: Signed, draw: sampling
     if handler is None:
         step = enriched.take_in(agreement, state, signed)
         then = _follow(agreement, step.state.model_copy(update={"seen": seen}), draw)
-        return Step(then.state, step.messages + then.messages, then.bodies)
+        return StudyStep(then.state, step.messages + then.messages, then.bodies)
     return _follow(agreement, handler(agreement, state, signed).model_copy(update={"seen": seen}), draw)
 
 
-def check(state: State, signed: Signed) -> None:
+def check(state: StudyState, signed: Signed) -> None:
     """Rule 1: study, sender, receiver and signature."""
     message = signed.message
     if message.study != state.study:
@@ -118,7 +121,7 @@ def check(state: State, signed: Signed) -> None:
         key = message.body.signing_key
     else:
         raise TooEarly(f"{message.sender} has not joined yet.")
-    if isinstance(message.body, messages.Join) and not proofs.check_join_proof(
+    if isinstance(message.body, messages.Join) and not check_join_proof(
         bytes.fromhex(facts.invitation_key), state.study, message.sender, message.body
     ):
         raise WrongSender(f"The join of {message.sender} was not made with the invitation of this owner.")
@@ -127,7 +130,7 @@ def check(state: State, signed: Signed) -> None:
     signed.check(study=state.study, receiver=receiver, signing_key=key)
 
 
-def _join(agreement: Agreement, state: State, signed: Signed) -> State:
+def _join(agreement: Agreement, state: StudyState, signed: Signed) -> StudyState:
     message, join = signed.message, signed.message.body
     assert isinstance(join, messages.Join)
     if any(position >= join.records for position in agreement.sampling.named(message.sender)):
@@ -142,7 +145,7 @@ def _join(agreement: Agreement, state: State, signed: Signed) -> State:
     return with_owner(state, message.sender, join=join)
 
 
-def _confirm(_agreement: Agreement, state: State, signed: Signed) -> State:
+def _confirm(_agreement: Agreement, state: StudyState, signed: Signed) -> StudyState:
     message, confirm = signed.message, signed.message.body
     assert isinstance(confirm, messages.Confirm)
     if not state.keys_sent:
@@ -160,21 +163,21 @@ _HANDLERS = {"join": _join, "confirm": _confirm}
 # Work done outside
 
 
-def work(agreement: Agreement, state: State) -> list[Work]:
+def work(agreement: Agreement, state: StudyState) -> list[StudyWork]:
     """What is to be done now that no message can do."""
     if state.ended:
         return []
     if enriched.is_to_choose(agreement, state):
-        return [Work("choose")]
+        return [StudyWork("choose")]
     if not state.rounds:
         return []
     reading = [sides_of(direction) for direction in rounds.unread(agreement, state)]
     if not reading and len(state.rounds[-1].read) == len(directions(agreement)):
-        return [Work("settle", state.round)]
-    return [Work("read", state.round, asker, holder) for asker, holder in reading]
+        return [StudyWork("settle", state.round)]
+    return [StudyWork("read", state.round, asker, holder) for asker, holder in reading]
 
 
-def invites_again(state: State, owner: str, invitation_key: str) -> State:
+def invites_again(state: StudyState, owner: str, invitation_key: str) -> StudyState:
     """An owner that has not joined gets a new one-time code; the one before it proves nothing any more."""
     if owner not in state.owners:
         raise InputError(f"{owner} is no owner of this study. There are {', '.join(state.owners)}.")
@@ -186,18 +189,18 @@ def invites_again(state: State, owner: str, invitation_key: str) -> State:
     return with_owner(state, owner, invitation_key=invitation_key)
 
 
-def close(agreement: Agreement, state: State) -> Step:
+def close(agreement: Agreement, state: StudyState) -> StudyStep:
     """End the study as it is: what agreed so far is the truth, the rest is discarded."""
     if state.ended:
-        return Step(state)
-    return rounds.end(agreement, Step(state), "closed")
+        return StudyStep(state)
+    return rounds.end(agreement, StudyStep(state), "closed")
 
 
 # What follows
 
 
-def _follow(agreement: Agreement, state: State, draw: sampling.Draw) -> Step:
-    step = Step(state)
+def _follow(agreement: Agreement, state: StudyState, draw: sampling.Draw) -> StudyStep:
+    step = StudyStep(state)
     if not state.keys_sent and all(facts.join for facts in state.owners.values()):
         step = _send_keys(agreement, step)
     if step.state.samples or not all_confirmed(agreement, step.state):
@@ -206,17 +209,17 @@ def _follow(agreement: Agreement, state: State, draw: sampling.Draw) -> Step:
     drawn = _drawn(agreement, step.state, draw)
     if drawn is not None:
         begun = _begin(agreement, step.state, drawn)
-        return Step(begun.state, step.messages + begun.messages, begun.bodies)
+        return StudyStep(begun.state, step.messages + begun.messages, begun.bodies)
     return step
 
 
-def _drawn(agreement: Agreement, state: State, draw: sampling.Draw) -> Mapping[str, tuple[int, ...]] | None:
+def _drawn(agreement: Agreement, state: StudyState, draw: sampling.Draw) -> Mapping[str, tuple[int, ...]] | None:
     if agreement.sampling.by_keys:
         return enriched.drawn(state)
     return {owner: agreement.sampling.drawn(owner, size, draw) for owner, size in sizes(state).items()}
 
 
-def _send_keys(agreement: Agreement, step: Step) -> Step:
+def _send_keys(agreement: Agreement, step: StudyStep) -> StudyStep:
     known = {owner: facts.join for owner, facts in step.state.owners.items()}
     for owner in sorted(agreement.owners):
         peers = tuple(
@@ -225,10 +228,10 @@ def _send_keys(agreement: Agreement, step: Step) -> Step:
             if (join := known[peer]) is not None
         )
         step = send(step, owner, 0, messages.Keys(peers=peers))
-    return Step(step.state.model_copy(update={"keys_sent": True}), step.messages, step.bodies)
+    return StudyStep(step.state.model_copy(update={"keys_sent": True}), step.messages, step.bodies)
 
 
-def _begin(agreement: Agreement, state: State, drawn: Mapping[str, tuple[int, ...]]) -> Step:
+def _begin(agreement: Agreement, state: StudyState, drawn: Mapping[str, tuple[int, ...]]) -> StudyStep:
     nothing = {key_of(a, b): labelling.no_labels(len(drawn[a]), len(drawn[b])) for a, b in agreement.pairings}
     step = rounds.labelled(agreement, state.model_copy(update={"samples": dict(drawn)}), nothing)
     for owner in sorted(drawn):

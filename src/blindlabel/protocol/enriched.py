@@ -11,18 +11,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from blindlabel.envelope.blinding import POINT_BYTES
+from blindlabel.envelope.identity import POINT_BYTES
 from blindlabel.protocol import blocking, messages, sampling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting, TooEarly
-from blindlabel.protocol.facts import State, Step, all_confirmed, key_of, peer_facts, send, sizes, with_owner
+from blindlabel.protocol.facts import StudyState, StudyStep, all_confirmed, key_of, peer_facts, send, sizes, with_owner
 from blindlabel.protocol.messages import Signed
 
 _SEALING = 4096
 """Bytes that sealing may add to a list."""
 
 
-def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
+def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudyStep:
     """Take in a message with which a sample is drawn."""
     message, body = signed.message, signed.message.body
     if not agreement.sampling.by_keys:
@@ -30,9 +30,9 @@ def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
     if len(state.owners[message.sender].confirmed) < len(agreement.peers(message.sender)):
         raise TooEarly(f"{message.sender} has not confirmed every other owner.")
     if isinstance(body, messages.Blinded):
-        return Step(_blinded(agreement, state, message.sender, body))
+        return StudyStep(_blinded(agreement, state, message.sender, body))
     if isinstance(body, messages.Sampled):
-        return Step(_sampled(agreement, state, message.sender, body))
+        return StudyStep(_sampled(agreement, state, message.sender, body))
     facts, extent, tables = state.owners[message.sender], blocking.Extent.of(agreement), sizes(state)
     offers = extent.offers(tables[message.sender], tables[message.receiver])
     if isinstance(body, messages.Offered):
@@ -45,18 +45,18 @@ def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
     if body.blob.length > offers * POINT_BYTES + _SEALING:
         raise NotFitting("The size of the list is wrong for the agreement.")
     state = with_owner(state, message.sender, **{name: {**known, message.receiver: body.blob}})
-    return Step(state.model_copy(update={"held": (*state.held, signed.wire.decode())}))
+    return StudyStep(state.model_copy(update={"held": (*state.held, signed.wire.decode())}))
 
 
-def relay_held(step: Step) -> Step:
+def relay_held(step: StudyStep) -> StudyStep:
     """Pass on what was held until every owner has confirmed every other."""
-    held, step = step.state.held, Step(step.state.model_copy(update={"held": ()}), step.messages, step.bodies)
+    held, step = step.state.held, StudyStep(step.state.model_copy(update={"held": ()}), step.messages, step.bodies)
     for wire in held:
         step = send(step, messages.parse(wire.encode()).message.receiver, 0, messages.Relay(message=wire))
     return step
 
 
-def _blinded(agreement: Agreement, state: State, sender: str, blinded: messages.Blinded) -> State:
+def _blinded(agreement: Agreement, state: StudyState, sender: str, blinded: messages.Blinded) -> StudyState:
     if sender not in peer_facts(state, sender, blinded.peer).offered:
         raise TooEarly("There are no offers yet that could have been blinded.")
     tables = sizes(state)
@@ -66,7 +66,7 @@ def _blinded(agreement: Agreement, state: State, sender: str, blinded: messages.
     return with_owner(state, sender, blinded={**state.owners[sender].blinded, blinded.peer: blinded.blob})
 
 
-def _sampled(agreement: Agreement, state: State, sender: str, sampled: messages.Sampled) -> State:
+def _sampled(agreement: Agreement, state: StudyState, sender: str, sampled: messages.Sampled) -> StudyState:
     if not state.uniform:
         raise TooEarly("No offers have been chosen yet.")
     size, positions = sizes(state)[sender], sampled.positions
@@ -77,7 +77,7 @@ def _sampled(agreement: Agreement, state: State, sender: str, sampled: messages.
     return with_owner(state, sender, sampled=positions)
 
 
-def is_to_choose(agreement: Agreement, state: State) -> bool:
+def is_to_choose(agreement: Agreement, state: StudyState) -> bool:
     """Whether all lists are there, and nothing has been chosen from them."""
     if not agreement.sampling.by_keys or state.uniform or not all_confirmed(agreement, state):
         return False
@@ -85,11 +85,14 @@ def is_to_choose(agreement: Agreement, state: State) -> bool:
 
 
 def choose(
-    agreement: Agreement, state: State, lists: Mapping[tuple[str, str], bytes], draw: sampling.Draw = secrets.randbelow
-) -> Step:
+    agreement: Agreement,
+    state: StudyState,
+    lists: Mapping[tuple[str, str], bytes],
+    draw: sampling.Draw = secrets.randbelow,
+) -> StudyStep:
     """Draw rows and choose offers. `lists[(owner, peer)]` is what `owner` made of the offers of `peer`."""
     if not is_to_choose(agreement, state):
-        return Step(state)
+        return StudyStep(state)
     extent, tables = blocking.Extent.of(agreement), sizes(state)
     uniform = {owner: sampling.uniform(size, extent.uniform(size), draw) for owner, size in tables.items()}
     places: dict[str, dict[str, tuple[int, ...]]] = {owner: {} for owner in tables}
@@ -102,13 +105,13 @@ def choose(
         found = blocking.partners(of_first, of_second, extent.chosen(*both), draw)
         places[second][first], places[first][second] = found.first, found.second
         partners[key_of(first, second)] = found.partners
-    step = Step(state.model_copy(update={"uniform": uniform, "partners": partners}))
+    step = StudyStep(state.model_copy(update={"uniform": uniform, "partners": partners}))
     for owner in sorted(tables):
         step = send(step, owner, 0, messages.Chosen(uniform=uniform[owner], places=places[owner]))
     return step
 
 
-def drawn(state: State) -> dict[str, tuple[int, ...]] | None:
+def drawn(state: StudyState) -> dict[str, tuple[int, ...]] | None:
     """The samples, when every owner has said its own."""
     found = {owner: facts.sampled for owner, facts in state.owners.items()}
     return found if all(found.values()) else None

@@ -76,7 +76,7 @@ class RoundFacts(Shape):
         return found + [message.blob for message in self.opened.values()]
 
 
-class State(Shape):
+class StudyState(Shape):
     """All facts of a study."""
 
     study: Hex32
@@ -117,7 +117,7 @@ class State(Shape):
 
 
 @dataclass(frozen=True)
-class Work:
+class StudyWork:
     """Something to do outside: `kind` is choose (the rows of an enriched sample), read (a direction's outcomes) or
     settle.
     """
@@ -134,12 +134,12 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Step:
+class StudyStep:
     """What follows from an event: the new state, messages that leave once it is saved, and bodies to store
     beforehand.
     """
 
-    state: State
+    state: StudyState
     messages: tuple[Message, ...] = ()
     bodies: tuple[bytes, ...] = field(default=())
 
@@ -165,50 +165,50 @@ def key_of(first: str, second: str) -> str:
     return " ".join(sorted((first, second)))
 
 
-def new_state(agreement: Agreement, invitation_keys: Mapping[str, str], salt: str) -> State:
+def new_state(agreement: Agreement, invitation_keys: Mapping[str, str], salt: str) -> StudyState:
     """A study in which nobody has joined yet."""
-    return State(
+    return StudyState(
         study=agreement.hash,
         salt=salt,
         owners={owner: OwnerFacts(invitation_key=invitation_keys[owner]) for owner in sorted(agreement.owners)},
     )
 
 
-def with_owner(state: State, owner: str, **changes: Any) -> State:
+def with_owner(state: StudyState, owner: str, **changes: Any) -> StudyState:
     """The state with changed facts of one owner."""
     facts = state.owners[owner].model_copy(update=changes)
     return state.model_copy(update={"owners": {**state.owners, owner: facts}})
 
 
-def peer_facts(state: State, owner: str, peer: str) -> OwnerFacts:
+def peer_facts(state: StudyState, owner: str, peer: str) -> OwnerFacts:
     """Facts of another owner; `NotFitting` where there is none of that name."""
     if peer == owner or peer not in state.owners:
         raise NotFitting(f"{owner} names {peer}, who is not another owner of the study.")
     return state.owners[peer]
 
 
-def sizes(state: State) -> dict[str, int]:
+def sizes(state: StudyState) -> dict[str, int]:
     """Rows of every table."""
     return {owner: facts.join.records for owner, facts in state.owners.items() if facts.join}
 
 
-def all_confirmed(agreement: Agreement, state: State) -> bool:
+def all_confirmed(agreement: Agreement, state: StudyState) -> bool:
     """Whether every owner has confirmed every other."""
     return state.keys_sent and all(
         set(facts.confirmed) == set(agreement.peers(owner)) for owner, facts in state.owners.items()
     )
 
 
-def send(step: Step, receiver: str, round: int, body: messages.Body) -> Step:
+def send(step: StudyStep, receiver: str, round: int, body: messages.Body) -> StudyStep:
     """One more message to an owner."""
     facts = step.state.owners[receiver]
     previous = facts.history[-1] if facts.history else ""
     message = Message(step.state.study, COORDINATOR, receiver, round, facts.sent + 1, body, previous)
     state = with_owner(step.state, receiver, sent=facts.sent + 1, history=(*facts.history, message.digest))
-    return Step(state, (*step.messages, message), step.bodies)
+    return StudyStep(state, (*step.messages, message), step.bodies)
 
 
-def spent_bodies(state: State) -> list[Blob]:
+def spent_bodies(state: StudyState) -> list[Blob]:
     """Bodies of rounds that are settled or void, and of a sample that is drawn, that nothing else names: nobody needs
     them again.
     """

@@ -63,7 +63,7 @@ class NextStep:
 
 
 def of_owner(
-    agreement: Agreement, state: owner.State, *, saved: int = 0, unsent: bool = False, ahead: bool = False
+    agreement: Agreement, state: owner.OwnerState, *, saved: int = 0, unsent: bool = False, ahead: bool = False
 ) -> list[NextStep]:
     """What has to happen next, as an owner sees it; empty when the study is over.
 
@@ -86,7 +86,7 @@ def of_owner(
     return own or [NextStep("others", what, sentence) for what, sentence in _of_others(agreement, state)]
 
 
-def _of_person(agreement: Agreement, state: owner.State, saved: int) -> list[NextStep]:
+def _of_person(agreement: Agreement, state: owner.OwnerState, saved: int) -> list[NextStep]:
     if state.keys is None:
         return []
     unconfirmed = [peer for peer in agreement.peers(state.name) if peer not in state.confirmed]
@@ -119,7 +119,7 @@ def _of_person(agreement: Agreement, state: owner.State, saved: int) -> list[Nex
     ]
 
 
-def _of_others(agreement: Agreement, state: owner.State) -> list[tuple[str, str]]:
+def _of_others(agreement: Agreement, state: owner.OwnerState) -> list[tuple[str, str]]:
     peers = agreement.peers(state.name)
     if state.keys is None:
         return [("join", "The other owners have to join.")]
@@ -145,7 +145,7 @@ def _have(peers: Sequence[str]) -> str:
     return f"{' and '.join(peers)} {'has' if len(peers) == 1 else 'have'}"
 
 
-def of_coordinator(agreement: Agreement, state: facts.State) -> list[NextStep]:
+def of_coordinator(agreement: Agreement, state: facts.StudyState) -> list[NextStep]:
     """What has to happen next, as the coordinator sees it; empty when the study is over."""
     if state.ended:
         return []
@@ -163,7 +163,7 @@ def of_coordinator(agreement: Agreement, state: facts.State) -> list[NextStep]:
     ]
 
 
-def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
+def _awaited(agreement: Agreement, state: facts.StudyState, name: str) -> str | None:
     known, peers = state.owners[name], agreement.peers(name)
     if known.join is None:
         return "join"
@@ -183,7 +183,7 @@ def _awaited(agreement: Agreement, state: facts.State, name: str) -> str | None:
     return None
 
 
-def _is_to_sample(agreement: Agreement, state: facts.State, name: str) -> bool:
+def _is_to_sample(agreement: Agreement, state: facts.StudyState, name: str) -> bool:
     """Whether an owner's machine has the next step in drawing an enriched sample."""
     known, peers = state.owners[name], agreement.peers(name)
     if len(known.offered) < len(peers) or not facts.all_confirmed(agreement, state):

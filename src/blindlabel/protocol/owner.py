@@ -19,17 +19,25 @@ output, no keys.
 7. Owners count rounds themselves: no more than agreed, no more void ones than `MOST_VOID`, and lists of open records
    that only shrink. What others sent and cannot be used is refused, and the round is void for everybody.
 
+For an enriched sample there pass, for each other owner and each once: own keys, offered; the other's offers, blinded;
+when the coordinator has chosen, the choice, passed on to the one whose offers they are. When all others have passed
+theirs on, the owner samples. The coordinator's `sample` then says the same rows again and begins the study.
+
 `work` names what can be done now; `next_steps` says who has to do what.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import Field
+
 from blindlabel.errors import InputError
-from blindlabel.protocol import comparing, labels, messages, owner_sampling
+from blindlabel.protocol import comparing, labels, messages
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.blocking import Extent
 from blindlabel.protocol.errors import (
     Forked,
     MalformedMessage,
@@ -40,15 +48,241 @@ from blindlabel.protocol.errors import (
     WrongRound,
     WrongSender,
 )
+from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.owner_state import OwnRound as OwnRound  # noqa: PLC0414 - part of this module's interface
-from blindlabel.protocol.owner_state import State as State  # noqa: PLC0414 - part of this module's interface
-from blindlabel.protocol.owner_state import Step as Step  # noqa: PLC0414 - part of this module's interface
-from blindlabel.protocol.owner_state import ToOpen, send
-from blindlabel.protocol.owner_state import Work as Work  # noqa: PLC0414 - part of this module's interface
-from blindlabel.protocol.owner_state import latest as latest  # noqa: PLC0414 - part of this module's interface
-from blindlabel.protocol.owner_state import require_confirmed as require_confirmed  # noqa: PLC0414 - the same
-from blindlabel.protocol.shape import COORDINATOR, Blob, Shape
+from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Position, Shape
+
+
+class ToOpen(Shape):
+    """Answers of another owner about this owner's records, as they came."""
+
+    answers: messages.Answers
+    digest: Hex32
+
+
+class OwnRound(Shape):
+    """One round, as its owner sees it."""
+
+    ask: tuple[Position, ...]
+    """Own open records: asked about, and served."""
+    open: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    """Open records of every owner."""
+    repeats: bool = False
+    """Whether the round before is void, and the same questions are asked again."""
+    carried: bool = False
+    """Whether the questions of the void round have been taken over."""
+    loose: tuple[Position, ...] = ()
+    """Own records whose questions were too loose in the round before."""
+    others_loose: dict[Name, Count] = Field(default_factory=dict)
+    tallies: dict[Name, Tally] = Field(default_factory=dict)
+    """How the round before went, by other owner."""
+    handed_in: bool = False
+    served: dict[Name, Blob] = Field(default_factory=dict)
+    """Own encrypted records, by receiver."""
+    records: dict[Name, messages.Records] = Field(default_factory=dict)
+    """Encrypted records of the others."""
+    answers: dict[Name, Blob] = Field(default_factory=dict)
+    """Own answers, by whose records they are about."""
+    to_open: dict[Name, ToOpen] = Field(default_factory=dict)
+    """Answers about own records, by asker."""
+    opened: dict[Name, Blob] = Field(default_factory=dict)
+    """What was opened, as a list of keyed hashes, by asker."""
+    refused: bool = False
+    """Whether this owner has called the round void."""
+
+
+class OwnSampling(Shape):
+    """How far an owner is in drawing its enriched sample. See `owner_sampling`."""
+
+    offered: tuple[Name, ...] = ()
+    """To whom own keys have been offered."""
+    offers: dict[Name, Blob] = Field(default_factory=dict)
+    """What the others offered."""
+    blinded: tuple[Name, ...] = ()
+    """Whose offers have been blinded and handed to the coordinator."""
+    chosen: messages.Chosen | None = None
+    passed_on: tuple[Name, ...] = ()
+    """To whom it has been passed on which of its offers were chosen."""
+    picked: dict[Name, Blob] = Field(default_factory=dict)
+    """Which own offers were chosen, by the owner that passed it on."""
+    is_sampled: bool = False
+
+
+class OwnerState(Shape):
+    """All that an owner has to remember of the protocol."""
+
+    study: Hex32
+    name: Name
+    coordinator_key: Hex32
+    join: messages.Join | None = None
+    received: Count = 0
+    """The number of the coordinator's last message that was taken in."""
+    seen: dict[str, str] = Field(default_factory=dict)
+    sent: Count = 0
+    keys: messages.Keys | None = None
+    confirmed: tuple[Name, ...] = ()
+    sampling: OwnSampling = OwnSampling()
+    sample: messages.Sample | None = None
+    rounds: tuple[OwnRound, ...] = ()
+    truth: messages.Truth | None = None
+
+    @property
+    def round(self) -> int:
+        """The current (or last) round; 0 before the first."""
+        return len(self.rounds)
+
+    @property
+    def asked_anew(self) -> int:
+        """Rounds so far that did not repeat a void one."""
+        return sum(1 for one in self.rounds if not one.repeats)
+
+    def carried_from(self) -> int:
+        """The round whose questions the current one repeats; 0 where it repeats none."""
+        if not self.rounds or not self.rounds[-1].repeats:
+            return 0
+        own = [number for number, one in enumerate(self.rounds[:-1], start=1) if one.carried or not one.repeats]
+        return own[-1]
+
+    def peer(self, name: str) -> messages.Peer:
+        """What is known of another owner."""
+        for peer in self.keys.peers if self.keys else ():
+            if peer.name == name:
+                return peer
+        raise InputError(f"{name} is not known as another owner of this study (yet).")
+
+
+@dataclass(frozen=True)
+class OwnerWork:
+    """Something this owner can do now without a person, with regard to another owner: offer, blind, pick and sample
+    (an enriched sample), carry (the questions of a void round over), serve, evaluate or open.
+    """
+
+    kind: Literal["offer", "blind", "pick", "sample", "carry", "serve", "evaluate", "open"]
+    peer: str = ""
+    round: int = 0
+
+
+@dataclass(frozen=True)
+class OwnerStep:
+    """What follows from an event of this owner: the new state, and messages that leave once it is saved."""
+
+    state: OwnerState
+    messages: tuple[Message, ...] = ()
+
+
+def latest(state: OwnerState) -> str:
+    """Digest of the coordinator's last message that was taken in."""
+    return state.seen.get(str(state.received), "")
+
+
+def send(state: OwnerState, receiver: str, round: int, body: messages.Body) -> OwnerStep:
+    """One more message of this owner."""
+    number = state.sent + 1
+    message = Message(state.study, state.name, receiver, round, number, body, latest(state))
+    return OwnerStep(state.model_copy(update={"sent": number}), (message,))
+
+
+def require_confirmed(state: OwnerState) -> None:
+    """Refuse to go on before every other owner is confirmed: whoever is not might be the coordinator itself."""
+    peers = [peer.name for peer in state.keys.peers] if state.keys else []
+    missing = [peer for peer in peers if peer not in state.confirmed]
+    if missing or not peers:
+        raise InputError(
+            f"Nothing is sampled, encrypted, asked or opened before you have compared the verification words with"
+            f" {' and '.join(missing) or 'the others'}: run `blindlabel owner verify` and confirm."
+        )
+
+
+# An enriched sample: what is exchanged, and why, is in `blocking`
+
+
+def takes_chosen(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
+    """The coordinator has drawn rows uniformly, and chosen offers."""
+    chosen = message.body
+    assert isinstance(chosen, messages.Chosen) and state.join is not None
+    if not agreement.sampling.by_keys or state.sampling.chosen is not None:
+        raise NotFitting("The coordinator chooses rows that the agreement does not ask for, or for a second time.")
+    extent, size = Extent.of(agreement), state.join.records
+    if len(chosen.uniform) != extent.uniform(size) or not _ascend(chosen.uniform, size):
+        raise NotFitting("The rows that the coordinator drew do not fit the table or the agreement.")
+    if set(chosen.places) != set(agreement.peers(state.name)):
+        raise NotFitting("The coordinator chooses offers of other owners than those of the study.")
+    for peer, places in chosen.places.items():
+        other = state.peer(peer).records
+        if len(places) > extent.chosen(size, other) or not _ascend(places, extent.offers(size, other)):
+            raise NotFitting(
+                "The coordinator chooses more offers than the agreement allows, or ones that are not there."
+            )
+    return _with_sampling(state, chosen=chosen)
+
+
+def _ascend(places: Sequence[int], below: int) -> bool:
+    return list(places) == sorted(set(places)) and all(place < below for place in places)
+
+
+def takes_relayed(agreement: Agreement, state: OwnerState, sender: str, body: messages.Body) -> OwnerState:
+    """Another owner offers its keys, or passes on which offers were chosen."""
+    if not agreement.sampling.by_keys:
+        raise NotFitting("The agreement draws its sample without blocking keys.")
+    if isinstance(body, messages.Offered):
+        name, known = "offers", state.sampling.offers
+    elif isinstance(body, messages.Picked):
+        name, known = "picked", state.sampling.picked
+    else:
+        raise NotFitting("Before the first round only offers and choices of offers are relayed.")
+    if known.get(sender, body.blob) != body.blob:
+        raise Replayed(f"{sender} sent something else in this place before.")
+    return _with_sampling(state, **{name: {**known, sender: body.blob}})
+
+
+def has_offered(state: OwnerState, peer: str, blob: Blob) -> OwnerStep:
+    """Own keys are blinded and sealed for this owner."""
+    return _once(state, "offered", peer, peer, messages.Offered(blob=blob))
+
+
+def has_blinded(state: OwnerState, peer: str, blob: Blob) -> OwnerStep:
+    """The offers of this owner are blinded once more."""
+    return _once(state, "blinded", peer, COORDINATOR, messages.Blinded(peer=peer, blob=blob))
+
+
+def has_picked(state: OwnerState, peer: str, blob: Blob) -> OwnerStep:
+    """It is sealed for this owner which of its offers were chosen."""
+    return _once(state, "passed_on", peer, peer, messages.Picked(blob=blob))
+
+
+def _once(state: OwnerState, done: str, peer: str, receiver: str, body: messages.Body) -> OwnerStep:
+    """What is done once for each other owner."""
+    require_confirmed(state)
+    before = getattr(state.sampling, done)
+    if peer in before:
+        return OwnerStep(state)
+    return send(_with_sampling(state, **{done: (*before, peer)}), receiver, 0, body)
+
+
+def has_sampled(state: OwnerState, positions: Sequence[int]) -> OwnerStep:
+    """The rows of the sample are known."""
+    require_confirmed(state)
+    if state.sampling.is_sampled:
+        return OwnerStep(state)
+    return send(_with_sampling(state, is_sampled=True), COORDINATOR, 0, messages.Sampled(positions=tuple(positions)))
+
+
+def _work_of_sampling(agreement: Agreement, state: OwnerState) -> list[OwnerWork]:
+    """What can be done now for the sample."""
+    if not agreement.sampling.by_keys:
+        return []
+    peers, now = agreement.peers(state.name), state.sampling
+    todo = [OwnerWork("offer", peer) for peer in peers if peer not in now.offered]
+    todo += [OwnerWork("blind", peer) for peer in peers if peer in now.offers and peer not in now.blinded]
+    if now.chosen is not None:
+        todo += [OwnerWork("pick", peer) for peer in peers if peer not in now.passed_on]
+        todo += [OwnerWork("sample")] if set(peers) <= set(now.picked) and not now.is_sampled else []
+    return todo
+
+
+def _with_sampling(state: OwnerState, **changes: Any) -> OwnerState:
+    return state.model_copy(update={"sampling": state.sampling.model_copy(update=changes)})
+
 
 _FORKED = (
     "The coordinator's messages do not continue what it sent before. It seems to have been restored from an old backup,"
@@ -58,7 +292,7 @@ _FORKED = (
 # Messages of the coordinator
 
 
-def handle(agreement: Agreement, state: State, signed: Signed) -> State:
+def handle(agreement: Agreement, state: OwnerState, signed: Signed) -> OwnerState:
     """Take in one message of the coordinator."""
     message = signed.message
     if message.sender != COORDINATOR:
@@ -80,7 +314,7 @@ def handle(agreement: Agreement, state: State, signed: Signed) -> State:
     return state.model_copy(update={"received": message.sequence, "seen": {**state.seen, number: signed.digest}})
 
 
-def _keys(agreement: Agreement, state: State, message: Message) -> State:
+def _keys(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     keys = message.body
     assert isinstance(keys, messages.Keys)
     if [peer.name for peer in keys.peers] != agreement.peers(state.name):
@@ -90,17 +324,14 @@ def _keys(agreement: Agreement, state: State, message: Message) -> State:
     return _first(state, "keys", keys)
 
 
-def _sample(agreement: Agreement, state: State, message: Message) -> State:
+def _sample(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     sample = message.body
     assert isinstance(sample, messages.Sample)
     if not _all_confirmed(agreement, state):
         raise TooEarly("Nothing is sampled before you have compared the verification words with every other owner.")
     size = state.join.records if state.join else 0
-    fits = all(one < other for one, other in zip(sample.positions, sample.positions[1:])) and all(
-        p < size for p in sample.positions
-    )
     if (
-        not fits
+        not _ascend(sample.positions, size)
         or not 0 < len(sample.positions) <= agreement.sampling.records
         or sorted(sample.others) != agreement.peers(state.name)
     ):
@@ -115,7 +346,7 @@ def _sample(agreement: Agreement, state: State, message: Message) -> State:
     return _first(state, "sample", sample)
 
 
-def _relay(agreement: Agreement, state: State, message: Message) -> State:
+def _relay(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     relay = message.body
     assert isinstance(relay, messages.Relay)
     inner = messages.parse(relay.message.encode())
@@ -126,7 +357,7 @@ def _relay(agreement: Agreement, state: State, message: Message) -> State:
         raise NotFitting("The coordinator relays a message of another round than the current one.")
     inner.check(study=state.study, receiver=state.name, signing_key=state.peer(sender).signing_key)
     if not state.rounds:
-        return owner_sampling.takes_relayed(agreement, state, sender, body)
+        return takes_relayed(agreement, state, sender, body)
     current = state.rounds[-1]
     if isinstance(body, messages.Records):
         if body.count != len(current.open[sender]):
@@ -144,7 +375,7 @@ def _relay(agreement: Agreement, state: State, message: Message) -> State:
     return _with_round(state, state.round, to_open={**current.to_open, sender: came})
 
 
-def _round(agreement: Agreement, state: State, message: Message) -> State:
+def _round(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     body = message.body
     assert isinstance(body, messages.Round)
     if state.sample is None or message.round != state.round + 1:
@@ -178,7 +409,7 @@ def _round(agreement: Agreement, state: State, message: Message) -> State:
     return state.model_copy(update={"rounds": (*state.rounds, begun)})
 
 
-def _truth(agreement: Agreement, state: State, message: Message) -> State:
+def _truth(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     truth = message.body
     assert isinstance(truth, messages.Truth)
     if state.sample is None and truth.reason == "closed" and not truth.pairings:
@@ -194,7 +425,7 @@ def _truth(agreement: Agreement, state: State, message: Message) -> State:
 
 _HANDLERS = {
     "keys": _keys,
-    "chosen": owner_sampling.takes_chosen,
+    "chosen": takes_chosen,
     "sample": _sample,
     "relay": _relay,
     "round": _round,
@@ -202,7 +433,7 @@ _HANDLERS = {
 }
 
 
-def _first(state: State, field: str, value: Shape) -> State:
+def _first(state: OwnerState, field: str, value: Shape) -> OwnerState:
     if getattr(state, field) is not None:
         raise Replayed(f"The coordinator sent a second {field} message.")
     return state.model_copy(update={field: value})
@@ -211,33 +442,33 @@ def _first(state: State, field: str, value: Shape) -> State:
 # What this owner does
 
 
-def joins(state: State, join: messages.Join) -> Step:
+def joins(state: OwnerState, join: messages.Join) -> OwnerStep:
     """Take part."""
     if state.join is not None:
         raise InputError("This workspace has joined its study already.")
     return send(state.model_copy(update={"join": join}), COORDINATOR, 0, join)
 
 
-def confirms(state: State, peer: str) -> Step:
+def confirms(state: OwnerState, peer: str) -> OwnerStep:
     """A person has compared the verification words with this owner, and they are the same."""
     known = state.peer(peer)
     if peer in state.confirmed:
-        return Step(state)
+        return OwnerStep(state)
     state = state.model_copy(update={"confirmed": tuple(sorted({*state.confirmed, peer}))})
     return send(state, COORDINATOR, 0, messages.Confirm(peer=peer, envelope_key=known.envelope_key))
 
 
-def has_served(state: State, round: int, peer: str, blob: Blob, key: bytes) -> Step:
+def has_served(state: OwnerState, round: int, peer: str, blob: Blob, key: bytes) -> OwnerStep:
     """The open records are encrypted and locked for this owner, and their key is in an envelope for it."""
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].served:
-        return Step(state)
+        return OwnerStep(state)
     current = state.rounds[-1]
     state = _with_round(state, round, served={**current.served, peer: blob})
     return send(state, peer, round, messages.Records(count=len(current.ask), blob=blob, key=key.hex()))
 
 
-def hands_in(state: State, round: int) -> State:
+def hands_in(state: OwnerState, round: int) -> OwnerState:
     """The questions of the round are complete and fixed."""
     if round != state.round or state.truth is not None:
         raise InputError(
@@ -246,7 +477,7 @@ def hands_in(state: State, round: int) -> State:
     return state if state.rounds[-1].handed_in else _with_round(state, round, handed_in=True)
 
 
-def carries(state: State, round: int) -> State:
+def carries(state: OwnerState, round: int) -> OwnerState:
     """The questions of the void round before are taken over; where they were handed in, they are so again."""
     if round != state.round or state.truth is not None or state.rounds[-1].carried:
         return state
@@ -262,13 +493,13 @@ class List:
     salt: bytes
 
 
-def has_answered(state: State, round: int, peer: str, blob: Blob, asked: str, listed: List) -> Step:
+def has_answered(state: OwnerState, round: int, peer: str, blob: Blob, asked: str, listed: List) -> OwnerStep:
     """The questions of the round are evaluated over this owner's records: the answers go to it, the list to the
     coordinator. Both messages are made together, and once. `asked` is the commitment to the questions.
     """
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].answers:
-        return Step(state)
+        return OwnerStep(state)
     current = state.rounds[-1]
     if not current.handed_in:
         raise InputError(f"Round {round} has not been handed in.")
@@ -285,29 +516,29 @@ def has_answered(state: State, round: int, peer: str, blob: Blob, asked: str, li
     step = send(state, peer, round, body)
     more = messages.Listed(peer=peer, salt=listed.salt.hex(), blob=listed.blob)
     second = send(step.state, COORDINATOR, round, more)
-    return Step(second.state, step.messages + second.messages)
+    return OwnerStep(second.state, step.messages + second.messages)
 
 
-def has_opened(state: State, round: int, peer: str, blob: Blob) -> Step:
+def has_opened(state: OwnerState, round: int, peer: str, blob: Blob) -> OwnerStep:
     """The answers of this owner about own records are open; `blob` is the list of what came out."""
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].opened:
-        return Step(state)
+        return OwnerStep(state)
     current = state.rounds[-1]
     state = _with_round(state, round, opened={**current.opened, peer: blob})
     body = messages.Opened(peer=peer, answers=current.to_open[peer].digest, blob=blob)
     return send(state, COORDINATOR, round, body)
 
 
-def refuses(state: State, round: int, peer: str, kind: Literal["records", "answers"]) -> Step:
+def refuses(state: OwnerState, round: int, peer: str, kind: Literal["records", "answers"]) -> OwnerStep:
     """What this owner sent in the round cannot be used: the round is void."""
     if round != state.round or state.truth is not None or state.rounds[-1].refused:
-        return Step(state)
+        return OwnerStep(state)
     state = _with_round(state, round, refused=True)
     return send(state, COORDINATOR, round, messages.Refused(peer=peer, kind=kind))
 
 
-def direction(state: State, round: int, asker: str, holder: str, answers: Blob) -> comparing.Direction:
+def direction(state: OwnerState, round: int, asker: str, holder: str, answers: Blob) -> comparing.Direction:
     """What the lists of a round are bound to, as this owner has made it or has been told."""
     current = state.rounds[round - 1]
     return comparing.Direction(
@@ -322,7 +553,7 @@ def direction(state: State, round: int, asker: str, holder: str, answers: Blob) 
     )
 
 
-def matters_still(state: State, message: Message, *, forgotten: bool) -> bool:
+def matters_still(state: OwnerState, message: Message, *, forgotten: bool) -> bool:
     """Whether a message that was handed over is handed over again after a start, since the coordinator may have been
     restored meanwhile: everything where it has forgotten own messages (`forgotten`), otherwise what belongs to the
     current round."""
@@ -336,14 +567,14 @@ def is_superseded(message: Message, refusal: ProtocolError) -> bool:
     return message.kind != "join" and isinstance(refusal, (Replayed, WrongRound))
 
 
-def _all_confirmed(agreement: Agreement, state: State) -> bool:
+def _all_confirmed(agreement: Agreement, state: OwnerState) -> bool:
     return set(agreement.peers(state.name)) <= set(state.confirmed)
 
 
 # What is next
 
 
-def work(agreement: Agreement, state: State) -> list[Work]:
+def work(agreement: Agreement, state: OwnerState) -> list[OwnerWork]:
     """What can be done now, in order: nothing before everybody is confirmed; own records first, since others wait for
     them; evaluation when the round is handed in and the records are there.
     """
@@ -351,19 +582,19 @@ def work(agreement: Agreement, state: State) -> list[Work]:
         return []
     peers = agreement.peers(state.name)
     if state.sample is None:
-        return owner_sampling.work(agreement, state)
+        return _work_of_sampling(agreement, state)
     if not state.rounds or state.rounds[-1].refused:
         return []
     current, number = state.rounds[-1], state.round
-    todo = [Work("carry", "", number)] if current.repeats and not current.carried else []
-    todo += [Work("serve", peer, number) for peer in peers if peer not in current.served]
-    todo += [Work("open", peer, number) for peer in current.to_open if peer not in current.opened]
+    todo = [OwnerWork("carry", "", number)] if current.repeats and not current.carried else []
+    todo += [OwnerWork("serve", peer, number) for peer in peers if peer not in current.served]
+    todo += [OwnerWork("open", peer, number) for peer in current.to_open if peer not in current.opened]
     if current.handed_in:
         ready = [peer for peer in peers if peer in current.records and peer not in current.answers]
-        todo += [Work("evaluate", peer, number) for peer in ready]
+        todo += [OwnerWork("evaluate", peer, number) for peer in ready]
     return todo
 
 
-def _with_round(state: State, round: int, **changes: Any) -> State:
+def _with_round(state: OwnerState, round: int, **changes: Any) -> OwnerState:
     changed = state.rounds[round - 1].model_copy(update=changes)
     return state.model_copy(update={"rounds": (*state.rounds[: round - 1], changed, *state.rounds[round:])})

@@ -26,8 +26,8 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.errors import NotFitting, TooEarly, WrongReceiver, WrongRound
 from blindlabel.protocol.facts import (
     RoundFacts,
-    State,
-    Step,
+    StudyState,
+    StudyStep,
     blob_of,
     direction_of,
     directions,
@@ -45,7 +45,7 @@ MOST_LOOSE = 2
 """Rounds in which more than half of an owner's questions were too loose; then the study stops for people to look."""
 
 
-def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
+def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudyStep:
     """Take in a message of the current round."""
     message, body = signed.message, signed.message.body
     if message.round > state.round or not state.rounds:
@@ -65,7 +65,7 @@ def take_in(agreement: Agreement, state: State, signed: Signed) -> Step:
     return _opened(state, message.sender, body)
 
 
-def _records(state: State, signed: Signed, records: messages.Records) -> Step:
+def _records(state: StudyState, signed: Signed, records: messages.Records) -> StudyStep:
     message, current = signed.message, state.rounds[-1]
     if records.count != len(current.asked[message.sender]):
         raise NotFitting(
@@ -73,10 +73,10 @@ def _records(state: State, signed: Signed, records: messages.Records) -> Step:
         )
     direction = direction_of(message.receiver, message.sender)
     state = _with_current(state, records={**current.records, direction: records})
-    return send(Step(state), message.receiver, message.round, messages.Relay(message=signed.wire.decode()))
+    return send(StudyStep(state), message.receiver, message.round, messages.Relay(message=signed.wire.decode()))
 
 
-def _answers(agreement: Agreement, state: State, signed: Signed, answers: messages.Answers) -> Step:
+def _answers(agreement: Agreement, state: StudyState, signed: Signed, answers: messages.Answers) -> StudyStep:
     message, current = signed.message, state.rounds[-1]
     peer_facts(state, message.sender, answers.peer)
     if message.receiver != answers.peer:
@@ -92,19 +92,19 @@ def _answers(agreement: Agreement, state: State, signed: Signed, answers: messag
     state = _with_current(
         state, answers={**current.answers, direction: answers}, answered={**current.answered, direction: signed.digest}
     )
-    step = send(Step(state), answers.peer, message.round, messages.Relay(message=signed.wire.decode()))
+    step = send(StudyStep(state), answers.peer, message.round, messages.Relay(message=signed.wire.decode()))
     return step if _is_committed(step.state, direction) else void(agreement, step.state, message.round)
 
 
-def _listed(agreement: Agreement, state: State, sender: str, listed: messages.Listed) -> Step:
+def _listed(agreement: Agreement, state: StudyState, sender: str, listed: messages.Listed) -> StudyStep:
     peer_facts(state, sender, listed.peer)
     current, direction = state.rounds[-1], direction_of(sender, listed.peer)
     _check_size(state, direction, listed.blob)
     state = _with_current(state, listed={**current.listed, direction: listed})
-    return Step(state) if _is_committed(state, direction) else void(agreement, state, state.round)
+    return StudyStep(state) if _is_committed(state, direction) else void(agreement, state, state.round)
 
 
-def _is_committed(state: State, direction: str) -> bool:
+def _is_committed(state: StudyState, direction: str) -> bool:
     """Whether list and answers of a direction belong together, as far as both are here."""
     listed, answers = state.rounds[-1].listed.get(direction), state.rounds[-1].answers.get(direction)
     if listed is None or answers is None:
@@ -112,7 +112,7 @@ def _is_committed(state: State, direction: str) -> bool:
     return comparing.commitment(bytes.fromhex(listed.salt), listed.blob) == answers.commitment
 
 
-def _opened(state: State, sender: str, opened: messages.Opened) -> Step:
+def _opened(state: StudyState, sender: str, opened: messages.Opened) -> StudyStep:
     peer_facts(state, sender, opened.peer)
     current, direction = state.rounds[-1], direction_of(opened.peer, sender)
     if direction not in current.answered:
@@ -120,43 +120,43 @@ def _opened(state: State, sender: str, opened: messages.Opened) -> Step:
     if opened.answers != current.answered[direction]:
         raise NotFitting(f"{sender} opened other answers than {opened.peer} handed in.")
     _check_size(state, direction, opened.blob)
-    return Step(_with_current(state, opened={**current.opened, direction: opened}))
+    return StudyStep(_with_current(state, opened={**current.opened, direction: opened}))
 
 
-def _check_size(state: State, direction: str, blob: Blob) -> None:
+def _check_size(state: StudyState, direction: str, blob: Blob) -> None:
     asker, holder = sides_of(direction)
     current = state.rounds[-1]
     if not comparing.fits(blob.length, len(current.asked[asker]), len(current.asked[holder])):
         raise NotFitting("The size of the list is wrong for the round.")
 
 
-def read(state: State, round: int, direction: str, outcomes: Blob) -> State:
+def read(state: StudyState, round: int, direction: str, outcomes: Blob) -> StudyState:
     """The outcomes of a direction are there."""
     if round != state.round or state.ended or direction not in state.rounds[-1].answers:
         return state
     return _with_current(state, read={**state.rounds[-1].read, direction: outcomes})
 
 
-def void(agreement: Agreement, state: State, round: int) -> Step:
+def void(agreement: Agreement, state: StudyState, round: int) -> StudyStep:
     """Something of this round cannot be used: forget all of it, and ask the same once more."""
     if round != state.round or state.ended or not state.rounds or state.rounds[-1].tallies:
-        return Step(state)
+        return StudyStep(state)
     state = _with_current(state, void=True)
     if sum(1 for facts in state.rounds if facts.void) > MOST_VOID:
-        return end(agreement, Step(state), "void")
-    return begin(agreement, Step(state), state.rounds[-1].asked, repeats=True)
+        return end(agreement, StudyStep(state), "void")
+    return begin(agreement, StudyStep(state), state.rounds[-1].asked, repeats=True)
 
 
 def settle(
     agreement: Agreement,
-    state: State,
+    state: StudyState,
     round: int,
     outcomes: Mapping[str, Outcomes],
     labels: Mapping[str, labelling.Labels],
-) -> Step:
+) -> StudyStep:
     """Settle the current round: `outcomes` by direction, `labels` (before the round) by pairing."""
     if round != state.round or state.ended or state.rounds[-1].tallies:
-        return Step(state)
+        return StudyStep(state)
     current, number = state.rounds[-1], len(state.settled) + 1
     after: dict[str, labelling.Labels] = {}
     tallies: dict[str, Tally] = {}
@@ -181,21 +181,21 @@ def settle(
     return _next(agreement, labelled(agreement, state, after), _still_open(agreement, state, after))
 
 
-def labelled(agreement: Agreement, state: State, labels: Mapping[str, labelling.Labels]) -> Step:
+def labelled(agreement: Agreement, state: StudyState, labels: Mapping[str, labelling.Labels]) -> StudyStep:
     """The state with these labels, and with what of them goes to owners."""
     salt = bytes.fromhex(state.salt)
     released = {key: labelling.released(matrix, agreement.release) for key, matrix in labels.items()}
     kept = {key: labelling.to_bytes(matrix, salt) for key, matrix in labels.items()}
     given = {key: labelling.to_bytes(matrix, salt) for key, matrix in released.items()}
     named = {"labels": _named(kept), "released": _named(given)}
-    return Step(state.model_copy(update=named), (), (*kept.values(), *given.values()))
+    return StudyStep(state.model_copy(update=named), (), (*kept.values(), *given.values()))
 
 
 def _named(bodies: Mapping[str, bytes]) -> dict[str, Blob]:
     return {key: blob_of(body) for key, body in bodies.items()}
 
 
-def _next(agreement: Agreement, step: Step, still_open: Mapping[str, tuple[int, ...]]) -> Step:
+def _next(agreement: Agreement, step: StudyStep, still_open: Mapping[str, tuple[int, ...]]) -> StudyStep:
     """End the study, or begin the next round."""
     state = step.state
     if not any(still_open.values()):
@@ -212,15 +212,15 @@ def _next(agreement: Agreement, step: Step, still_open: Mapping[str, tuple[int, 
 
 
 def begin(
-    agreement: Agreement, step: Step, still_open: Mapping[str, tuple[int, ...]], *, repeats: bool = False
-) -> Step:
+    agreement: Agreement, step: StudyStep, still_open: Mapping[str, tuple[int, ...]], *, repeats: bool = False
+) -> StudyStep:
     """Begin the next round: everybody asks about, and serves, its open records."""
     asked = dict(sorted(still_open.items()))
     last = step.state.settled[-1] if step.state.settled else None
     state = step.state.model_copy(update={"rounds": (*step.state.rounds, RoundFacts(asked=asked, repeats=repeats))})
     for owner, records in asked.items():
         state = with_owner(state, owner, asked=state.owners[owner].asked + (0 if repeats else len(records)))
-    step = Step(state, step.messages, step.bodies)
+    step = StudyStep(state, step.messages, step.bodies)
     for owner, records in asked.items():
         peers = agreement.peers(owner)
         body = messages.Round(
@@ -234,10 +234,10 @@ def begin(
     return step
 
 
-def end(agreement: Agreement, step: Step, reason: messages.Reason) -> Step:
+def end(agreement: Agreement, step: StudyStep, reason: messages.Reason) -> StudyStep:
     """The study is over: every owner gets its truth."""
     state = step.state.model_copy(update={"ended": reason})
-    step = Step(state, step.messages, step.bodies)
+    step = StudyStep(state, step.messages, step.bodies)
     for owner in sorted(agreement.owners):
         results = tuple(
             messages.Pairing(
@@ -255,7 +255,7 @@ def end(agreement: Agreement, step: Step, reason: messages.Reason) -> Step:
 
 
 def _still_open(
-    agreement: Agreement, state: State, labels: Mapping[str, labelling.Labels]
+    agreement: Agreement, state: StudyState, labels: Mapping[str, labelling.Labels]
 ) -> dict[str, tuple[int, ...]]:
     """For every owner, its sampled records that stand on an open pair."""
     found: dict[str, set[int]] = {owner: set() for owner in state.samples}
@@ -266,7 +266,7 @@ def _still_open(
     return {owner: tuple(sorted(places)) for owner, places in found.items()}
 
 
-def unread(agreement: Agreement, state: State) -> list[str]:
+def unread(agreement: Agreement, state: StudyState) -> list[str]:
     """Directions of the current round whose outcomes can be made now."""
     current = state.rounds[-1]
     return [
@@ -276,6 +276,6 @@ def unread(agreement: Agreement, state: State) -> list[str]:
     ]
 
 
-def _with_current(state: State, **changes: object) -> State:
+def _with_current(state: StudyState, **changes: object) -> StudyState:
     changed = state.rounds[-1].model_copy(update=changes)
     return state.model_copy(update={"rounds": (*state.rounds[:-1], changed)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from blindlabel.protocol.interfaces import Asked
-from blindlabel.protocol.owner import State
+from blindlabel.protocol.owner import OwnerState
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.workspace import Workspace
 
@@ -26,7 +26,7 @@ def questions_asked(workspace: Workspace) -> list[Asked]:
     return [found[key] for key in sorted(found)]
 
 
-def _counted(state: State) -> dict[int, int]:
+def _counted(state: OwnerState) -> dict[int, int]:
     """The number of a round as it is sent, to its number without repetitions."""
     numbers, anew = {}, 0
     for number, one in enumerate(state.rounds, start=1):

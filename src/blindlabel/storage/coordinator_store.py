@@ -23,10 +23,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from blindlabel.errors import InputError
-from blindlabel.protocol.facts import State
+from blindlabel.protocol.facts import StudyState
+from blindlabel.protocol.interfaces import Loaded, Moved, StudyRow, Traffic
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.studies import Loaded, Moved, StudyRow, Traffic
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
 from blindlabel.storage.files import Bodies, remove_abandoned, write_once
@@ -138,7 +138,7 @@ class CoordinatorStore(KnowsUploads):
         return shutil.disk_usage(self.home).free
 
     def create(
-        self, name: str, agreement: str, state: State, before_commit: Callable[[], object] = lambda: None
+        self, name: str, agreement: str, state: StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
         """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
         row = {
@@ -184,12 +184,12 @@ class CoordinatorStore(KnowsUploads):
             row = connection.execute(
                 sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
             ).one_or_none()
-        return None if row is None else Loaded(State.model_validate_json(row.state), row.version)
+        return None if row is None else Loaded(StudyState.model_validate_json(row.state), row.version)
 
     def save(
         self,
         loaded: Loaded,
-        state: State,
+        state: StudyState,
         *,
         incoming: Signed | None = None,
         outgoing: Sequence[Signed] = (),
@@ -324,7 +324,7 @@ class CoordinatorStore(KnowsUploads):
         with self.database.write() as connection:
             connection.execute(tables.study.update().where(*mine).values(worker="", worker_until=0.0))
 
-    def remove_bodies(self, study: str, spent: Callable[[State], Collection[Blob]]) -> None:
+    def remove_bodies(self, study: str, spent: Callable[[StudyState], Collection[Blob]]) -> None:
         """Remove the bodies that a study does not need any more, by its newest state.
 
         The state's version goes up with that, so a process that looked for one of these bodies a moment ago, because a
@@ -337,7 +337,7 @@ class CoordinatorStore(KnowsUploads):
         with self.database.write() as connection:
             row = connection.execute(raised.returning(tables.study.c.state)).one_or_none()
             if row is not None:
-                for blob in spent(State.model_validate_json(row.state)):
+                for blob in spent(StudyState.model_validate_json(row.state)):
                     self.bodies(study).remove(blob)
                     connection.execute(tables.upload.delete().where(tables.upload.c.hash == blob.hash))
 

@@ -59,7 +59,7 @@ class RoundQuestions(ABC):
         """The study's agreement."""
 
     @abstractmethod
-    def state(self) -> owner.State:
+    def state(self) -> owner.OwnerState:
         """What the protocol knows."""
 
     def tasks(self, round: int | None = None) -> list[Task]:
@@ -178,10 +178,10 @@ class RoundQuestions(ABC):
         )
 
 
-def load_state(connection: sa.Connection) -> tuple[owner.State, int]:
+def load_state(connection: sa.Connection) -> tuple[owner.OwnerState, int]:
     """The protocol's state and its version."""
     row = connection.execute(sa.select(tables.state.c.state, tables.state.c.version)).one()
-    return owner.State.model_validate_json(row.state), row.version
+    return owner.OwnerState.model_validate_json(row.state), row.version
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class _Writable:
     """Why nothing can be written, or nothing."""
 
     @classmethod
-    def of(cls, state: owner.State, version: int) -> _Writable:
+    def of(cls, state: owner.OwnerState, version: int) -> _Writable:
         problem = ""
         if not state.rounds or state.truth is not None:
             problem = "There is no round to write questions for: " + (

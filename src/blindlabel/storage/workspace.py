@@ -88,7 +88,7 @@ class Workspace(RoundQuestions):
         return workspace
 
     def found(
-        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: MessageSigner
+        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
         """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
         private_folder(self.folder)
@@ -203,7 +203,7 @@ class Workspace(RoundQuestions):
 
     # The protocol's state and outbox
 
-    def state(self) -> owner.State:
+    def state(self) -> owner.OwnerState:
         """What the protocol knows."""
         with self.database.read() as connection:
             return load_state(connection)[0]
@@ -214,7 +214,9 @@ class Workspace(RoundQuestions):
             version: int = connection.execute(sa.select(tables.state.c.version)).scalar_one()
             return version
 
-    def change(self, event: Callable[[owner.State], owner.Step], sign: MessageSigner | None = None) -> owner.Step:
+    def change(
+        self, event: Callable[[owner.OwnerState], owner.OwnerStep], sign: MessageSigner | None = None
+    ) -> owner.OwnerStep:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
         while True:
             with self.database.read() as connection:
@@ -327,7 +329,7 @@ def _locked(file: IO[str], kind: int, pause: float = 0.0) -> bool:
     return True
 
 
-def _put_into_outbox(connection: sa.Connection, step: owner.Step, sign: MessageSigner | None) -> None:
+def _put_into_outbox(connection: sa.Connection, step: owner.OwnerStep, sign: MessageSigner | None) -> None:
     for message in step.messages:
         if sign is None:
             raise ValueError("messages need a signature")

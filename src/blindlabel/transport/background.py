@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from blindlabel.errors import OutsideError
 from blindlabel.protocol.errors import WrongStudy
-from blindlabel.protocol.studies import Service
+from blindlabel.protocol.interfaces import Service
 from blindlabel.transport.events import failure, log_event
 
 log = logging.getLogger("blindlabel.server")

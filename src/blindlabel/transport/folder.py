@@ -23,11 +23,10 @@ from pathlib import Path
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import errors, messages
 from blindlabel.protocol.errors import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Unreachable
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, StudyRow, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.studies import Service, StudyRow
 from blindlabel.storage.files import BodyDamaged, lasting_folder, write_atomically, write_pieces
 from blindlabel.transport.events import failure, log_event
 

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.protocol.studies import Service
+from blindlabel.protocol.interfaces import Service
 
 
 class Counted:

@@ -32,9 +32,9 @@ from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import ProtocolError, WrongSender, WrongStudy
-from blindlabel.protocol.proofs import token_hash
+from blindlabel.protocol.interfaces import Service
+from blindlabel.protocol.invitation import token_hash
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.studies import Service
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.background import work_for_ever
 from blindlabel.transport.events import failure, log_event

@@ -19,10 +19,18 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import blob_of
-from blindlabel.protocol.interfaces import MessageSigner, OwnRecord, SecretMissing, Task
+from blindlabel.protocol.interfaces import (
+    Loaded,
+    MessageSigner,
+    Moved,
+    OwnRecord,
+    SecretMissing,
+    StudyRow,
+    Task,
+    Traffic,
+)
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.studies import Loaded, Moved, StudyRow, Traffic
 from blindlabel.storage import journal_points
 from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence
 from blindlabel.storage.journal_points import Point
@@ -110,7 +118,7 @@ class OwnerContents(Contents):
 
     settings: dict[str, str] = field(default_factory=dict)
     secrets: dict[str, bytes] = field(default_factory=dict)
-    state: owner.State | None = None
+    state: owner.OwnerState | None = None
     outbox: dict[int, bytes] = field(default_factory=dict)
     sent: dict[int, bool] = field(default_factory=dict)
     records: dict[int, OwnRecord] = field(default_factory=dict)
@@ -170,7 +178,7 @@ class MemoryStore:
         return self.contents.settings.get(name)
 
     def found(
-        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.Step, sign: MessageSigner
+        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
         """Begin a study."""
         with commit():
@@ -178,12 +186,14 @@ class MemoryStore:
             self.contents.secrets.update(secrets)
             self._keep(begin, sign)
 
-    def state(self) -> owner.State:
+    def state(self) -> owner.OwnerState:
         """What the protocol knows."""
         assert self.contents.state is not None
         return self.contents.state
 
-    def change(self, event: Callable[[owner.State], owner.Step], sign: MessageSigner | None = None) -> owner.Step:
+    def change(
+        self, event: Callable[[owner.OwnerState], owner.OwnerStep], sign: MessageSigner | None = None
+    ) -> owner.OwnerStep:
         """Apply an event and save state and messages together."""
         step = event(self.state())
         if step.state is not self.state() or step.messages:
@@ -191,7 +201,7 @@ class MemoryStore:
                 self._keep(step, sign)
         return step
 
-    def _keep(self, step: owner.Step, sign: MessageSigner | None) -> None:
+    def _keep(self, step: owner.OwnerStep, sign: MessageSigner | None) -> None:
         self.contents.state = step.state
         for message in step.messages:
             assert sign is not None
@@ -241,7 +251,7 @@ class MemoryStore:
 
     def hand_in(self) -> None:
         """Fix the questions of the round."""
-        self.change(lambda state: owner.Step(owner.hands_in(state, state.round)))
+        self.change(lambda state: owner.OwnerStep(owner.hands_in(state, state.round)))
 
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Nobody listens."""
@@ -253,7 +263,7 @@ class StudyContents(Contents):
 
     name: str = ""
     agreement: str = ""
-    state: facts.State | None = None
+    state: facts.StudyState | None = None
     version: int = 0
     secrets: dict[tuple[str, str], bytes] = field(default_factory=dict)
     outgoing: dict[tuple[str, int], bytes] = field(default_factory=dict)
@@ -268,7 +278,7 @@ class MemoryStudies:
         self.contents = contents
 
     def create(
-        self, name: str, agreement: str, state: facts.State, before_commit: Callable[[], object] = lambda: None
+        self, name: str, agreement: str, state: facts.StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
         """The study begins."""
         before_commit()
@@ -294,7 +304,7 @@ class MemoryStudies:
     def save(
         self,
         loaded: Loaded,
-        state: facts.State,
+        state: facts.StudyState,
         *,
         incoming: Signed | None = None,  # noqa: ARG002 - only a record for people
         outgoing: Sequence[Signed] = (),
@@ -351,7 +361,7 @@ class MemoryStudies:
         """Enough."""
         return 2**40
 
-    def remove_bodies(self, study: str, spent: Callable[[facts.State], Collection[Blob]]) -> None:
+    def remove_bodies(self, study: str, spent: Callable[[facts.StudyState], Collection[Blob]]) -> None:
         """Remove what is not needed any more."""
         if self.contents.state is not None:
             for blob in spent(self.contents.state):

@@ -17,7 +17,7 @@ import nacl.signing
 from blindlabel.errors import OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import ProtocolError
-from blindlabel.protocol.facts import State
+from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.shape import Blob
@@ -46,7 +46,7 @@ class Endpoint(Protocol):
         """Give a body to an owner that may have it."""
         ...
 
-    def known(self) -> State:
+    def known(self) -> StudyState:
         """The committed state, to see whether a message changed it."""
         ...
 

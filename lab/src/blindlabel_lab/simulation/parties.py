@@ -23,7 +23,7 @@ from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.running import is_over
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import WrongStudy
-from blindlabel.protocol.facts import State
+from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.tables import Table
@@ -126,7 +126,7 @@ class SimulatedCoordinator:
         """End the study as it stands."""
         self.party.close(self.study)
 
-    def known(self) -> State:
+    def known(self) -> StudyState:
         """The committed state."""
         return self.party.load(self.study).state
 

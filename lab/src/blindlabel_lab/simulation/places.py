@@ -11,9 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
-from blindlabel.protocol.interfaces import Store
+from blindlabel.protocol.interfaces import Store, Studies
 from blindlabel.protocol.shape import COORDINATOR
-from blindlabel.protocol.studies import Studies
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel_lab.simulation.memory import MemoryStore, MemoryStudies, OwnerContents, StudyContents

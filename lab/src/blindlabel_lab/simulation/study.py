@@ -10,7 +10,7 @@ from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import begin_study, own_identity
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.errors import Forked
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.protocol.shape import COORDINATOR

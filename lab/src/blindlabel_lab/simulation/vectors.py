@@ -17,10 +17,10 @@ import nacl.public
 import nacl.signing
 
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, messages, proofs
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol import facts, messages
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.invitation import join_proof, token_hash
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.shape import COORDINATOR, Blob, canonical
 
@@ -71,9 +71,9 @@ def join_of(agreement: Agreement, name: str, **changes: Any) -> messages.Join:
         "records": ROWS,
         "envelope_key": bytes(nacl.public.PrivateKey(facts_hash(f"envelope {name}")).public_key).hex(),
         "signing_key": bytes(key_of(name).verify_key).hex(),
-        "token_hash": proofs.token_hash(token_of(name)),
+        "token_hash": token_hash(token_of(name)),
     } | changes
-    proof = proofs.join_proof(bytes(key_of(f"invitation-{name}")), agreement.hash, name, *values.values())
+    proof = join_proof(bytes(key_of(f"invitation-{name}")), agreement.hash, name, *values.values())
     return messages.Join(**values, proof=proof)
 
 
@@ -228,7 +228,7 @@ def wire_of(entry: Vector) -> bytes:
 # Messages of owners
 
 
-def founded() -> tuple[Agreement, facts.State]:
+def founded() -> tuple[Agreement, facts.StudyState]:
     """A study in which nobody has joined."""
     agreement = the_agreement()
     invitations = {name: bytes(key_of(f"invitation-{name}").verify_key).hex() for name in agreement.owners}

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blindlabel.protocol import comparing, coordinator, facts, messages, owner
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.messages import Body, Message
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel_lab.simulation.vectors import (
@@ -81,7 +80,7 @@ def answers_of(peer: str, /, **changes: Any) -> messages.Answers:
     return messages.Answers(**(values | changes))
 
 
-def _at_coordinator(agreement: Agreement, state: facts.State, joins: dict[str, Message]) -> Iterator[Vector]:
+def _at_coordinator(agreement: Agreement, state: facts.StudyState, joins: dict[str, Message]) -> Iterator[Vector]:
     latest = state.owners["anna"].history[-1]
 
     def from_anna(round: int, sequence: int, body: Body, receiver: str = COORDINATOR) -> Message:
@@ -197,7 +196,9 @@ def _with(message: Message, **changes: Any) -> Message:
 def to_owner() -> dict[str, Any]:
     """Messages of the coordinator at anna; `before` brings anna into round 1."""
     agreement = the_agreement()
-    state = owner.State(study=agreement.hash, name="anna", coordinator_key=bytes(key_of(COORDINATOR).verify_key).hex())
+    state = owner.OwnerState(
+        study=agreement.hash, name="anna", coordinator_key=bytes(key_of(COORDINATOR).verify_key).hex()
+    )
     state = owner.joins(state, join_of(agreement, "anna")).state
     peer = join_of(agreement, "berta")
     known = messages.Peer(name="berta", records=5, envelope_key=peer.envelope_key, signing_key=peer.signing_key)
@@ -222,7 +223,7 @@ def asks(still_open: dict[str, tuple[int, ...]], *, repeats: bool = False, **cha
     return messages.Round(open=still_open, repeats=repeats, **values)
 
 
-def _at_owner(agreement: Agreement, state: owner.State, before: list[bytes]) -> Iterator[Vector]:
+def _at_owner(agreement: Agreement, state: owner.OwnerState, before: list[bytes]) -> Iterator[Vector]:
     previous = owner.latest(state)
 
     def sent(round: int, body: Body, sequence: int = 4) -> Message:
