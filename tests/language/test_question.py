@@ -41,8 +41,9 @@ def test_a_question_refused_for_another_reason_keeps_its_text_and_tree() -> None
     [
         (
             POINTS,
-            'at least 3 of 4 points:\n  2 points: is_in("sanus", lower($r))\n  1 point: has_word("mount", $r.name)\n'
-            '  1 point: is_in("vm", $r)\nbut not:\n  is_in("tv", $r)',
+            'at least 3 of these 4 points:\n  2 points: is_in("sanus", lower($r))\n'
+            '  1 point: has_word("mount", $r.name)\n'
+            '  1 point: is_in("vm", $r)\nbut not if:\n  is_in("tv", $r)',
         ),
         ('ret is_in("a", $r) & is_in("b", $r)', 'all of:\n  is_in("a", $r)\n  is_in("b", $r)'),
         ('ret is_in("a", $r) | is_in("b", $r)', 'any of:\n  is_in("a", $r)\n  is_in("b", $r)'),
@@ -50,13 +51,12 @@ def test_a_question_refused_for_another_reason_keeps_its_text_and_tree() -> None
         ("ret true", "always"),
         (
             'ret is_in("a", $r) + is_in("b", $r) == 1 | !is_in("c", $r)',
-            'any of:\n  exactly 1 of 2 points:\n    1 point: is_in("a", $r)\n    1 point: is_in("b", $r)\n'
-            '  not is_in("c", $r)',
+            'any of:\n  exactly 1 of 2:\n    1 × is_in("a", $r)\n    1 × is_in("b", $r)\n  not is_in("c", $r)',
         ),
         (
             'ret !(is_in("a", $r) + is_in("b", $r) + is_in("c", $r) == 2)',
-            'not:\n  exactly 2 of 3 points:\n    1 point: is_in("a", $r)\n    1 point: is_in("b", $r)\n'
-            '    1 point: is_in("c", $r)',
+            'always\nbut not if:\n  is_in("a", $r) & is_in("b", $r)\n  is_in("a", $r) & is_in("c", $r)\n'
+            '  is_in("b", $r) & is_in("c", $r)\nunless:\n  is_in("a", $r) & is_in("b", $r) & is_in("c", $r)',
         ),
     ],
 )

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed import PackedRules
 from blindlabel.language import Limits, Question, Record, interpret
+from blindlabel.language.chain import Chain, call_of
 from blindlabel.language.formula import Atom, atoms_of, evaluate
 from blindlabel.language.limits import DEFAULT_FUNCTIONS, DEFAULT_PROFILE
-from blindlabel.language.points import PointsQuestion, call_of
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, verdict
 from blindlabel.language.suggestions.evidence import Circumstances, Evidence, Naming, weigh_all
@@ -78,7 +78,7 @@ def test_round_two_asks_for_other_things_and_later_rounds_for_less_of_the_first(
     suggester = Suggester(table, ["name", "price"])
 
     def share(number: int) -> float:
-        points = suggester.suggest(table[1], number).points
+        points = suggester.suggest(table[1], number).chain
         return points.bar / points.total
 
     assert share(1) >= share(3)
@@ -97,9 +97,9 @@ def test_round_two_asks_for_the_rarest_words_and_the_fewer_rows_have_them_the_mo
     assert list(worth.values()) == sorted(worth.values(), key=lambda one: -one[0])
     assert worth['is_in("uniquea", $r)'] == (3, 1)
     assert worth['is_in("common", $r)'] == (1, 26)
-    assert suggestion.points.bar >= 0.5 * suggestion.points.total
+    assert suggestion.chain.bar >= 0.5 * suggestion.chain.total
     assert "rarest words, since what was asked before brought no agreement" in suggestion.why
-    assert suggestion.points.fits(table[0]) and not suggestion.points.fits(table[2])
+    assert suggestion.chain.fits(table[0]) and not suggestion.chain.fits(table[2])
 
 
 def test_round_two_does_not_ask_for_what_a_partner_hardly_has_however_rare() -> None:
@@ -145,10 +145,10 @@ def test_a_word_that_a_like_row_has_in_place_of_one_of_the_records_is_excluded()
     table = editions()
     suggester = Suggester(table, ["name", "maker"])
     for number in (1, 2, 3):
-        points = suggester.suggest(table[0], number).points
+        points = suggester.suggest(table[0], number).chain
         assert points.fits(table[0]) and not points.fits(table[1])
-    loose = suggester.suggest(table[0], 3).points
-    assert [atom.arguments for atom in loose.exclusions] == [("professional",)]
+    loose = suggester.suggest(table[0], 3).chain
+    assert [atom.arguments for (atom,) in loose.exclusions] == [("professional",)]
     assert loose.fits(Record.of({"name": "Basoft suite for the home", "maker": ""}))
 
 
@@ -156,13 +156,13 @@ def test_no_such_word_is_excluded_in_one_text_nor_with_duplicates_nor_where_too_
     table = editions()
     repeated = Suggester(table, ["name", "maker"])
     repeated.duplicates = 0.15
-    assert not repeated.suggest(table[0], 3).points.exclusions
+    assert not repeated.suggest(table[0], 3).chain.exclusions
     alone = [Record.of({"name": one.attributes["name"]}) for one in table]
-    assert not Suggester(alone, ["name"]).suggest(alone[0], 3).points.exclusions
+    assert not Suggester(alone, ["name"]).suggest(alone[0], 3).chain.exclusions
     for places, excluded in (((1, 3), []), ((1, 3, 5), [("collectors",)]), ((1, *range(3, 19, 2)), [])):
         rows = editions(dict.fromkeys(places, "collectors"))
-        asked = Suggester(rows, ["name", "maker"]).suggest(rows[0], 3).points
-        assert [atom.arguments for atom in asked.exclusions] == excluded, f"{len(places)} of 80 rows have the word"
+        asked = Suggester(rows, ["name", "maker"]).suggest(rows[0], 3).chain
+        assert [atom.arguments for (atom,) in asked.exclusions] == excluded, f"{len(places)} of 80 rows have the word"
 
 
 def test_a_record_that_says_more_than_half_of_the_others_is_asked_for_by_one_condition_more() -> None:
@@ -172,7 +172,7 @@ def test_a_record_that_says_more_than_half_of_the_others_is_asked_for_by_one_con
         for number in range(32)
     ]
     suggester = Suggester(records(rows), ["name", "year"])
-    asked = [len(suggester.suggest(record).points.conditions) for record in records(rows)]
+    asked = [len(suggester.suggest(record).chain.conditions) for record in records(rows)]
     assert asked == [7] * 17 + [8] * 15
 
 
@@ -228,12 +228,12 @@ def test_a_partner_without_the_weightiest_word_is_found_later_in_a_table_of_one_
     table = [Record.of({"name": name}) for name in names]
     suggester = Suggester(table, ["name"])
     partner, other = (Record.of({"name": name}) for name in ("jackpot tycoon jewel case", "encore jewel case"))
-    assert not suggester.suggest(table[0], 1).points.fits(partner)
+    assert not suggester.suggest(table[0], 1).chain.fits(partner)
     for number in (2, 3):
         later = suggester.suggest(table[0], number)
-        assert later.points.fits(partner)
-        assert not later.points.fits(other)
-    assert not suggester.suggest(table[0], 2, loose=True).points.fits(partner), "a question that was too loose"
+        assert later.chain.fits(partner)
+        assert not later.chain.fits(other)
+    assert not suggester.suggest(table[0], 2, loose=True).chain.fits(partner), "a question that was too loose"
 
 
 def test_the_same_table_gives_the_same_suggestions_whatever_was_asked_before() -> None:
@@ -279,12 +279,12 @@ def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_
     for record in rows[:120]:
         judged = suggester.judge(record)
         first = suggester.suggest(record)
-        assert first.verdict.others <= 6 or first.points.bar == first.points.total
-        raised += first.points.bar > suggester.enough(judged, 1)
+        assert first.verdict.others <= 6 or first.chain.bar == first.chain.total
+        raised += first.chain.bar > suggester.enough(judged, 1)
         again = suggester.suggest(record, 2, [first.text], loose=True)
-        assert again.points.bar > first.points.bar or first.points.bar == first.points.total
+        assert again.chain.bar > first.chain.bar or first.chain.bar == first.chain.total
         third = suggester.suggest(record, 3, [first.text, again.text], loose=True)
-        assert third.points.bar >= again.points.bar
+        assert third.chain.bar >= again.chain.bar
     assert raised, "without that, no question would have fitted more"
 
 
@@ -367,7 +367,7 @@ def test_conditions_are_few_worth_one_to_four_points_and_fit_the_default_places(
     suggester = Suggester(table, ["name", "price"])
     for record in table:
         for number in (1, 2, 3):
-            points = suggester.suggest(record, number).points
+            points = suggester.suggest(record, number).chain
             assert 1 <= len(points.conditions) <= 8
             assert all(1 <= condition.points <= MOST_POINTS for condition in points.conditions)
             assert len(points.exclusions) <= 2
@@ -387,7 +387,7 @@ def test_one_condition_alone_is_enough_only_where_it_is_an_identifier_of_no_othe
 def test_every_condition_has_its_reason() -> None:
     table = records(PRODUCTS)
     suggestion = Suggester(table, ["name", "price"]).suggest(table[0])
-    assert len(suggestion.reasons) == len(suggestion.points.conditions) + len(suggestion.points.exclusions)
+    assert len(suggestion.reasons) == len(suggestion.chain.conditions) + len(suggestion.chain.exclusions)
     identifier = next(reason for reason in suggestion.reasons if "pslx350" in reason.condition)
     assert (identifier.kind, identifier.own_rows) == ("piece", 1)
     assert identifier.apart == identifier.nearest > 0
@@ -406,13 +406,13 @@ def test_stricter_and_looser_variants_fit_fewer_and_more() -> None:
     loose = suggester.looser(formula, table[3])
     assert tight is not None
     assert loose is None  # "canon" would be enough by itself
-    assert (tight.points.bar, tight.verdict.others, tight.verdict.itself) == (4, 0, True)
-    loose = suggester.looser(tight.points, table[3])
+    assert (tight.chain.bar, tight.verdict.others, tight.verdict.itself) == (4, 0, True)
+    loose = suggester.looser(tight.chain, table[3])
     assert loose is not None
-    assert (loose.points.bar, loose.verdict.others) == (3, 2)
-    more = suggester.stricter(tight.points, table[3])
+    assert (loose.chain.bar, loose.verdict.others) == (3, 2)
+    more = suggester.stricter(tight.chain, table[3])
     assert more is not None
-    assert len(more.points.conditions) == 4  # all points were asked for, so there is one more condition
+    assert len(more.chain.conditions) == 4  # all points were asked for, so there is one more condition
     negation = Question('ret is_in("a", $r) | !is_in("b", $r)').formula
     assert negation is not None
     assert suggester.stricter(negation, table[3]) is None
@@ -424,8 +424,8 @@ def looser_until_the_end(suggester: Suggester, source: str, record: Record) -> i
     assert formula is not None
     variant = suggester.looser(formula, record)
     while variant is not None:
-        lowest = variant.points.bar
-        variant = suggester.looser(variant.points, record)
+        lowest = variant.chain.bar
+        variant = suggester.looser(variant.chain, record)
     return lowest
 
 
@@ -436,11 +436,11 @@ def test_looser_variants_never_let_one_condition_be_enough_that_is_no_identifier
     for record in table:
         suggestion = suggester.suggest(record, number)
         for change in (suggester.looser, suggester.stricter):
-            variant, steps = change(suggestion.points, record), 0
+            variant, steps = change(suggestion.chain, record), 0
             while variant is not None and steps < 20:
                 for reason in variant.reasons:
                     assert not reason.alone or (reason.kind in ("identifier", "piece") and reason.own_rows == 1)
-                variant, steps = change(variant.points, record), steps + 1
+                variant, steps = change(variant.chain, record), steps + 1
 
 
 @pytest.mark.parametrize(
@@ -651,7 +651,7 @@ def test_members_of_a_household_are_told_apart_in_every_round() -> None:
             suggestion = suggester.suggest(record, number)
             assert suggestion.verdict.itself
             family = table[place // 4 * 4 : place // 4 * 4 + 4]
-            assert [suggestion.points.fits(other) for other in family] == [other is record for other in family]
+            assert [suggestion.chain.fits(other) for other in family] == [other is record for other in family]
 
 
 def households(other_given_name: bool) -> list[Mapping[str, str]]:
@@ -752,9 +752,9 @@ def test_questions_about_persons_name_the_other_members_of_their_household() -> 
     """Generated persons, damaged: without the exclusions, twice as many other own rows would fit."""
     rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
     suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=("is_in", "has_word"), single_attributes=False)
-    asked = [suggester.suggest(record).points for record in rows[:150]]
+    asked = [suggester.suggest(record).chain for record in rows[:150]]
 
-    def fitting(questions: Sequence[PointsQuestion]) -> int:
+    def fitting(questions: Sequence[Chain]) -> int:
         return sum(one.fits(other) for one in questions for other in rows) - len(questions)
 
     assert 0 < 2 * fitting(asked) <= fitting([replace(one, exclusions=()) for one in asked])
@@ -780,7 +780,7 @@ def test_given_name_and_date_of_birth_separate_members_of_generated_households()
     for own in people:
         copy = Record.of({**own, "address_1": typing_error(random, own["address_1"] or "x y")})
         for number in (1, 3):
-            points = suggester.suggest(Record.of(own), number).points
+            points = suggester.suggest(Record.of(own), number).chain
             found += points.fits(copy)
             for other in people:
                 if other["phone_number"] == own["phone_number"] and other is not own:
@@ -791,27 +791,27 @@ def test_given_name_and_date_of_birth_separate_members_of_generated_households()
     assert found >= 0.95 * 2 * len(people)
 
 
-def test_the_packed_engine_answers_suggestions_without_the_assist() -> None:
+def test_the_packed_engine_answers_suggestions() -> None:
     table = [
         Record.of({"name": f"{first} {last} {1000 + 37 * number} tower block", "year": str(1990 + number % 20)})
         for number, (first, last) in enumerate(product(("anna", "bert", "carla", "dora"), ("berg", "stein", "wald")))
     ]
-    terms = Terms(("name", "year"), record_length=48, attribute_length=40, questions="points", records=20)
+    terms = Terms(("name", "year"), record_length=48, attribute_length=40, records=20)
     suggester = Suggester(table, ["name", "year"], lowered=True, places=terms.profile, functions=terms.functions)
     for record in table:
         for number in (1, 2, 3):
             text = suggester.suggest(record, number).text
             question = Question(text, attributes=["name", "year"], limits=terms.limits, lowered=True)
             assert question.formula is not None
-            assert PackedEngine().refuse(terms, question.formula) is None, text
+            assert PackedRules().refuse(terms, question.formula) is None, text
 
 
 @pytest.mark.parametrize("only", [{"name": "", "price": "99"}, {"name": "canon", "price": ""}])
 def test_a_price_or_a_word_is_never_enough_by_itself(only: dict[str, str]) -> None:
     record = Record.of(only)
     suggestion = Suggester([*records(PRODUCTS), record], ["name", "price"]).suggest(record, 3)
-    assert suggestion.points.conditions == ()
-    assert not any(suggestion.points.fits(other) for other in [record, *records(PRODUCTS)])
+    assert suggestion.chain.conditions == ()
+    assert not any(suggestion.chain.fits(other) for other in [record, *records(PRODUCTS)])
 
 
 SOFTWARE = [
@@ -828,9 +828,9 @@ SOFTWARE = [
 def test_a_price_that_is_far_off_speaks_against_a_record_from_round_two_on() -> None:
     table = records(SOFTWARE)
     suggester = Suggester(table, ["title", "price"])
-    assert not suggester.suggest(table[0], round=1).points.exclusions
+    assert not suggester.suggest(table[0], round=1).chain.exclusions
     later = suggester.suggest(table[0], round=2)
-    assert [call_of(atom, plain=True) for atom in later.points.exclusions] == ["far_from(79.99, $r.price)"]
+    assert [call_of(atom, plain=True) for (atom,) in later.chain.exclusions] == ["far_from(79.99, $r.price)"]
     assert [reason.sentence for reason in later.reasons if reason.kind == "far"] == [
         "an amount that far from the record's own speaks against it (in 3 own rows)"
     ]
@@ -850,15 +850,15 @@ def test_a_price_that_is_far_off_speaks_against_a_record_from_round_two_on() -> 
 def test_no_price_is_excluded_that_cannot_be_read_asked_or_relied_on(prices: list[str], without: set[str]) -> None:
     table = records([row | {"price": prices[number % 3]} for number, row in enumerate(SOFTWARE)])
     suggester = Suggester(table, ["title", "price"], functions=set(DEFAULT_FUNCTIONS) - without)
-    asked = suggester.suggest(table[0], round=2).points.exclusions
-    assert not [atom for atom in asked if atom.function == "far_from"]
+    asked = suggester.suggest(table[0], round=2).chain.exclusions
+    assert not [atom for (atom,) in asked if atom.function == "far_from"]
 
 
 def test_exclusions_are_no_more_than_agreed_and_those_of_own_rows_come_first() -> None:
     table = records([row | {"year": str(2001 + number)} for number, row in enumerate(SOFTWARE)])
     for most in range(4):
         suggester = Suggester(table, ["title", "price", "year"], exclusions=most)
-        asked = [atom.function for atom in suggester.suggest(table[0], round=2).points.exclusions]
+        asked = [atom.function for (atom,) in suggester.suggest(table[0], round=2).chain.exclusions]
         assert len(asked) <= most
         assert "far_from" not in asked[:-1]
 
@@ -895,4 +895,4 @@ def test_the_share_of_duplicates_is_estimated_from_the_own_table() -> None:
 def test_another_rows_identifier_excludes_nothing_where_the_record_has_none() -> None:
     rows = [{"name": "tivo wireless adapter"}, {"name": "tivo wireless adapter ag0100"}]
     table = records([*rows, *PRODUCTS])
-    assert Suggester(table, ["name"]).suggest(table[0]).points.exclusions == ()
+    assert Suggester(table, ["name"]).suggest(table[0]).chain.exclusions == ()

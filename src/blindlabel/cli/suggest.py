@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json
-from blindlabel.cli.question_files import attribute_list, listed
+from blindlabel.cli.trying import attribute_list, listed
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _written(
     given: str, suggester: Suggester, record: Record, ids: Sequence[str]
 ) -> tuple[Chain | Formula, dict[str, Any]]:
     """A person's own question and its verdict."""
-    from blindlabel.cli.question_files import question_source
+    from blindlabel.cli.trying import question_source
     from blindlabel.language import Question
 
     name, text = question_source(given)

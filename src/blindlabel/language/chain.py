@@ -154,13 +154,13 @@ def chain_of(formula: Formula, written: Sums = ()) -> Chain | None:
 
 
 def _as_written(formula: Formula, sums: Sequence[_Sum]) -> tuple[tuple[Condition, ...], int] | None:
-    """M0 as one of these sums of single predicates."""
+    """M0 as one of these sums of single predicates, perhaps beside what is necessary or enough."""
     atoms = atoms_of(formula)
     if not sums or len(atoms) > MOST_VARIABLES:
         return None
     table = table_of(formula, {atom: (place,) for place, atom in enumerate(atoms)}, len(atoms))
     leaves, reached = relevant([frozenset([atom]) for atom in atoms], raised(table))
-    found = _right_sum(reached, [_weights(one, [[leaf] for leaf in leaves]) for one in sums])
+    found = weights_of(reached, [_weights(one, [[leaf] for leaf in leaves]) for one in sums], alike=False)
     if found is None:
         return None
     return tuple(Condition((tuple(leaf),), points) for leaf, points in zip(leaves, found[0])), found[1]
@@ -262,7 +262,7 @@ def levels_of(formula: Formula, asked: Callable[[Atom], Sequence[V]]) -> Levels[
         above = above & level
         wanted = ~wanted
     if len(below) > 2:
-        raise TooManyLevels(len(below) - 1)
+        raise TooManyLevels(len(below))
     terms, region = [], reached
     for level in below:
         terms.append(tuple(joined(leaves, _covering(level, region))))
@@ -412,19 +412,19 @@ Weights = tuple[Sequence[int], int | None]
 """Of variables, in their order, and the bar they are held to, where that is known."""
 
 
-def weights_of(table: Table, sums: Sequence[Weights] = ()) -> tuple[tuple[int, ...], int] | None:
+def weights_of(table: Table, sums: Sequence[Weights] = (), *, alike: bool = True) -> tuple[tuple[int, ...], int] | None:
     """Points and a bar for a monotone function of variables that all matter: one of these sums where it is right, else
-    all alike, else what is necessary or enough beside the rest; None where we see none.
+    (where `alike` is allowed) all the same, else what is necessary or enough beside the rest; None where we see none.
     """
     count = table.size.bit_length() - 1
-    found = _right_sum(table, [*sums, ((1,) * count, None)])
+    found = _right_sum(table, [*sums, ((1,) * count, None)] if alike else sums)
     if found is not None:
         return found
     for place in range(count):
         necessary = not where(table, place, False).any()
         if necessary or where(table, place, True).all():
             narrowed: list[Weights] = [((*one[:place], *one[place + 1 :]), None) for one, _ in sums]
-            found = weights_of(where(table, place, necessary), narrowed)
+            found = weights_of(where(table, place, necessary), narrowed, alike=alike)
             if found is None:
                 return None
             others, bar = found

@@ -18,7 +18,7 @@ from blindlabel.language.formula import Formula
 from blindlabel.language.interpreter import interpret
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
-from blindlabel.language.rewriting import Rewritten, RewritingError, rewritten
+from blindlabel.language.rewriting import RewritingError, Rewritten, rewritten
 from blindlabel.language.tree import Tree
 
 _FOLLOWS_FROM_SYNTAX = ("no-ret", "unknown-variable", "unused-variable", "unreachable")
@@ -76,7 +76,8 @@ class Question:
         `alone`: that is all there is to say.
         """
         found = copy.copy(self)
-        found._keep(problems=(reason,) if alone else (*self.problems, reason), formula=None)
+        found.__dict__.pop("chain", None)
+        found._keep(problems=(reason,) if alone else (*self.problems, reason), formula=None, _rewritten=None)
         return found
 
     def usable(self) -> Formula:

@@ -3,10 +3,10 @@
     suggester = Suggester(records, ["name"], lowered=True)
     suggestion = suggester.suggest(record, round=1)
     suggestion.text        # source text in the question language
-    suggestion.points      # the same as conditions with points, a bar and exclusions
+    suggestion.chain       # the same as conditions with points, a bar, but not
     suggestion.reasons     # why each condition is there, as data
     suggestion.verdict     # which rows of the own table it also fits
-    suggester.stricter(suggestion.points, record), suggester.looser(…)
+    suggester.stricter(suggestion.chain, record), suggester.looser(…)
 
 The method, the same for every table:
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
-from blindlabel.language import Question, case
+from blindlabel.language import Question, words
+from blindlabel.language.chain import Chain, Condition, call_of, chain_of, term_text, text_of
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.limits import DEFAULT_FUNCTIONS, DEFAULT_PROFILE, Limits
-from blindlabel.language.points import Condition, PointsQuestion, call_of, points_of, text_of
 from blindlabel.language.record import Case, Record, View
 from blindlabel.language.suggestions.evidence import (
     IDENTIFYING,
@@ -65,7 +65,7 @@ from blindlabel.language.words import words_in_order
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRecord:
     """A record's conditions and its neighbours."""
 
     texts: Texts
@@ -88,7 +88,7 @@ class Judged:
     """Amounts so far from the record's own that they speak against another record."""
 
 
-NEVER = PointsQuestion((), 1)
+NEVER = Chain((), 1)
 WELL_SPELT = 0.95
 """From here on spelling is taken to be right, so that what differs by a letter is another thing."""
 ENOUGH_ROWS = 100
@@ -156,7 +156,7 @@ class Suggester:
         self._same: dict[str, list[int]] = {}
         for row, text in enumerate(self._column.texts):
             self._same.setdefault(text, []).append(row)
-        self._judged: dict[tuple[str, ...], Judged] = {}
+        self._judged: dict[tuple[str, ...], JudgedRecord] = {}
         self._alike = Duplicates(self._profiles, self._rarity_of_shared)
         self.duplicates = self._alike.share(self._texts, self._nearest)
         """The share of own rows that have another which looks like the same thing."""
@@ -179,30 +179,30 @@ class Suggester:
         enough = self.enough(judged, asked)
         made = self._suggestion(record, self._points(judged, enough), judged, round)
         while made.verdict.others > self.most_others or (loose and made.text in previous):
-            changed = stricter(made.points, ())
+            changed = stricter(made.chain, ())
             if changed is None:
                 break
             made = self._suggestion(record, changed, judged, round)
         return replace(made, again=made.text in previous, otherwise=self._asks_otherwise(asked))
 
-    def stricter(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
+    def stricter(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
         """A question a little stricter than this one, which a person may have written; None where there is none, or
-        where it is no points question.
+        where it is no chain.
         """
-        points = question if isinstance(question, PointsQuestion) else points_of(question)
+        points = question if isinstance(question, Chain) else chain_of(question)
         judged = self.judge(record)
         more = self._points(judged, 1).conditions
         changed = None if points is None else stricter(points, more)
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
-    def looser(self, question: Formula | PointsQuestion, record: Record, round: int = 1) -> Suggestion | None:
+    def looser(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
         """A question a little looser than this one; None where there is none, where one condition would be enough that
-        is no identifier of its own, or where it is no points question.
+        is no identifier of its own, or where it is no chain.
         """
-        points = question if isinstance(question, PointsQuestion) else points_of(question)
+        points = question if isinstance(question, Chain) else chain_of(question)
         judged = self.judge(record)
         own = self._known(judged)
-        changed = None if points is None else looser(points, lambda one: all(self._decides(a, own) for a in one.any_of))
+        changed = None if points is None else looser(points, lambda one: all(self._decides(a, own) for a in one.atoms))
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def verdict(self, question: Formula, record: Record | None = None) -> Verdict:
@@ -211,11 +211,11 @@ class Suggester:
 
     def rarity(self, word: str) -> int:
         """In how many own rows a word stands, whatever its case."""
-        return len(self._column.rows_of_word(case.lower(word)))
+        return len(self._column.rows_of_word(words.lower(word)))
 
     # -- the steps
 
-    def in_round(self, judged: Judged, round: int) -> Judged:
+    def in_round(self, judged: JudgedRecord, round: int) -> JudgedRecord:
         """What is asked in a round. From round 2 on fewer points are enough, so an amount that is far off speaks
         against a record. Round 2 asks for other conditions, where it may. Where the first are asked for again, none
         outweighs the others if any one may be missing in a true partner: in a table of one attribute, and where words
@@ -233,7 +233,7 @@ class Suggester:
         sibling = self._sibling(weighed) if judged.sibling else 0
         return replace(judged, weighed=weighed, scores=scores_of(weighed, judged.near), sibling=sibling)
 
-    def enough(self, judged: Judged, round: int) -> int:
+    def enough(self, judged: JudgedRecord, round: int) -> int:
         """The bar of a round: higher where more neighbours would pass than can be excluded, or a sibling would."""
         priors, partner = self._priors, self._partner(judged)
         sibling = [judged.sibling] if judged.sibling else []
@@ -259,7 +259,7 @@ class Suggester:
         """Whether the rarest words are asked for. Where words are often misspelt, the rarest are the misspelt ones."""
         return round == OTHERWISE and self._well_spelt
 
-    def _partner(self, judged: Judged) -> float:
+    def _partner(self, judged: JudgedRecord) -> float:
         """The points that a true partner should get, fewer where a record is one text and nothing else."""
         return expected(judged.weighed) * (1.0 if self._confirming else self._priors.single_attribute)
 
@@ -273,7 +273,7 @@ class Suggester:
         """Whether one attribute can confirm what the wording of another hides."""
         return len(self.attributes) > 1
 
-    def excluded(self, judged: Judged, enough: int) -> list[Found]:
+    def excluded(self, judged: JudgedRecord, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
         passing = [place for place, score in enumerate(judged.scores) if score >= enough]
         named, apart = (
@@ -291,9 +291,9 @@ class Suggester:
         return len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
 
     def _texts_of(self, record: Record) -> Texts:
-        return {name: case.lower(record.attributes.get(name, "")) for name in self.attributes}
+        return {name: words.lower(record.attributes.get(name, "")) for name in self.attributes}
 
-    def judge(self, record: Record) -> Judged:
+    def judge(self, record: Record) -> JudgedRecord:
         """The record's conditions and what its neighbours get: the same in all rounds, so kept."""
         texts = self._texts_of(record)
         key = tuple(texts.values())
@@ -304,7 +304,7 @@ class Suggester:
             known = self._judged[key] = self._judge_texts(texts)
         return known
 
-    def _judge_texts(self, texts: Texts) -> Judged:
+    def _judge_texts(self, texts: Texts) -> JudgedRecord:
         priors = self._priors
         itself = self._same.get(" | ".join(texts.values()), [])
         nearest = self._nearest(texts)
@@ -338,7 +338,7 @@ class Suggester:
         sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
         scores = scores_of(conditions, others)
         rarest = tuple(plainly(evidence, most, priors, self.places))
-        return Judged(
+        return JudgedRecord(
             texts, tuple(conditions), tuple(others), scores, tuple(named), tuple(apart), len(near), sibling, rarest
         )
 
@@ -385,25 +385,27 @@ class Suggester:
             rows = len(self.table.rows_with(atom))
         return max(1, rows - max(0, itself - 1))
 
-    def _known(self, judged: Judged) -> dict[tuple[object, ...], Evidence]:
+    def _known(self, judged: JudgedRecord) -> dict[tuple[object, ...], Evidence]:
         return {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
 
     def _decides(self, atom: Atom, known: Mapping[tuple[object, ...], Evidence]) -> bool:
         """Whether a predicate, perhaps a person's, may be enough by itself: an identifier that one own row has."""
         if self._key(atom) in known:
             return known[self._key(atom)].unique
-        words = [word for text in atom.arguments if isinstance(text, str) for word in words_in_order(case.lower(text))]
-        named = any(kind_of(word, self._asking.units) == "identifier" for word in words)
+        texts = [words.lower(text) for text in atom.arguments if isinstance(text, str)]
+        named = any(
+            kind_of(word, self._asking.units) == "identifier" for text in texts for word in words_in_order(text)
+        )
         return named and atom.view.attribute not in self._numeric and len(self.table.rows_with(atom)) <= 1
 
-    def _points(self, judged: Judged, enough: int) -> PointsQuestion:
+    def _points(self, judged: JudgedRecord, enough: int) -> Chain:
         if not judged.weighed:
             return NEVER
-        conditions = [Condition((one.evidence.found.needle.atom(self._case),), one.points) for one in judged.weighed]
-        excluded = [one.needle.atom(self._case) for one in self.excluded(judged, enough)]
-        return PointsQuestion(tuple(conditions), enough, tuple(excluded))
+        conditions = [Condition(((one.evidence.found.needle.atom(self._case),),), one.points) for one in judged.weighed]
+        excluded = [(one.needle.atom(self._case),) for one in self.excluded(judged, enough)]
+        return Chain(tuple(conditions), enough, tuple(excluded))
 
-    def _suggestion(self, record: Record, points: PointsQuestion, judged: Judged, round: int) -> Suggestion:
+    def _suggestion(self, record: Record, points: Chain, judged: JudgedRecord, round: int) -> Suggestion:
         text = text_of(points, lowered=self.lowered)
         read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
         if read.formula is None:
@@ -412,13 +414,13 @@ class Suggester:
         assert read.formula is not None
         known = self._known(judged)
         reasons = [
-            self._reason(condition.any_of[0], condition.points, known, judged.looked_at, points.bar)
+            self._reason(condition.any_of[0][0], condition.points, known, judged.looked_at, points.bar)
             for condition in points.conditions
         ]
-        for atom in points.exclusions:
-            having = len(self.table.rows_with(atom))
-            kind: Literal["exclusion", "far"] = "far" if atom.function == "far_from" else "exclusion"
-            reasons.append(Reason(call_of(atom, plain=True), 0, kind, having, having, judged.looked_at))
+        for term in points.exclusions:
+            having = min(len(self.table.rows_with(atom)) for atom in term)
+            kind: Literal["exclusion", "far"] = "far" if term[0].function == "far_from" else "exclusion"
+            reasons.append(Reason(term_text(term, plain=True), 0, kind, having, having, judged.looked_at))
         return Suggestion(text, points, tuple(reasons), self.verdict(read.formula, record), round)
 
     def _reason(

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from blindlabel.language.chain import Chain
 from blindlabel.language.formula import Formula, evaluate
-from blindlabel.language.points import PointsQuestion
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions.needles import NeedleKind
 from blindlabel.language.suggestions.own_table import OwnTable
@@ -116,7 +116,7 @@ class Suggestion:
     """A question to keep or change, why each condition is there, and what it says about the own table."""
 
     text: str
-    points: PointsQuestion
+    chain: Chain
     reasons: tuple[Reason, ...]
     verdict: Verdict
     round: int = 1
@@ -128,9 +128,9 @@ class Suggestion:
     @property
     def why(self) -> str:
         """One sentence for the person who keeps or changes it."""
-        if not self.points.conditions:
+        if not self.chain.conditions:
             return "There is nothing in this record that could be asked, so it says no to every record."
-        enough = f"{self.points.bar} of {self.points.total} points are enough."
+        enough = f"{self.chain.bar} of {self.chain.total} points are enough."
         return f"{enough} {self.verdict.sentence} {self.history}".rstrip()
 
     @property

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
 
-from blindlabel.language.points import Condition, PointsQuestion
+from blindlabel.language.chain import Chain, Condition
 from blindlabel.language.suggestions.evidence import Evidence, holds
 from blindlabel.language.suggestions.needles import Texts
 from blindlabel.language.suggestions.priors import Priors
@@ -180,7 +180,7 @@ def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:
     return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough
 
 
-def stricter(points: PointsQuestion, more: Sequence[Condition]) -> PointsQuestion | None:
+def stricter(points: Chain, more: Sequence[Condition]) -> Chain | None:
     """The next stricter question; `more` are conditions that could be added, the best first."""
     if not points.conditions:
         return None
@@ -195,7 +195,7 @@ def stricter(points: PointsQuestion, more: Sequence[Condition]) -> PointsQuestio
     return None
 
 
-def looser(points: PointsQuestion, decides: Callable[[Condition], bool]) -> PointsQuestion | None:
+def looser(points: Chain, decides: Callable[[Condition], bool]) -> Chain | None:
     """The next looser question, by a lower bar, its exclusions untouched; None where a lower bar would let one
     condition be enough that may not decide by itself.
     """
@@ -204,12 +204,12 @@ def looser(points: PointsQuestion, decides: Callable[[Condition], bool]) -> Poin
     return replace(points, bar=below[-1]) if below else None
 
 
-def _effective(points: PointsQuestion) -> int:
+def _effective(points: Chain) -> int:
     """The smallest sum that reaches the bar: a bar between two sums means the higher."""
     return min((total for total in _sums(points) if total >= points.bar), default=points.total + 1)
 
 
-def _sums(points: PointsQuestion) -> list[int]:
+def _sums(points: Chain) -> list[int]:
     """Every sum of points that some record can get, ascending."""
     sums = {0}
     for condition in points.conditions:
@@ -218,4 +218,4 @@ def _sums(points: PointsQuestion) -> list[int]:
 
 
 def _key(condition: Condition) -> tuple[object, ...]:
-    return tuple((atom.function, atom.arguments, atom.view.attribute) for atom in condition.any_of)
+    return tuple((atom.function, atom.arguments, atom.view.attribute) for atom in condition.atoms)

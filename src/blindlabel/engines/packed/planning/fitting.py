@@ -123,8 +123,8 @@ def meaning_of(terms: Terms, tables: Tables, formula: Formula) -> Meaning:
         raise _too_large(terms, problem.conditions) from problem
     except chain.TooManyLevels as problem:
         raise QuestionError(
-            f'This question would need {problem.levels} exceptions in a row ("but not … unless … but not …"), and one'
-            " is all that can be asked. Ask it as two questions, or say less."
+            f'This question needs {problem.levels} levels below its points ("but not …, unless …, but not …"), and two'
+            " can be asked. Say less, or ask for something else."
         ) from problem
     exclusions, unless = (tuple(dict.fromkeys(level)) for level in levels.below)
     leaves, table = levels.leaves, levels.reached
