@@ -21,11 +21,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blindlabel.api.asking import ask, suggest
+    from blindlabel.api.asking import ask, read_table, rehearse, suggest
     from blindlabel.api.ground_truth import GroundTruth, Scores
     from blindlabel.api.parties import Coordinator, Owner
-    from blindlabel.api.rehearsing import rehearse
-    from blindlabel.api.tables import read_table
     from blindlabel.errors import InputError, OutsideError
     from blindlabel.language import Question, Record
     from blindlabel.records.tables import Table
@@ -60,8 +58,8 @@ _WHERE = {
     "Scores": "blindlabel.api.ground_truth",
     "Table": "blindlabel.records.tables",
     "ask": "blindlabel.api.asking",
-    "read_table": "blindlabel.api.tables",
-    "rehearse": "blindlabel.api.rehearsing",
+    "read_table": "blindlabel.api.asking",
+    "rehearse": "blindlabel.api.asking",
     "suggest": "blindlabel.api.asking",
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 
 Command = Callable[..., Any]
 

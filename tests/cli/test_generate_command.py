@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from blindlabel.cli.generate import generate
+from blindlabel.cli.demo import generate
 from blindlabel.errors import InputError
 
 

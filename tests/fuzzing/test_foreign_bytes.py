@@ -8,9 +8,10 @@ import httpx
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.transport.server import ServerLimits, create_app
+from blindlabel.transport.server import create_app
+from blindlabel.transport.limits import ServerLimits
 from blindlabel_lab.simulation import fuzzing
 from blindlabel_lab.simulation.http_fuzzing import fuzz_http
 from support.patience import PATIENCE

@@ -24,7 +24,8 @@ from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from blindlabel.transport.server import ServerLimits, create_app
+from blindlabel.transport.server import create_app
+from blindlabel.transport.limits import ServerLimits
 from blindlabel_lab.simulation import vectors, vectors_in_state
 from blindlabel_lab.simulation.vectors import COORDINATOR, join_of, key_of, token_of, wire_of
 

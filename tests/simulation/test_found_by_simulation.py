@@ -13,7 +13,7 @@ import pytest
 from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
-from blindlabel.parties.running import run as take_turns
+from blindlabel.parties.owner import run as take_turns
 from blindlabel.protocol import facts, messages, owner
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.errors import Forked, NotFitting, WrongRound

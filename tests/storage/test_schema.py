@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 from blindlabel.errors import InputError
 from blindlabel.storage import coordinator_tables, workspace_tables
-from blindlabel.storage.database import Database
-from blindlabel.storage.schema import fingerprint
+from blindlabel.storage.database import Database, fingerprint
 
 TABLES = coordinator_tables.metadata
 

@@ -10,8 +10,8 @@ import pytest
 from blindlabel.envelope import new_identity
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
-from blindlabel.parties.asking import save_question
 from blindlabel.parties.joining import signed_by
+from blindlabel.parties.questions import save_question
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages, owner
 from blindlabel.protocol.agreement import to_text

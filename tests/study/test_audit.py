@@ -12,9 +12,8 @@ from fastapi import FastAPI
 
 from blindlabel.cli.main import run as command
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import open_tasks
-from blindlabel.parties.running import run
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Store

@@ -12,9 +12,9 @@ import pytest
 
 from blindlabel import __version__
 from blindlabel.cli.main import run
+from blindlabel.parties.accounting import costs_of, trips_of
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.costs import costs_of, trips_of
-from blindlabel.parties.verifying import words_to_read_out
+from blindlabel.parties.joining import words_to_read_out
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.sampling import Sampling

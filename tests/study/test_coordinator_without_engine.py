@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import open_tasks
-from blindlabel.parties.running import run
 from blindlabel.protocol.interfaces import Store
-from blindlabel.storage.invitation_files import read_invitation
+from blindlabel.storage.secret_files import read_invitation
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderTransport
 from support.patience import PATIENCE, Patience

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from blindlabel.errors import InputError
-from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
+from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join, own_table
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import FolderQuestions, QuestionSource
-from blindlabel.parties.running import run
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore

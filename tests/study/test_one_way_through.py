@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import blindlabel as bl
-from blindlabel.engines.packed import questions
-from blindlabel.parties import asking
+from blindlabel.engines.packed.planning.room import Room
+from blindlabel.parties import questions
 
 ROWS = {"clinic": ("ada hartby", "ben moor"), "hospital": ("ada hartby", "cleo lindt")}
 
@@ -37,7 +37,7 @@ def test_a_question_is_read_and_compiled_once_from_saving_to_the_answers(tmp_pat
         table = tmp_path / f"{name}.csv"
         table.write_text("name\n" + "\n".join(rows) + "\n")
         owners.append(bl.Owner.join(tmp_path / name, invitations[name], table))
-    read, planned, saved, over = asking._read.cache_info(), questions.plan_of.cache_info(), 0, False
+    read, planned, saved, over = questions._read.cache_info(), Room.plan.cache_info(), 0, False
     confirmed = False
     while not over:
         done = [owner.run() for owner in owners]
@@ -58,7 +58,7 @@ def test_a_question_is_read_and_compiled_once_from_saving_to_the_answers(tmp_pat
             if tasks:
                 owner.hand_in()
     assert saved == 4
-    assert asking._read.cache_info().misses - read.misses == saved
-    assert questions.plan_of.cache_info().misses - planned.misses == saved
-    assert asking._read.cache_info().hits > read.hits and questions.plan_of.cache_info().hits > planned.hits
+    assert questions._read.cache_info().misses - read.misses == saved
+    assert Room.plan.cache_info().misses - planned.misses == saved
+    assert questions._read.cache_info().hits > read.hits and Room.plan.cache_info().hits > planned.hits
     assert {(pair.i, pair.j) for pair in coordinator.truths("once")["clinic", "hospital"].matches()} == {(0, 0)}

@@ -15,7 +15,7 @@ import pytest
 
 from blindlabel.cli.main import run
 from blindlabel.export import read_ground_truth
-from blindlabel.parties.verifying import words_to_read_out
+from blindlabel.parties.joining import words_to_read_out
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace

@@ -12,7 +12,7 @@ from blindlabel.errors import InputError
 from blindlabel.parties.question_folders import file_name, read_folder, write_folder
 from blindlabel.parties.questions import SuggestedQuestions, take_in_folder
 from blindlabel.protocol.interfaces import PERSON, SUGGESTED, Asked
-from blindlabel.storage.asked import questions_asked
+from blindlabel.storage.annotations import questions_asked
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
 

@@ -17,9 +17,8 @@ import sqlalchemy as sa
 
 from blindlabel.engines.interface import Evaluated
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import SuggestedQuestions
-from blindlabel.parties.running import run
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.storage import coordinator_tables as tables

@@ -14,7 +14,7 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.invitation_files import read_invitation
+from blindlabel.storage.secret_files import read_invitation
 from blindlabel.storage.workspace import Workspace
 from support.study_parties import free_port, served, write_person_tables
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
-from blindlabel.parties.running import run
+from blindlabel.parties.owner import Owner, run
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore

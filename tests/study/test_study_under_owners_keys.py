@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import open_tasks
-from blindlabel.parties.running import run
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore

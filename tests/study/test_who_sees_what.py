@@ -24,9 +24,8 @@ from blindlabel.envelope.identity import blake2b
 from blindlabel.envelope.stream import _BOXED_KEY, _STREAM_HEADER, _read_header, _Reader
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import FolderQuestions
-from blindlabel.parties.running import run
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore

@@ -7,9 +7,8 @@ import time
 from pathlib import Path
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import SuggestedQuestions
-from blindlabel.parties.running import run
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace

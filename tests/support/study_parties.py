@@ -19,12 +19,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from blindlabel.language import interpret
-from blindlabel.parties.asking import check_question
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner
-from blindlabel.parties.questions import QuestionSource, SuggestedQuestions
-from blindlabel.parties.running import run
+from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.questions import QuestionSource, SuggestedQuestions, check_question
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
@@ -34,7 +32,8 @@ from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
-from blindlabel.transport.server import ServerLimits, create_app
+from blindlabel.transport.limits import ServerLimits
+from blindlabel.transport.server import create_app
 from support.patience import PATIENCE, Patience
 
 Connect = Callable[[Workspace], Line]

@@ -32,11 +32,10 @@ from blindlabel.protocol.messages import Message
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import Bodies
 from blindlabel.storage.workspace import Workspace
-from blindlabel.transport import rate
+from blindlabel.transport import limits
 from blindlabel.transport.client import HttpTransport, Untrusted
 from blindlabel.transport.connecting import connect, read_authority
-from blindlabel.transport.rate import RateLimit, TooManyRequests
-from blindlabel.transport.server import ServerLimits
+from blindlabel.transport.limits import RateLimit, ServerLimits, TooManyRequests
 from support.patience import Patience
 from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
 
@@ -206,7 +205,7 @@ def test_waiting_for_messages_ends_in_time(running: Served) -> None:
 
 
 def test_callers_that_ask_too_often_are_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
     limit = RateLimit(1.0, 3.0)
     for _ in range(3):
         limit.check("anna")

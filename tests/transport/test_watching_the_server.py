@@ -18,8 +18,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
-from blindlabel.transport.events import JsonLines, failure, log_event
-from blindlabel.transport.metrics import Counted, listening, text
+from blindlabel.transport.events import Counted, JsonLines, failure, listening, log_event, text
 from support.study_parties import served, small_agreement
 
 

@@ -1,16 +1,50 @@
-"""`blindlabel.suggest` and `blindlabel.ask`: questions for a table, and their answers on another one."""
+"""`blindlabel.read_table`, `suggest`, `ask` and `rehearse`: tables from wherever they are, questions for a table, their
+answers on another one, and a whole study of two tables in this process.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Union
 
-from blindlabel.api.tables import Source, read_table
+from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.engines import ask as engine_ask
 from blindlabel.engines.interface import Answers, Progress, Working
 from blindlabel.engines.registry import engine_named
-from blindlabel.language import Question
+from blindlabel.errors import InputError
+from blindlabel.language import Question, Record
+from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Suggester
+from blindlabel.parties import rehearsal
+from blindlabel.protocol.labels import MOST_ROUNDS
+from blindlabel.records import tables
 from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case, prepare_rows
+from blindlabel.records.tables import Dictionaries, Frame, Table, table_of
+
+Source = Union[Table, str, Path, Frame, Dictionaries]
+"""Whatever a table can be read from."""
+
+
+def read_table(
+    source: Source,
+    *,
+    id_column: str | None = None,
+    attributes: Sequence[str] | Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    name: str | None = None,
+) -> Table:
+    """Read a table: a file (CSV, JSON lines, Parquet), a frame of pandas or polars, or a list of dictionaries.
+
+    `id_column` names the column that identifies a row (else `id` where there is one, else the row's position);
+    `attributes` chooses columns, and renames them where it is a mapping of name to column; `encoding` is that of a
+    text file that is not UTF-8. Every value becomes text. A table that has been read is given back as it is.
+    """
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, (str, Path)):
+        return tables.read_table(source, id_column=id_column, attributes=attributes, encoding=encoding, name=name)
+    return table_of(source, id_column=id_column, attributes=attributes, name=name)
 
 
 def suggest(table: Source, *, round: int = 1, prepare: Sequence[str] = DEFAULT_STEPS) -> list[Question]:
@@ -53,3 +87,80 @@ def ask(
         lowered=lowered,
         working=Working(workers, progress),
     )
+
+
+Writer = Callable[[Record, int], "Question | str"]
+"""Writes the question about a record of its own table, in a round counted from 1."""
+
+
+def rehearse(
+    a: Source,
+    b: Source,
+    rounds: int = 3,
+    *,
+    engine: str = "plain",
+    writers: tuple[Writer, Writer] | None = None,
+    rows: tuple[Sequence[int], Sequence[int]] | None = None,
+    prepare: Sequence[str] = DEFAULT_STEPS,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> GroundTruth:
+    """A whole study in this process: both owners ask about all records of the other, round by round, by the rules of
+    the protocol.
+
+    `writers` write the questions of the two owners; without them every question is suggested from the owner's own
+    table. `rows` are the positions of the rows that take part (else all): suggestions look at the whole table either
+    way. Attributes that only one of the tables has are left out. It protects nothing, since both tables are here.
+    """
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise InputError(f"A study has 1 to {MOST_ROUNDS} rounds.")
+    steps = check_steps(prepare)
+    lowered = gives_lower_case(steps)
+    first, second = read_table(a), read_table(b)
+    attributes = [name for name in first.attributes if name in second.attributes]
+    if not attributes:
+        raise InputError("The two tables have no attribute in common.")
+    whole = prepare_rows(first, attributes, steps), prepare_rows(second, attributes, steps)
+    chosen = (range(len(first)), range(len(second))) if rows is None else rows
+    _check_rows(first, chosen[0])
+    _check_rows(second, chosen[1])
+    records = [whole[0][i] for i in chosen[0]], [whole[1][j] for j in chosen[1]]
+    given = writers or (_suggesting(whole[0], attributes, lowered), _suggesting(whole[1], attributes, lowered))
+    oracles = _reading(given[0], attributes, lowered), _reading(given[1], attributes, lowered)
+
+    def through_engine(_side: int, questions: Sequence[Formula], others: Sequence[Record]) -> Answers:
+        return engine_ask.ask(
+            engine_named(engine), questions, others, attributes, lowered=lowered, working=Working(workers, progress)
+        )
+
+    done = rehearsal.rehearse(records, oracles, rehearsal.in_clear if engine == "plain" else through_engine, rounds)
+    names = (first.name, second.name) if first.name != second.name else (f"{first.name}_a", f"{second.name}_b")
+    ids = dict(enumerate(first.ids)), dict(enumerate(second.ids))
+    return GroundTruth.of_matrix(names, done.labels[-1], chosen, ids)
+
+
+def _check_rows(table: Table, rows: Sequence[int]) -> None:
+    for row in rows:
+        table.row(row)
+    if not rows:
+        raise InputError(f"No row of {table.name} takes part.")
+
+
+def _suggesting(records: Sequence[Record], attributes: Sequence[str], lowered: bool) -> Writer:
+    suggester = Suggester(records, attributes, lowered=lowered)
+    asked: dict[int, list[str]] = {}
+
+    def write(record: Record, round: int) -> str:
+        before = asked.setdefault(id(record), [])
+        before.append(suggester.suggest(record, round, before).text)
+        return before[-1]
+
+    return write
+
+
+def _reading(writer: Writer, attributes: Sequence[str], lowered: bool) -> rehearsal.Oracle:
+    def oracle(record: Record, round: int) -> Question:
+        written = writer(record, round)
+        return Question(written, attributes, lowered=lowered) if isinstance(written, str) else written
+
+    return oracle

@@ -14,20 +14,19 @@ from typing import Any
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.engines.interface import Working
 from blindlabel.errors import InputError
-from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
+from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
 from blindlabel.language import Question
 from blindlabel.parties import coordinator as coordinators
-from blindlabel.parties import joining, running
+from blindlabel.parties import joining
 from blindlabel.parties import owner as owners
-from blindlabel.parties.asking import save_question
-from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks
+from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks, save_question
 from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.invitation_files import read_invitation, write_invitation
+from blindlabel.storage.secret_files import read_invitation, write_invitation
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import absolute, checked_via, connect, is_in_clear, read_authority
 from blindlabel.transport.folder import FolderServer
@@ -199,7 +198,7 @@ class Owner:
         if suggested:
             source = SuggestedQuestions()
         with self._workspace.locked_for("run"), self._party(workers) as party:
-            return running.run(party, source, once=True, tell=lambda _: None)
+            return owners.run(party, source, once=True, tell=lambda _: None)
 
     def waits_for(self) -> list[str]:
         """What the study waits for on this side, in sentences."""

@@ -20,7 +20,7 @@ from blindlabel.cli.opening import (
     studies_at,
 )
 from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say, with_noun
-from blindlabel.cli.question_files import listed
+from blindlabel.cli.trying import listed
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: Jso
     like this, memory, disk, trips with a carried folder), in bits what each party can learn at most, and what is worth
     a second look.
     """
-    from blindlabel.parties.accounting import account_of
-    from blindlabel.parties.costs import costs_of
+    from blindlabel.parties.accounting import account_of, costs_of
     from blindlabel.protocol.agreement import advice
 
     agreement = read_agreement(file)
@@ -337,7 +336,7 @@ def export(
 ) -> None:
     """Write the labels as they stand; rows are named by their positions, since the coordinator knows no ids."""
     from blindlabel.cli.export import written
-    from blindlabel.export.studies import truths_of_coordinator
+    from blindlabel.export.truth import truths_of_coordinator
 
     coordinator = coordinator_at(at, database)
     truths = truths_of_coordinator(coordinator, coordinator.find(study))

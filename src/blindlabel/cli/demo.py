@@ -1,8 +1,17 @@
-"""`blindlabel demo`: a whole study on this machine, from generated tables to ground truth."""
+"""`blindlabel demo`: a whole study on this machine, from generated tables to ground truth; `demo --web`: one that is
+half annotated, with every party's pages to click through alone; `generate`: two such tables and the truth about them.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import subprocess
+import sys
 import tempfile
+import time
+import webbrowser
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
-from blindlabel.errors import InputError
+from blindlabel.errors import InputError, OutsideError
 
 
 def demo(
@@ -41,8 +50,6 @@ def demo(
     from blindlabel.cli.demonstration import Plan, demonstrate
 
     if web:
-        from blindlabel.cli.demo_web import demo_web
-
         demo_web(records=records, engine=engine, rounds=rounds, seed=seed, keep=keep, browser=not no_browser)
         return
     with ExitStack() as stack:
@@ -74,7 +81,7 @@ def _moved_out(labels: Path) -> Path:
 
 
 def _print(document: dict[str, Any]) -> None:
-    from blindlabel.parties.costs import size
+    from blindlabel.parties.accounting import size
 
     result(
         f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision"
@@ -92,3 +99,139 @@ def _print(document: dict[str, Any]) -> None:
     )
     result(f"Moved: {moved}.")
     result(f"Labels: {document['labels_path']}")
+
+
+_COMMAND = [sys.executable, "-m", "blindlabel.cli.main"]
+
+
+def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | None, browser: bool = True) -> None:
+    """Serve a coordinator with its page and two owners with their apps until Ctrl-C. Half of the questions are written
+    already.
+    """
+    try:
+        from blindlabel.web.local_study import free_port, prepared_for_web
+        from blindlabel.web.owner_server import HOST
+    except ModuleNotFoundError as error:
+        raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
+    with contextlib.ExitStack() as stack:
+        folder = (
+            keep.resolve()
+            if keep
+            else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
+        )
+        port = free_port()
+        say("Making two tables, keys and encrypted records …")
+        made = prepared_for_web(
+            folder, records=records, engine=engine, rounds=rounds, seed=seed, address=f"http://{HOST}:{port}"
+        )
+        say(
+            "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
+            " Ctrl-C."
+        )
+        serve_all(folder, [workspace.folder for workspace in made.workspaces], port, browser=browser)
+
+
+def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: bool) -> None:
+    """Serve the coordinator of a folder and the owners' apps, each in a process, until Ctrl-C; prints every link."""
+    from blindlabel.web.owner_server import HOST
+
+    links = []
+    home = folder / "coordinator"
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_process("coordinator", "serve", "--at", str(home), "--port", str(port)))
+        for workspace in workspaces:
+            arguments = ["owner", "annotate", "--at", str(workspace), "--no-browser", "--run"]
+            app = stack.enter_context(_process(*arguments, answers=True))
+            links.append((workspace.name, _first_line(app)))
+        code = subprocess.run(  # noqa: S603
+            [*_COMMAND, "coordinator", "code", "--at", str(home)], capture_output=True, text=True, check=True
+        )
+        for name, link in links:
+            result(f"{name}: {link}")
+        result(f"coordinator: http://{HOST}:{port}/ (code {code.stdout.strip()})")
+        sys.stdout.flush()
+        if browser:
+            for _, link in links:
+                webbrowser.open(link)
+            webbrowser.open(f"http://{HOST}:{port}/")
+        _wait()
+
+
+def _wait() -> None:
+    """Until Ctrl-C, or until the process is told to end; a shell that started it in the background had it ignore the
+    first.
+    """
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
+
+
+@contextlib.contextmanager
+def _process(*arguments: str, answers: bool = False) -> Iterator[subprocess.Popen[str]]:
+    """A party as a process of its own; stopped with everything that it started."""
+    output = subprocess.PIPE if answers else subprocess.DEVNULL
+    process = subprocess.Popen([*_COMMAND, *arguments], stdout=output, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    if not line:
+        raise OutsideError("An owner's app did not start.")
+    return line
+
+
+def generate(
+    kind: Annotated[str, typer.Argument(help="What to make: persons or products.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
+    rows: Annotated[int, typer.Option("--rows", help="Rows of each table.")] = 1000,
+    duplicates: Annotated[
+        int | None, typer.Option("--duplicates", help="Rows of b that are about a row of a. Default: half of the rows.")
+    ] = None,
+    overlap: Annotated[float | None, typer.Option("--overlap", help="The same as a share of the rows, 0 to 1.")] = None,
+    copies: Annotated[int, typer.Option("--copies", help="Rows of b about the same row of a, at most.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Make two synthetic tables with typical errors, and the pairs that belong together.
+
+    Persons have the error kinds of Febrl (typing, scanning, hearing, swapped and missing values). Ids are random and
+    tell nothing.
+    """
+    from blindlabel.records.generator import Size, write
+    from blindlabel.records.generator import generate as make
+
+    if duplicates is not None and overlap is not None:
+        raise InputError("Give either --duplicates or --overlap, not both.")
+    if overlap is not None and not 0 <= overlap <= 1:
+        raise InputError(f"The overlap is a share from 0 to 1, not {overlap:g}.")
+    if duplicates is None:
+        duplicates = round(rows * (0.5 if overlap is None else overlap))
+    made = make(kind, Size(rows, duplicates, copies), seed)
+    paths = write(made, out, replace=force)
+    if json:
+        files = [str(path) for path in paths]
+        result_json(
+            {
+                "kind": kind,
+                "seed": seed,
+                "rows_a": len(made.a),
+                "rows_b": len(made.b),
+                "matches": len(made.matches),
+                "files": files,
+            }
+        )
+    else:
+        result(f"{len(made.a)} and {len(made.b)} rows, {len(made.matches)} matches: {', '.join(map(str, paths))}")

@@ -20,11 +20,10 @@ from typing import Any
 
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.errors import OutsideError
-from blindlabel.export.studies import truths_of_coordinator
+from blindlabel.export.truth import truths_of_coordinator
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.joining import TableOptions, confirm_heard, join, words_to_read_out
 from blindlabel.parties.study import RoundStanding, standing
-from blindlabel.parties.verifying import confirm_heard, words_to_read_out
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState, directions

@@ -32,7 +32,7 @@ def export(
     json: JsonFlag = False,
 ) -> None:
     """Write the ground truth of a finished study. Discarded pairs go into a file of their own beside it."""
-    from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
+    from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
 
     if (study / "coordinator.sqlite").exists():
         coordinator = coordinator_at(study, None)

@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import check, coordinator, demo, explain, export, generate, language, owner, reading, suggest, try_
+from blindlabel.cli import coordinator, demo, export, language, owner, suggest, trying
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 
@@ -30,16 +30,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
-app.command("check")(check.check)
-app.command("try")(try_.try_)
+app.command("check")(trying.check)
+app.command("try")(trying.try_)
 app.command("language")(language.language)
-app.command("generate")(generate.generate)
+app.command("generate")(demo.generate)
 app.command("suggest")(suggest.suggest)
 app.command("export")(export.export)
 app.command("merge")(export.merge)
-app.command("explain")(explain.explain)
-app.command("help")(reading.help_)
-app.command("completion")(reading.completion)
+app.command("explain")(trying.explain)
+app.command("help")(language.help_)
+app.command("completion")(language.completion)
 app.add_typer(coordinator.app)
 app.add_typer(owner.app)
 for added in sorted(entry_points(group="blindlabel.commands"), key=lambda point: point.name):
@@ -73,8 +73,8 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     arguments, debug = _without_debug(arguments)
     debug = debug or os.environ.get("BLINDLABEL_DEBUG") == "1"
-    if reading.ASKED_BY_SHELL in os.environ:
-        reading.know_shells()
+    if language.ASKED_BY_SHELL in os.environ:
+        language.know_shells()
     try:
         app(args=arguments, prog_name="blindlabel", standalone_mode=True)
     except SystemExit as stop:

@@ -86,6 +86,6 @@ def read_agreement(file: Path) -> Agreement:
 def agreement_in(file: Path) -> Agreement:
     """The agreement in this file, or in this invitation."""
     from blindlabel.parties.joining import invited_to
-    from blindlabel.storage.invitation_files import read_invitation
+    from blindlabel.storage.secret_files import read_invitation
 
     return invited_to(read_invitation(file)) if file.suffix == ".invitation" else read_agreement(file)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.annotators import annotators, log_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.opening import Authority, Unasked, Via, WorkspaceFolder, passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, is_meant, reporting, result, result_json, say
 from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
-from blindlabel.cli.owner_questions import questions_app
+from blindlabel.cli.owner_questions import annotators, log_app, questions_app
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def join(
     from blindlabel.parties.joining import join as make
     from blindlabel.protocol.errors import ProtocolError
     from blindlabel.protocol.interfaces import Unreachable
-    from blindlabel.storage.invitation_files import read_invitation
+    from blindlabel.storage.secret_files import read_invitation
     from blindlabel.storage.workspace import Workspace
     from blindlabel.transport.connecting import absolute, checked_via, read_authority
 
@@ -233,7 +232,7 @@ def annotate(
     """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
     browser in.
     """
-    from blindlabel.cli.annotate import annotate as open_app
+    from blindlabel.cli.serving import annotate as open_app
     from blindlabel.transport.connecting import remember
 
     remember(workspace_at(at), via, ca)
@@ -287,7 +286,7 @@ def run(
     any time.
     """
     from blindlabel.engines.interface import Working
-    from blindlabel.parties.running import run as take_turns
+    from blindlabel.parties.owner import run as take_turns
 
     source = _source(questions, auto=auto, replace=replace)
     workspace = workspace_at(at)
@@ -337,7 +336,7 @@ def export(
 ) -> None:
     """Write the ground truth of the finished study, with your own ids on your side."""
     from blindlabel.cli.export import written
-    from blindlabel.export.studies import truths_of_owner
+    from blindlabel.export.truth import truths_of_owner
 
     written(truths_of_owner(workspace_at(at)), format, to, json=json)
 

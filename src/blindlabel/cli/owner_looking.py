@@ -49,8 +49,7 @@ def check(
     """Say whether a table fits an agreement, before joining: columns, ids, lengths, values lost in preparation,
     duplicates. Nothing is sent or kept. The exit code is 1 where `owner join` would refuse it.
     """
-    from blindlabel.parties.fitting import fit_of
-    from blindlabel.parties.joining import TableOptions
+    from blindlabel.parties.joining import TableOptions, fit_of
 
     agreed = agreement_in(agreement)
     with working_on(f"reading {table.name}"):
@@ -92,8 +91,7 @@ def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
 
 def name_risky(workspace: Workspace) -> None:
     """Name the questions that the page would show in red, before they are handed in."""
-    from blindlabel.parties.asking import check_question
-    from blindlabel.parties.questions import open_tasks
+    from blindlabel.parties.questions import check_question, open_tasks
     from blindlabel.web.judging import Judging
 
     judging, records = Judging(workspace), workspace.records()

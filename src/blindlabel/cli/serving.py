@@ -1,17 +1,24 @@
-"""How `blindlabel coordinator serve` serves: over HTTP with uvicorn, or from a folder."""
+"""How `blindlabel coordinator serve` serves, over HTTP with uvicorn or from a folder, and `owner annotate` the owner's
+web app on this machine.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import logging
+import signal
 import socket
+import subprocess
 import sys
 import time
+import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blindlabel.cli.output import say, with_noun
+from blindlabel.cli.opening import workspace_at
+from blindlabel.cli.output import result, say, with_noun
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.transport.events import JsonLines
 
@@ -57,7 +64,7 @@ def serve_http(
     """Serve until stopped."""
     import uvicorn
 
-    from blindlabel.transport.metrics import Counted, listening
+    from blindlabel.transport.events import Counted, listening
     from blindlabel.transport.server import create_app
 
     if (certificate is None) != (key is None):
@@ -127,3 +134,38 @@ def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:
             return
         if not happened:
             time.sleep(0.2)
+
+
+def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: bool) -> None:
+    """Serve the app until Ctrl-C; open a browser with its link, or only print the links."""
+    workspace = workspace_at(at)
+    try:
+        from blindlabel.web.owner_server import serve
+    except ModuleNotFoundError as error:
+        raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
+
+    def ready(links: list[str]) -> None:
+        for link in links:
+            result(link)
+        sys.stdout.flush()
+        each = "this link in a browser" if len(links) == 1 else "each of these links in a browser of its own"
+        say(f"Open {each} on this machine; a link lets one browser in. Stop with Ctrl-C; everything is kept.")
+        if browser:
+            webbrowser.open(links[0])
+
+    # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as
+    # well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with _running_beside(at) if run else contextlib.nullcontext():
+        serve(workspace, port=port, browsers=browsers, on_ready=ready)
+
+
+@contextlib.contextmanager
+def _running_beside(at: Path) -> Iterator[None]:
+    """`owner run` as a process of its own, since evaluation would make the pages wait."""
+    beside = subprocess.Popen([sys.executable, "-m", "blindlabel.cli.main", "owner", "run", "--at", str(at)])  # noqa: S603
+    try:
+        yield
+    finally:
+        beside.terminate()
+        beside.wait(20)

@@ -3,8 +3,7 @@ record content.
 """
 
 from blindlabel.export.formats import FORMATS, Format, write
-from blindlabel.export.merging import merged
-from blindlabel.export.reading import read_ground_truth
+from blindlabel.export.reading import merged, read_ground_truth
 from blindlabel.export.truth import GroundTruth, LabelledPair
 from blindlabel.export.with_records import DESCRIPTIONS as FORMATS_WITH_RECORDS
 from blindlabel.export.with_records import ENDS_BLINDNESS, write_with_records

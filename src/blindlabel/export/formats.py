@@ -20,7 +20,7 @@ from typing import Any
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export.truth import GroundTruth
-from blindlabel.records.csv_files import write_csv
+from blindlabel.records.table_files import write_csv
 from blindlabel.storage.files import sync_file, sync_folder
 
 JSON_MARK = "blindlabel ground truth"

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from blindlabel.errors import InputError
 from blindlabel.export.formats import Format, prepared, replacing, write_json
 from blindlabel.export.truth import GroundTruth, LabelledPair
-from blindlabel.records.csv_files import write_csv
+from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 
 ENDS_BLINDNESS = (

@@ -1,25 +1,40 @@
-"""Joining a study: from an invitation and a table to a workspace whose first message waits to be sent."""
+"""Joining a study: whether a table fits an agreement; from an invitation and a table to a workspace whose first message
+waits to be sent; and confirming the other owners, by words that are read out here and words that were heard and typed.
+Nothing is sampled, encrypted, asked, handed in or opened before that.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from blindlabel.envelope import Identity, new_identity
+from blindlabel.envelope import Identity, PublicIdentity, new_identity, study_hash, verification_words
 from blindlabel.envelope.identity import sign_for
+from blindlabel.envelope.spoken_words import COUNT
 from blindlabel.errors import InputError
+from blindlabel.language.record import Record
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages, owner
+from blindlabel.protocol import owner as rules
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.invitation import Invitation, join_proof, token_hash
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.records.preparation import check_lengths, prepare_rows, sentence_about_cuts
+from blindlabel.records.preparation import (
+    WHOLE,
+    check_lengths,
+    named_rows,
+    prepare_rows,
+    prepare_text,
+    sentence_about_cuts,
+)
 from blindlabel.records.tables import Fingerprint, Table, columns_of, read_table
 
 S = TypeVar("S", bound=Store)
@@ -154,3 +169,178 @@ def own_table(store: Store) -> Table:
             " with it. Restore the file as it was; a changed table needs a new study."
         )
     return table
+
+
+def public_of(peer: messages.Peer) -> PublicIdentity:
+    """Another owner's public keys."""
+    return PublicIdentity.from_bytes(bytes.fromhex(peer.envelope_key + peer.signing_key))
+
+
+# Before anybody joins. Reads; makes nothing, and tells nobody
+
+
+_SHARES = (("median", 0.5), ("95 of 100", 0.95), ("99 of 100", 0.99), ("longest", 1.0))
+
+_FEW_MATCHES = 5
+"""Fewer expected matches than that say little about a linkage."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a table fits."""
+
+    fits: bool
+    """Whether `owner join` would take it."""
+    rows: int
+    columns: tuple[str, ...]
+    missing: tuple[str, ...]
+    """Attributes for which there is no column."""
+    has_ids: bool
+    lengths: dict[str, dict[str, int]]
+    """Characters after preparation, of every attribute and of the whole record: median to longest."""
+    too_long: int
+    """Rows beyond the agreed lengths."""
+    longest_rows: str
+    limit_that_would_do: dict[str, int]
+    """For what is too long: the limit that would take every row."""
+    empty: dict[str, int]
+    """Rows without a value, by attribute."""
+    lost: dict[str, int]
+    """Values of which preparation leaves nothing, by attribute."""
+    duplicates: int
+    """Rows that read like an earlier row after preparation."""
+    enough: bool
+    """Whether there are as many rows as the sample takes."""
+    most_matches: float | None
+    """Matches in a uniform sample, on average, if every row had one in a table of the same size; None: not uniform."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As the command prints it."""
+        return asdict(self)
+
+    def lines(self, agreement: Agreement) -> Iterator[str]:
+        """As a person reads it."""
+        if self.missing:
+            yield f"There is no column for {', '.join(self.missing)}. The table has: {', '.join(self.columns)}."
+            yield "Name one with --column attribute=column; --column attribute= says that the table has none."
+            return
+        yield f"{self.rows:,} rows" + (
+            "." if self.enough else f", fewer than the {agreement.sampling.records:,} that the sample takes."
+        )
+        if not self.has_ids:
+            yield "There is no id column, so rows are named by position. Name one with --id-column, or add `id`."
+        for what, shares in self.lengths.items():
+            yield f"Characters of {what}: " + ", ".join(f"{name} {count:,}" for name, count in shares.items()) + "."
+        if self.too_long:
+            done = "are refused" if agreement.preparation.too_long == "refuse" else "are cut"
+            would = ", ".join(f"{count:,} for {what}" for what, count in self.limit_that_would_do.items())
+            yield f"{self.too_long:,} rows are too long and {done}: {self.longest_rows}. Limits that would do: {would}."
+        for name, count in self.empty.items():
+            yield f"{name} is empty in {_rows(count)}."
+        for name, count in self.lost.items():
+            yield f"Preparation leaves nothing of {name} in {_rows(count)}."
+        if self.duplicates:
+            read = "reads" if self.duplicates == 1 else "read"
+            yield f"{_rows(self.duplicates)} {read} like an earlier one: what is asked of one fits the others too."
+        if self.most_matches is not None and self.most_matches < _FEW_MATCHES:
+            yield (
+                f"{agreement.sampling.records:,} of {self.rows:,} rows are drawn uniformly: about"
+                f" {self.most_matches:.1f} matches in the sample if every row had one. More records, or"
+                ' method = "enriched" under [sampling], bring more.'
+            )
+        yield "The table fits the agreement." if self.fits else "The table does not fit the agreement yet."
+
+
+def fit_of(agreement: Agreement, options: TableOptions) -> Fit:
+    """Look at a table with an agreement's eyes."""
+    columns, missing = missing_columns(agreement, options)
+    if missing:
+        return Fit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, 0, False, None)
+    table = read_own_table(agreement, options)
+    prepared, lost = _prepared(agreement, table)
+    lengths = agreement.lengths()
+    measured = {name: [len(record.attributes[name]) for record in prepared] for name in agreement.attributes}
+    if lengths.encode_whole:
+        measured[WHOLE] = [len(record.whole) for record in prepared]
+    excess = check_lengths(prepared, lengths, refuse=False)
+    longest: dict[str, int] = {}
+    for one in excess:
+        longest[one.what] = max(longest.get(one.what, 0), one.length)
+    too_long = len({one.position for one in excess})
+    seen = Counter(record.whole for record in prepared)
+    empty = {name: measured[name].count(0) for name in agreement.attributes}
+    return Fit(
+        fits=not (too_long and lengths.too_long == "refuse"),
+        rows=len(table),
+        columns=columns,
+        missing=(),
+        has_ids=table.has_ids,
+        lengths={what: _spread(sizes) for what, sizes in measured.items()},
+        too_long=too_long,
+        longest_rows=named_rows(excess) if excess else "",
+        limit_that_would_do=longest,
+        empty={name: count for name, count in empty.items() if count},
+        lost=lost,
+        duplicates=len(prepared) - len(seen),
+        enough=len(table) >= agreement.sampling.records,
+        most_matches=agreement.sampling.most_matches(len(table)),
+    )
+
+
+def _prepared(agreement: Agreement, table: Table) -> tuple[list[Record], dict[str, int]]:
+    """Every row as a record, and how many values of each attribute preparation leaves nothing of."""
+    steps, names = agreement.preparation.steps, agreement.attributes
+    lost: Counter[str] = Counter()
+    prepared = []
+    for row in table.rows:
+        texts = {name: prepare_text(text, steps) for name, text in zip(table.attributes, row)}
+        lost.update(name for name, text in zip(table.attributes, row) if text.strip() and not texts[name])
+        prepared.append(Record.of({name: texts[name] for name in names}))
+    return prepared, dict(lost)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _spread(sizes: list[int]) -> dict[str, int]:
+    ordered = sorted(sizes)
+    return {name: ordered[min(len(ordered) - 1, int(share * len(ordered)))] for name, share in _SHARES}
+
+
+# Confirming the others
+
+
+def words_to_read_out(store: Store, peer: str) -> tuple[str, ...]:
+    """What this owner's person reads to the other's."""
+    return _words(store, peer, spoken_here=True)
+
+
+def confirm_heard(store: Store, peer: str, heard: str) -> None:
+    """Confirm another owner by the words that its person read out; refused where they are others."""
+    typed = re.findall(r"[a-z]+", heard.lower())
+    if len(typed) != COUNT:
+        raise InputError(f"{peer} reads out {COUNT} words; these are {len(typed)}. Nothing was confirmed.")
+    if tuple(typed) == words_to_read_out(store, peer):
+        raise InputError(
+            f"These are the words that you read to {peer}. Type those that {peer} reads to you. Nothing was confirmed."
+        )
+    if tuple(typed) != _words(store, peer, spoken_here=False):
+        raise InputError(
+            f"These are not the words that {peer} would read out if nobody stood between you. Nothing was confirmed."
+            " Let them be read once more, in case one was misheard; if they differ again, do not go on."
+        )
+    confirm_unheard(store, peer)
+
+
+def confirm_unheard(store: Store, peer: str) -> None:
+    """Confirm without words, where all parties are one: rehearsals, demonstrations and simulations."""
+    identity = own_identity(store)
+    store.change(lambda state: rules.confirms(state, peer), lambda message: signed_by(identity, message))
+
+
+def _words(store: Store, peer: str, *, spoken_here: bool) -> tuple[str, ...]:
+    state = store.state()
+    own, other = own_identity(store).public, public_of(state.peer(peer))
+    study = study_hash(store.agreement.hash, state.coordinator_key)
+    return verification_words(own, other, study) if spoken_here else verification_words(other, own, study)

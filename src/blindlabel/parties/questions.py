@@ -1,21 +1,88 @@
-"""Where the questions of a round come from when no person writes them in the web app: a folder of files, or
-suggestions.
+"""Questions at an owner: read and checked once, under one study's agreement; and where those of a round come from when
+no person writes them in the web app, a folder of files or the suggestion oracle over the owner's whole table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
+from blindlabel.engines.registry import rules_named
 from blindlabel.errors import InputError
-from blindlabel.language import render
+from blindlabel.language import Question, render
+from blindlabel.language.diagnostics import error
+from blindlabel.language.limits import Limits
+from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
-from blindlabel.parties.asking import check_question
+from blindlabel.parties.joining import own_table
 from blindlabel.parties.question_folders import files_of_round, is_exported, question_text, read_folder
-from blindlabel.parties.suggesting import suggester_for
-from blindlabel.protocol.interfaces import BULK, SUGGESTED, OwnRecord, Store, Task
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.interfaces import BULK, SUGGESTED, OwnRecord, Questions, Store, Task
+from blindlabel.records.preparation import prepare_rows
+
+
+def check_question(agreement: Agreement, text: str) -> Question:
+    """Read a question under an agreement: what is wrong with it, or a formula that the study's engine can answer."""
+    terms = agreement.terms()
+    checked = _read(text, terms.attributes, terms.limits, terms.case == "lower")
+    if checked.formula is None:
+        return checked
+    refused = rules_named(agreement.encoding.engine).refuse(terms, checked.formula)
+    if refused is None:
+        return checked
+    return checked.refused(error("not-encoded", refused, checked.tree.statements[-1].span))
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str, attributes: tuple[str, ...], limits: Limits, lowered: bool) -> Question:
+    """Read once: a process that saves a question and then asks it, or asks it of several owners, finds it here."""
+    return Question(text, attributes=attributes, limits=limits, lowered=lowered)
+
+
+def save_question(store: Questions, record: int, text: str, source: str = "person", author: str = "") -> Question:
+    """Keep a text, and make it the record's question where it has no error."""
+    checked = check_question(store.agreement, text)
+    if checked.ok:
+        store.save_questions({record: text}, source, author)
+    else:
+        store.save_draft(record, text)
+    return checked
+
+
+def prepared_rows(store: Store) -> list[Record]:
+    """The owner's whole table, prepared as the agreement says."""
+    return prepare_rows(own_table(store), store.agreement.attributes, store.agreement.preparation.steps)
+
+
+def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggester:
+    """The oracle for this owner: it knows the owner's own table (read here unless given) and the agreement, nothing
+    else.
+    """
+    agreement = store.agreement
+    terms = agreement.terms()
+    rows = prepared_rows(store) if rows is None else rows
+    return Suggester(
+        rows,
+        agreement.attributes,
+        limits=terms.limits,
+        lowered=terms.case == "lower",
+        functions=terms.functions,
+        exclusions=terms.exclusions,
+        places=terms.profile,
+        whole=terms.encode_whole,
+        single_attributes=terms.encode_attributes,
+        most_others=_most_others(agreement, len(rows)),
+    )
+
+
+def _most_others(agreement: Agreement, rows: int) -> float:
+    """How many other own rows a question may fit. As large a share of the other owner's sample is expected to fit, and
+    half of what is too loose there is enough.
+    """
+    return max(1.0, agreement.budget.most_yes * rows / (2 * agreement.sampling.records))
 
 
 class QuestionSource(Protocol):

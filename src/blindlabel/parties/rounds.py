@@ -22,7 +22,6 @@ from blindlabel.envelope import (
     EnvelopeDamaged,
     EnvelopeError,
     Identity,
-    PublicIdentity,
     lock,
     new_key,
     open_,
@@ -33,8 +32,9 @@ from blindlabel.envelope import (
 from blindlabel.errors import InputError
 from blindlabel.language.formula import Formula
 from blindlabel.parties import auditing
-from blindlabel.parties.asking import check_question
-from blindlabel.protocol import comparing, messages
+from blindlabel.parties.joining import public_of
+from blindlabel.parties.questions import check_question
+from blindlabel.protocol import comparing
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.interfaces import SecretMissing, Store
 from blindlabel.protocol.shape import Blob
@@ -216,8 +216,3 @@ class Rounds:
 def _secret_of(round: int, asker: str) -> str:
     """What the secret is called that opens an asker's answers of a round."""
     return f"round-{round}-{asker}"
-
-
-def public_of(peer: messages.Peer) -> PublicIdentity:
-    """Another owner's public keys."""
-    return PublicIdentity.from_bytes(bytes.fromhex(peer.envelope_key + peer.signing_key))

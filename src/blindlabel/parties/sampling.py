@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from blindlabel.envelope import Context, EnvelopeError, Identity, PublicIdentity, open_, own_secret, seal, shared_secret
 from blindlabel.envelope.identity import scalar_of
 from blindlabel.errors import InputError
-from blindlabel.parties.rounds import public_of
+from blindlabel.parties.joining import public_of
 from blindlabel.protocol import blocking
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.errors import NotFitting

@@ -208,7 +208,7 @@ def account(exposure: Exposure, bears: int = 0) -> Account:
             "owner whose records are asked",
             contents,
             cheating,
-            "About the other's questions. One that cheats can force a no and undo an exclusion."
+            "About the other's questions. One that cheats can force a no, and undo an exclusion or an exception to it."
             if cheating is not None
             else "About the other's questions. Count every question as readable by one that cheats.",
         ),

@@ -14,15 +14,18 @@ Kept in the workspace, exported by `owner log export`, never sent to anybody. Fo
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from blindlabel.errors import InputError
-from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED, Task
+from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED, Asked, Task
+from blindlabel.protocol.owner import OwnerState
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.round_questions import task_of, upsert
 from blindlabel.storage.workspace import Workspace
@@ -191,3 +194,88 @@ class Annotations:
         with self._database.write() as connection:
             number = self._workspace.writable_round(connection, [record])
             connection.execute(table.delete().where(table.c.round == number, table.c.record == record))
+
+
+# Several annotators
+
+
+_SETTING = "annotators"
+
+
+@dataclass(frozen=True)
+class Team:
+    """The annotators of one owner."""
+
+    names: tuple[str, ...] = ()
+    assigned: bool = False
+    doubled: float = 0.0
+    """Share of the records that two people are asked about."""
+
+    def is_doubled(self, record: int) -> bool:
+        """Whether two people are asked about a record."""
+        if len(self.names) < 2 or not self.doubled:
+            return False
+        digest = hashlib.blake2b(f"doubled {record}".encode(), digest_size=4).digest()
+        return int.from_bytes(digest) < self.doubled * 2**32
+
+    def first(self, record: int) -> str:
+        """Who writes the question that is asked; empty where anybody may."""
+        named = self.assigned or self.is_doubled(record)
+        return self.names[record % len(self.names)] if self.names and named else ""
+
+    def second(self, record: int) -> str:
+        """Who writes the second question; empty where nobody does."""
+        return self.names[(record + 1) % len(self.names)] if self.is_doubled(record) else ""
+
+    def is_asked(self, name: str, record: int) -> bool:
+        """Whether a person is asked about a record."""
+        return self.first(record) in ("", name) or self.second(record) == name
+
+
+def team_of(workspace: Workspace) -> Team:
+    """The annotators as the owner named them; nobody in particular where it did not."""
+    known = workspace.remembered(_SETTING)
+    if known is None:
+        return Team()
+    values = json.loads(known)
+    return Team(tuple(values["names"]), bool(values["assigned"]), float(values["doubled"]))
+
+
+def name_team(workspace: Workspace, names: Sequence[str], *, assigned: bool, doubled: float) -> Team:
+    """Keep who the annotators are."""
+    cleaned = tuple(" ".join(name.split()) for name in names)
+    if len(set(cleaned)) != len(cleaned) or not all(cleaned):
+        raise InputError("Every annotator needs a name of its own.")
+    if doubled and len(cleaned) < 2:
+        raise InputError("Asking two people about a record needs two annotators.")
+    team = Team(cleaned, assigned, doubled)
+    workspace.remember(_SETTING, json.dumps(asdict(team)))
+    return team
+
+
+# All questions, round by round
+
+
+def questions_asked(workspace: Workspace) -> list[Asked]:
+    """Every saved question, by round and place in the sample. A void round and the one that repeats it are one."""
+    records = workspace.records()
+    counted = _counted(workspace.state())
+    with workspace.database.read() as connection:
+        query = sa.select(tables.question).where(tables.question.c.question.is_not(None))
+        rows = connection.execute(query.order_by(tables.question.c.round, tables.question.c.record)).all()
+    found: dict[tuple[int, int], Asked] = {}
+    for row in rows:
+        own, key = records[row.record], (counted[row.round], row.record)
+        if key in found and found[key].text == row.question:
+            continue  # carried over from the void round: who wrote it, and when, stands there
+        found[key] = Asked(key[0], own.position, own.id, row.question, row.source or "", row.author or "", row.updated)
+    return [found[key] for key in sorted(found)]
+
+
+def _counted(state: OwnerState) -> dict[int, int]:
+    """The number of a round as it is sent, to its number without repetitions."""
+    numbers, anew = {}, 0
+    for number, one in enumerate(state.rounds, start=1):
+        anew += 0 if one.repeats else 1
+        numbers[number] = anew
+    return numbers

@@ -1,29 +1,93 @@
-"""Opening a database: SQLite as a file by default, PostgreSQL by its address. No tables here.
+"""Opening a database: SQLite as a file by default, PostgreSQL by its address.
 
 SQLite is set up so that a commit outlasts a power cut, deleted content is overwritten, and several processes of one
 machine can share the file: writing transactions take the write lock when they begin, so none fails in the middle
 because another came first. In PostgreSQL writing transactions are READ COMMITTED and lock the row that guards what they
 change first; reading ones see one state (REPEATABLE READ). Both make the tables when they are first opened.
+
+Tables are made once, and a database whose tables are of another version of the program is refused. It says which tables
+it has by a fingerprint of their definitions, so nobody has to count versions. They are made in one transaction under a
+lock (SQLite's write lock, an advisory lock in PostgreSQL): of several processes that start at once one makes them, the
+others wait and find them there; a failure leaves the database as it was.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateTable
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.storage import journal_points
 from blindlabel.storage.files import private_folder
 from blindlabel.storage.journal_points import Point
-from blindlabel.storage.schema import make_tables
+
+_LOCK = 0x626C696E646C6162
+"""The advisory lock's number: `blindlab` in ASCII."""
+_fingerprints = sa.Table("tables", sa.MetaData(), sa.Column("fingerprint", sa.String(16), primary_key=True))
+
+
+class Transactional(Protocol):
+    """What making tables needs of a database."""
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether its transactions that write take the one write lock when they begin."""
+        ...
+
+    def read(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that reads."""
+        ...
+
+    def write(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that writes."""
+        ...
+
+
+def make_tables(database: Transactional, tables: sa.MetaData) -> None:
+    """Make the tables where there are none; refuse those of another version."""
+    with database.read() as connection:
+        if _found(connection, tables):
+            return
+    with database.write() as connection:
+        if not database.is_sqlite:
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+        if not _found(connection, tables):  # else another process made them while this one waited
+            tables.create_all(connection, checkfirst=False)
+            _fingerprints.create(connection)
+            connection.execute(_fingerprints.insert().values(fingerprint=fingerprint(tables)))
+
+
+def fingerprint(tables: sa.MetaData) -> str:
+    """What tells the tables of one version from those of another."""
+    definitions = "".join(str(CreateTable(table).compile()) for table in tables.sorted_tables)
+    return hashlib.sha256(definitions.encode()).hexdigest()[:16]
+
+
+def _found(connection: sa.Connection, tables: sa.MetaData) -> bool:
+    inspector = sa.inspect(connection)
+    if inspector.has_table(_fingerprints.name):
+        found = connection.execute(sa.select(_fingerprints.c.fingerprint)).scalar_one_or_none()
+    elif any(inspector.has_table(name) for name in tables.tables):
+        found = None
+    else:
+        return False
+    if found != fingerprint(tables):
+        raise InputError(
+            "The database was made by another version of blindlabel: its tables are not those of this one. Finish its"
+            " studies with the version that made it, or begin in a new folder."
+        )
+    return True
+
 
 _CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
 """For PostgreSQL, of one process: at most 15, so that six processes fit into the 100 that a server allows unless told

@@ -1,5 +1,6 @@
 """Files with secret keys: readable by their user alone (0600), optionally under a passphrase (Argon2id and
-XSalsa20-Poly1305 of libsodium)."""
+XSalsa20-Poly1305 of libsodium). Invitations, which hold a code, are files of the same kind.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import nacl.utils
 
 from blindlabel.errors import InputError
 from blindlabel.protocol.interfaces import SecretMissing
+from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.files import private_folder, sync_folder, write_atomically
 
 _PLAIN = b"blindlabel secret 1 plain\n"
@@ -109,3 +111,20 @@ def _key(passphrase: str, salt: bytes) -> bytes:
         opslimit=nacl.pwhash.argon2id.OPSLIMIT_MODERATE,
         memlimit=nacl.pwhash.argon2id.MEMLIMIT_MODERATE,
     )
+
+
+def write_invitation(invitation: Invitation, path: Path) -> None:
+    """Store an invitation, for this user alone."""
+    write_atomically(path, invitation.to_text().encode())
+
+
+def read_invitation(path: Path) -> Invitation:
+    """Read an invitation again."""
+    try:
+        return Invitation.from_text(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"There is no file {path}.") from error
+    except ValueError as error:
+        raise InputError(
+            f"{path} is no invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
+        ) from error

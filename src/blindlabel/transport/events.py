@@ -1,5 +1,13 @@
 """What the coordinator's server writes down: one JSON object a line, with the time, a level, what happened, and figures
 about it. Never a content, a token, or a traceback, which could hold either.
+
+Figures of a running coordinator for Prometheus, in its text format, on a port of this machine only.
+
+    blindlabel_up 1
+    blindlabel_studies{state="open"} 2
+    blindlabel_requests_total{route="/v1/messages",status="200"} 17
+
+Counters begin with the process; studies are counted and never named.
 """
 
 from __future__ import annotations
@@ -7,8 +15,15 @@ from __future__ import annotations
 import datetime
 import json
 import logging
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.protocol.interfaces import Service
 
 
 def log_event(log: logging.Logger, level: int, event: str, **facts: object) -> None:
@@ -38,3 +53,90 @@ class JsonLines(logging.Formatter):
             facts["kind"] = type(record.exc_info[1]).__name__
         at = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
         return json.dumps({"time": at, "level": record.levelname.lower(), **facts}, ensure_ascii=False)
+
+
+class Counted:
+    """What a server has done since it started."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._bytes: Counter[str] = Counter()
+        self._seconds = 0.0
+
+    def request(self, route: str, status: int, seconds: float, received: int, sent: int) -> None:
+        """One request was answered."""
+        with self._lock:
+            self._requests[route, status] += 1
+            self._bytes["in"] += received
+            self._bytes["out"] += sent
+            self._seconds += seconds
+
+    def lines(self) -> Iterator[str]:
+        """The counters, as Prometheus reads them."""
+        with self._lock:
+            requests, moved, seconds = dict(self._requests), dict(self._bytes), self._seconds
+        yield from _head("blindlabel_requests_total", "counter", "Requests by route and status.")
+        for (route, status), count in sorted(requests.items()):
+            yield f'blindlabel_requests_total{{route="{route}",status="{status}"}} {count}'
+        yield from _head("blindlabel_bytes_total", "counter", "Bytes of requests and answers.")
+        for way in ("in", "out"):
+            yield f'blindlabel_bytes_total{{way="{way}"}} {moved.get(way, 0)}'
+        yield from _head("blindlabel_request_seconds_total", "counter", "Seconds spent on requests, waiting included.")
+        yield f"blindlabel_request_seconds_total {seconds:.3f}"
+
+
+def text(coordinator: Service, counted: Counted) -> str:
+    """All figures now."""
+    lines = [*_head("blindlabel_up", "gauge", "Whether the database answers.")]
+    try:
+        studies, unserved = coordinator.store.studies(), coordinator.unserved()
+        lines.append("blindlabel_up 1")
+        lines += _head("blindlabel_studies", "gauge", "Studies by state; unserved: their keys cannot be read.")
+        ended = sum(1 for row in studies if row.ended)
+        counts = {"open": len(studies) - ended - len(unserved), "over": ended, "unserved": len(unserved)}
+        lines += [f'blindlabel_studies{{state="{state}"}} {count}' for state, count in counts.items()]
+        lines += _head("blindlabel_disk_free_bytes", "gauge", "Room for bodies.")
+        lines.append(f"blindlabel_disk_free_bytes {coordinator.store.free()}")
+    except (InputError, OutsideError):
+        lines.append("blindlabel_up 0")
+    lines += _head("blindlabel_version_info", "gauge", "The program's version.")
+    lines.append(f'blindlabel_version_info{{version="{__version__}"}} 1')
+    return "\n".join([*lines, *counted.lines()]) + "\n"
+
+
+def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
+    yield f"# HELP {name} {meaning}"
+    yield f"# TYPE {name} {kind}"
+
+
+@contextmanager
+def listening(coordinator: Service, counted: Counted, port: int) -> Iterator[int]:
+    """Answer `GET /metrics` on a port of 127.0.0.1, beside whatever else goes on; gives the port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            """The figures, or nothing."""
+            found = self.path == "/metrics"
+            content = text(coordinator, counted).encode() if found else b""
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Figures are asked for often; that is no event."""
+
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        raise OutsideError(f"Port {port} for the metrics cannot be opened: {error.strerror or error}.") from error
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield int(server.server_address[1])
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -10,6 +10,9 @@
 Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit.
 Logs are lines of JSON with method, route, status, sizes and times; never a content, a token or an address with a
 secret.
+
+Beside it the coordinator's own work goes on: every study's, soon after a message came, and now and then anyway. Studies
+are worked on at the same time, so that a large one does not hold up the others.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,12 +39,8 @@ from blindlabel.protocol.interfaces import Service
 from blindlabel.protocol.invitation import token_hash
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
-from blindlabel.transport.background import work_for_ever
-from blindlabel.transport.events import failure, log_event
-from blindlabel.transport.limits import Bounded, TooLarge
-from blindlabel.transport.limits import ServerLimits as ServerLimits  # noqa: PLC0414 - part of this module's interface
-from blindlabel.transport.metrics import Counted
-from blindlabel.transport.rate import RateLimit, TooManyRequests
+from blindlabel.transport.events import Counted, failure, log_event
+from blindlabel.transport.limits import Bounded, RateLimit, ServerLimits, TooLarge, TooManyRequests
 from blindlabel.transport.replies import Accepted, Arrived, Health, Refusal, Waiting
 
 log = logging.getLogger("blindlabel.server")
@@ -328,3 +327,72 @@ class _Logged:
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+# The coordinator's own work
+
+
+_PAUSE = 2.0
+"""Seconds between two looks when nothing came, and after a failure."""
+_AT_ONCE = 4
+"""Studies that are worked on at the same time."""
+
+
+async def work_for_ever(coordinator: Service, news: Callable[[], asyncio.Event], wake: Callable[[], None]) -> None:
+    """Do every study's work. `news` gives the event that the next message sets; `wake` tells those who wait for
+    messages that there may be some.
+    """
+    underway: set[str] = set()
+    again: set[str] = set()
+    """Those of them for which something may have come since they were looked at."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def work(study: str) -> None:
+        """One study's work; one that fails waits, and is tried again."""
+        failed = True
+        while failed or study in again:
+            again.discard(study)
+            async with turns:
+                done, failed = await run_in_threadpool(_work_once, coordinator, study)
+            if done:
+                wake()
+            if failed:
+                await asyncio.sleep(_PAUSE)
+        underway.discard(study)
+
+    async with asyncio.TaskGroup() as group:
+        while True:
+            coming = news()
+            for study in await run_in_threadpool(_open_studies, coordinator):
+                if study in underway:
+                    again.add(study)
+                else:
+                    underway.add(study)
+                    group.create_task(work(study))
+            try:
+                await asyncio.wait_for(coming.wait(), _PAUSE)
+            except TimeoutError:
+                continue
+
+
+def _open_studies(coordinator: Service) -> list[str]:
+    try:
+        return [row.study for row in coordinator.store.studies() if not row.ended]
+    except OutsideError as error:  # the database does not answer
+        _log_failed_work(error)
+        return []
+
+
+def _work_once(coordinator: Service, study: str) -> tuple[bool, bool]:
+    """One study's work; whether anything was done, and whether it failed."""
+    try:
+        return coordinator.work(study), False
+    except WrongStudy:  # deleted meanwhile
+        return False, False
+    except Exception as error:  # whatever it is, the others' work goes on, and this one is tried again
+        _log_failed_work(error, study)
+        return False, True
+
+
+def _log_failed_work(error: Exception, study: str = "") -> None:
+    log_event(log, logging.ERROR, "work failed", study=study[:12], **failure(error))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
-from blindlabel.cli.question_files import attribute_list
+from blindlabel.cli.trying import attribute_list
 from blindlabel_lab.cli import people
 from blindlabel_lab.cli.options import (
     RESULTS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
-from blindlabel.cli.question_files import attribute_list
+from blindlabel.cli.trying import attribute_list
 from blindlabel.errors import InputError
 from blindlabel_lab.cli.options import (
     RESULTS,
@@ -113,10 +113,10 @@ def _dataset(
 
 def _serve(made: Prepared, *, browser: bool) -> None:
     """All three parties on this machine; their words are compared here, as everybody sits in one room."""
-    from blindlabel.cli.demo_web import serve_all
+    from blindlabel.cli.demo import serve_all
     from blindlabel.storage.workspace import Workspace
-    from blindlabel.web.rehearsal import Rehearsal, Wanted, free_port
-    from blindlabel.web.server import HOST
+    from blindlabel.web.local_study import Rehearsal, Wanted, free_port
+    from blindlabel.web.owner_server import HOST
     from blindlabel_lab.experiments.prepared import OWNERS
 
     workspaces = [made.folder / owner for owner in OWNERS]

@@ -15,12 +15,12 @@ from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.engines.packed.encoding import parcels as packed_parcels
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope import Context, EnvelopeError, lock, new_identity, new_key, open_, seal, unlock
-from blindlabel.envelope.blinding import point_of, scalar_of
+from blindlabel.envelope.identity import point_of, scalar_of
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Question, Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import blocking, comparing, labels, messages
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel_lab.gates import ciphertexts
 from blindlabel_lab.simulation import vectors, vectors_in_state
 
@@ -121,11 +121,11 @@ def _locked() -> Target:
 def _packed() -> Target:
     study = packed_parcels.Study("p", bytes(32), bytes(16))
     good = packed_parcels.write(
-        packed_parcels.Parcel(packed_parcels.Kind.RECORDS, study, (1, 2), (b"item", b"other" * 30))
+        packed_parcels.Parcel(packed_parcels.ParcelKind.RECORDS, study, (1, 2), (b"item", b"other" * 30))
     )
 
     def read(content: bytes) -> None:
-        packed_parcels.read(content, (packed_parcels.Kind.RECORDS,), study, most_items=8, most_bytes=4096)
+        packed_parcels.read(content, packed_parcels.ParcelKind.RECORDS, study, most_items=8, most_bytes=4096)
 
     return Target("packed parcel", (good,), read, (EngineError,))
 

@@ -18,9 +18,8 @@ from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, is_over
 from blindlabel.parties.questions import open_tasks
-from blindlabel.parties.running import is_over
 from blindlabel.protocol import messages
 from blindlabel.protocol.errors import WrongStudy
 from blindlabel.protocol.facts import StudyState

@@ -1,0 +1,253 @@
+"""`blindlabel check`, `try` and `explain`: are these questions right, what do they answer on some records, and what
+does the packed engine make of them; or of an agreement, what each party can learn under it. Questions are read from a
+file, from standard input (`-`), or given as text.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blindlabel.cli.opening import agreement_in
+from blindlabel.cli.output import JsonFlag, phases, progress_bar, result, result_json, say
+from blindlabel.errors import InputError
+from blindlabel.language.limits import Limits
+
+if TYPE_CHECKING:
+    from blindlabel.engines.interface import Explained
+
+
+_MOST_BYTES = Limits().question_bytes * 16
+"""More than any question may have, so that a mistaken file name does not fill the memory."""
+
+
+def read_source(name: str) -> str:
+    """The text of a question file; `-` is standard input."""
+    try:
+        if name == "-":
+            content = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                content = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"There is no file {name}.") from None
+    except (IsADirectoryError, PermissionError) as problem:
+        raise InputError(f"{name} cannot be read: {problem.strerror}.") from None
+    if len(content) > _MOST_BYTES:
+        raise InputError(f"{name} is larger than any question can be.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{name} is not UTF-8 text (byte {problem.start}); save it as UTF-8.") from None
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError:  # a question may be longer than any file name can be
+        return False
+
+
+def question_source(argument: str) -> tuple[str, str]:
+    """A question given on the command line, as (name to show, source): a file, `-`, or the question itself."""
+    looks_like_source = "\n" in argument or " " in argument.strip() or argument.strip().startswith(("ret", "$", "#"))
+    if argument == "-" or not looks_like_source or _exists(argument):
+        return argument, read_source(argument)
+    return "question", argument
+
+
+def listed(text: str, option: str) -> list[str]:
+    """The names in an option that takes several, separated by commas; none of an empty one."""
+    names = [name.strip() for name in text.split(",")] if text.strip() else []
+    if not all(names):
+        raise InputError(f"{option} has an empty name in {text!r}.")
+    return names
+
+
+def attribute_list(given: str | None) -> list[str] | None:
+    """The attributes that --attributes names; None where it is not given."""
+    if given is None:
+        return None
+    names = listed(given, "--attributes")
+    if not names:
+        raise InputError("--attributes names no attribute; give them separated by commas.")
+    return names
+
+
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Question files; - reads standard input.")],
+    attributes: Annotated[
+        str | None, typer.Option(help="The attributes records have, separated by commas. Without it any is taken.")
+    ] = None,
+    needle: Annotated[int, typer.Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
+    lowered: Annotated[bool, typer.Option("--lowered", help="Prepared records are in lower case.")] = False,
+    agreement: Annotated[
+        Path | None,
+        typer.Option(help="An agreement, or an invitation: checks what it encodes, instead of the options above."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Check questions: errors and warnings with line, column, and what to do. Exit code 1 when there is an error."""
+    from blindlabel.language import Limits, Question, render
+    from blindlabel.parties.questions import check_question
+
+    names = attribute_list(attributes)
+    limits = Limits(needle_length=needle)
+    read: Callable[[str], Question] = partial(Question, attributes=names, limits=limits, lowered=lowered)
+    if agreement is not None:
+        read = partial(check_question, agreement_in(agreement))
+    documents = []
+    errors = 0
+    for file in files:
+        source = read_source(file)
+        checked = read(source)
+        errors += not checked.ok
+        documents.append({"file": file, "ok": checked.ok, "diagnostics": [one.to_json() for one in checked.problems]})
+        if not json:
+            for one in checked.problems:
+                result(render(one, source, file))
+    if json:
+        result_json({"ok": errors == 0, "files": documents})
+    elif errors:
+        say(f"{errors} of {len(files)} questions cannot be used yet.")
+    else:
+        say("The question is right." if len(files) == 1 else f"All {len(files)} questions are right.")
+    if errors:
+        raise typer.Exit(1)
+
+
+def try_(
+    question: Annotated[
+        str, typer.Argument(help="A question file, - for standard input, or the question itself in quotes.")
+    ],
+    records: Annotated[str, typer.Argument(help="A table: CSV, JSON lines or Parquet.")],
+    engine: Annotated[
+        str, typer.Option(help="plain, packed, or another that is installed. All but plain encrypt and open here.")
+    ] = "plain",
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="The column that identifies a record; else `id`, else the row position.")
+    ] = None,
+    attributes: Annotated[
+        str | None, typer.Option(help="The columns a question may use, separated by commas; else all but the id.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a text table that is not UTF-8.")] = None,
+    prepare: Annotated[str, typer.Option(help="Text preparation, separated by commas, for example nfkc,lower.")] = "",
+    workers: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 1,
+    json: JsonFlag = False,
+) -> None:
+    """Try a question on records: one answer a record."""
+    from blindlabel.engines.ask import ask
+    from blindlabel.engines.interface import Working
+    from blindlabel.engines.registry import engine_named
+    from blindlabel.language import Question, render
+    from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
+    from blindlabel.records.tables import read_table
+
+    chosen = engine_named(engine)
+    steps = check_steps(listed(prepare, "--prepare"))
+    name, source = question_source(question)
+    table = read_table(records, id_column=id_column, attributes=attribute_list(attributes), encoding=encoding)
+    lowered = gives_lower_case(steps)
+    checked = Question(source, attributes=table.attributes, lowered=lowered)
+    for one in checked.problems:
+        say(render(one, source, name))
+    if checked.formula is None:
+        raise InputError("The question cannot be used yet; see above.")
+    prepared = prepare_rows(table, table.attributes, steps)
+    with progress_bar() as bar:
+        working = Working(workers, phases(bar))
+        answers = ask(chosen, [checked.formula], prepared, table.attributes, lowered=lowered, working=working)[0]
+    if json:
+        pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]
+        result_json({"engine": engine, "answers": pairs})
+        return
+    width = max(len(own) for own in table.ids)
+    for own, answer, record in zip(table.ids, answers, prepared, strict=True):
+        result(f"{'yes' if answer else 'no ':<3}  {own:<{width}}  {_brief(record.whole)}")
+    say(f"{int(answers.sum())} of {len(table)} records: yes ({engine} engine).")
+
+
+def _brief(text: str) -> str:
+    shown = "".join(character if character.isprintable() else " " for character in text[:81])
+    return shown if len(shown) <= 80 else shown[:79] + "…"
+
+
+def explain(
+    question: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUESTION", help="A question, a file that holds one, - for standard input; or an agreement (.toml)."
+        ),
+    ],
+    attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
+    records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
+    length: Annotated[int, typer.Option(min=1, help="Longest record.")] = 148,
+    json: JsonFlag = False,
+) -> None:
+    """Print the plan of a question on the packed engine: predicates, places, noise, time and bytes. Of an agreement: in
+    bits, what each party, and two together, can learn at most.
+    """
+    from blindlabel.engines.interface import EngineError, Terms
+    from blindlabel.engines.registry import rules_named
+    from blindlabel.language import Question, render
+    from blindlabel.language.formula import atoms_of
+
+    if question.endswith(".toml"):
+        _explain_agreement(Path(question), json=json)
+        return
+    name, source = question_source(question)
+    checked = Question(source, attributes=attribute_list(attributes))
+    if checked.formula is None:
+        for one in checked.problems:
+            say(render(one, source, name))
+        raise InputError("The question has errors, so there is no plan.")
+    named = attribute_list(attributes) or list(
+        dict.fromkeys(a.view.attribute for a in atoms_of(checked.formula) if a.view.attribute)
+    )
+    try:
+        terms = Terms(
+            tuple(named),
+            records=records,
+            record_length=length,
+            functions=tuple(dict.fromkeys((*Terms(()).functions, *(a.function for a in atoms_of(checked.formula))))),
+        )
+        refused = rules_named("packed").refuse(terms, checked.formula)
+        if refused is not None:
+            raise InputError(refused)
+        plan = rules_named("packed").explain(terms, checked.formula)
+    except EngineError as problem:
+        raise InputError(str(problem)) from problem
+    assert plan is not None
+    if json:
+        result_json(asdict(plan))
+        return
+    for line in _lines(plan):
+        result(line)
+
+
+def _lines(plan: Explained) -> Iterator[str]:
+    """A plan as a person reads it."""
+    yield f"parameters: {plan.parameters}"
+    yield from (f"predicate {number}: {what}" for number, what in enumerate(plan.predicates))
+    yield from plan.places
+    yield f"a label is wrong with probability {plan.wrong:.1g} at most"
+    sizes = ", ".join(f"{what} {count / 1e6:,.1f} MB" for what, count in plan.bytes.items())
+    yield f"a round of such questions: about {plan.seconds:,.1f} s of one core; {sizes}"
+
+
+def _explain_agreement(file: Path, *, json: bool) -> None:
+    from blindlabel.cli.opening import read_agreement
+    from blindlabel.parties.accounting import account_of
+
+    account = account_of(read_agreement(file))
+    if json:
+        result_json(account.to_json())
+        return
+    for line in account.lines():
+        result(line)
