@@ -54,7 +54,7 @@ CASES = [
         "plain number",
     ),
     ('ret is_in("abcdefghijklmnopq", $r)', "needle-too-long", "error", '"abcdefghijklmnopq"', "17 characters"),
-    ('ret similar("a", $r, 3)', "bad-distance", "error", "3", "1 or 2"),
+    ('ret similar("a", $r, 3)', "bad-distance", "error", "3", "1"),
     ("ret between($r.year, 1.001, 2)", "too-precise", "error", "1.001", "decimals"),
     ("ret 1234567890123456 > 1", "number-too-long", "error", "1234567890123456", "15 digits"),
     ("ret $r.title", "ret-not-boolean", "error", "$r.title", "Boolean"),

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from blindlabel.language import FUNCTIONS, Question, Record, interpret
+from blindlabel.language import FUNCTIONS, Limits, Question, Record, interpret
 from blindlabel.language.formatter import quote
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.words import first_number, hundredths, words_of
@@ -91,7 +91,7 @@ CASES = [
 
 @pytest.mark.parametrize(("condition", "text", "answer"), CASES)
 def test_meaning(condition: str, text: str, answer: bool) -> None:
-    checked = Question("ret " + condition)
+    checked = Question("ret " + condition, limits=Limits(similar_distance=2))
     assert checked.ok, checked.problems
     assert interpret(checked.tree, Record.of({"only": text})) is answer
 

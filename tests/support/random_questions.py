@@ -55,7 +55,7 @@ class QuestionMaker:
         "is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "similar", "between",
         "far_from",
     )  # fmt: skip
-    similar_distance: int = 2
+    similar_distance: int = 1
     _variables: dict[str, str] = field(default_factory=lambda: {"r": "record"})
 
     def question(self, statements: int | None = None) -> tree.Tree:

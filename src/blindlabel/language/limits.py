@@ -12,7 +12,7 @@ from blindlabel.settings import Setting
 
 DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
 """The functions that can be asked where an agreement says nothing."""
-DEFAULT_PROFILE = (4, 3, 3, 2, 2, 2, 1, 1, 1, 1)
+DEFAULT_PROFILE = (4, 4, 3, 3, 2, 2, 2, 1, 1, 1)
 """The places of a question by weight, where an agreement says nothing. Places of equal weight are a class, and
 conditions worth the same take places of the same classes, whatever the class is worth.
 """
@@ -33,7 +33,7 @@ class Limits:
     total_weight: Annotated[
         int, Setting("Sum of the weights of one count, scaled to the smallest whole numbers.", 1, 10**9)
     ] = 64
-    similar_distance: Annotated[int, Setting("Largest edit distance that `similar` may ask for.", 0, 5)] = 2
+    similar_distance: Annotated[int, Setting("Largest edit distance that `similar` may ask for.", 0, 5)] = 1
     number_digits: Annotated[int, Setting("Digits of a number in a question.", 1, 10**9)] = 15
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
