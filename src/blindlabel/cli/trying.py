@@ -89,17 +89,17 @@ def check(
     lowered: Annotated[bool, typer.Option("--lowered", help="Prepared records are in lower case.")] = False,
     agreement: Annotated[
         Path | None,
-        typer.Option(help="An agreement, or an invitation: checks what it encodes, instead of the options above."),
+        typer.Option(help="An agreement, or an invitation: what it encodes and has room for, else a default one's."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Check questions: errors and warnings with line, column, and what to do. Exit code 1 when there is an error."""
     from blindlabel.language import Limits, Question, render
-    from blindlabel.parties.questions import check_question
+    from blindlabel.parties.questions import check_by_default, check_question
 
     names = attribute_list(attributes)
     limits = Limits(needle_length=needle)
-    read: Callable[[str], Question] = partial(Question, attributes=names, limits=limits, lowered=lowered)
+    read: Callable[[str], Question] = partial(check_by_default, attributes=names, limits=limits, lowered=lowered)
     if agreement is not None:
         read = partial(check_question, agreement_in(agreement))
     documents = []
@@ -139,22 +139,36 @@ def try_(
     encoding: Annotated[str | None, typer.Option(help="Of a text table that is not UTF-8.")] = None,
     prepare: Annotated[str, typer.Option(help="Text preparation, separated by commas, for example nfkc,lower.")] = "",
     workers: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 1,
+    agreement: Annotated[
+        Path | None,
+        typer.Option(
+            help="An agreement, or an invitation: its attributes, preparation and room, else a default one's."
+        ),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Try a question on records: one answer a record."""
+    """Try a question on records: one answer a record. What a study would refuse is refused here, too."""
     from blindlabel.engines.ask import ask
     from blindlabel.engines.interface import Working
     from blindlabel.engines.registry import engine_named
-    from blindlabel.language import Question, render
+    from blindlabel.language import render
+    from blindlabel.parties.questions import check_by_default, check_question
     from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
-    chosen = engine_named(engine)
-    steps = check_steps(listed(prepare, "--prepare"))
+    if agreement is not None and (attributes is not None or prepare):
+        raise InputError("The agreement says which attributes there are and how they are prepared; leave that out.")
+    chosen, agreed = engine_named(engine), None if agreement is None else agreement_in(agreement)
+    steps = check_steps(listed(prepare, "--prepare")) if agreed is None else agreed.preparation.steps
+    named = attribute_list(attributes) if agreed is None else list(agreed.attributes)
     name, source = question_source(question)
-    table = read_table(records, id_column=id_column, attributes=attribute_list(attributes), encoding=encoding)
+    table = read_table(records, id_column=id_column, attributes=named, encoding=encoding)
     lowered = gives_lower_case(steps)
-    checked = Question(source, attributes=table.attributes, lowered=lowered)
+    checked = (
+        check_by_default(source, table.attributes, lowered=lowered)
+        if agreed is None
+        else check_question(agreed, source)
+    )
     for one in checked.problems:
         say(render(one, source, name))
     if checked.formula is None:
@@ -188,51 +202,49 @@ def explain(
     attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
     records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
     length: Annotated[int, typer.Option(min=1, help="Longest record.")] = 148,
+    agreement: Annotated[
+        Path | None,
+        typer.Option(help="An agreement, or an invitation: the question under it, instead of a default one."),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Print the plan of a question on the packed engine: predicates, places, noise, time and bytes. Of an agreement: in
-    bits, what each party, and two together, can learn at most.
+    """Print what a question asks, as points, but not, unless; what the packed engine makes of it; and what a round of
+    such questions costs. Of an agreement: in bits, what each party, and two together, can learn at most.
     """
-    from blindlabel.engines.interface import EngineError, Terms
+    from blindlabel.engines.interface import EngineError
     from blindlabel.engines.registry import rules_named
-    from blindlabel.language import Question, render
-    from blindlabel.language.formula import atoms_of
+    from blindlabel.language import Limits, render
+    from blindlabel.parties.questions import check_by_default, check_question, terms_by_default
 
     if question.endswith(".toml"):
         _explain_agreement(Path(question), json=json)
         return
     name, source = question_source(question)
-    checked = Question(source, attributes=attribute_list(attributes))
+    agreed = None if agreement is None else agreement_in(agreement)
+    checked = check_by_default(source, attribute_list(attributes)) if agreed is None else check_question(agreed, source)
+    for one in checked.problems:
+        say(render(one, source, name))
     if checked.formula is None:
-        for one in checked.problems:
-            say(render(one, source, name))
-        raise InputError("The question has errors, so there is no plan.")
-    named = attribute_list(attributes) or list(
-        dict.fromkeys(a.view.attribute for a in atoms_of(checked.formula) if a.view.attribute)
-    )
+        raise InputError("The question cannot be used yet; see above.")
     try:
-        terms = Terms(
-            tuple(named),
-            records=records,
-            record_length=length,
-            functions=tuple(dict.fromkeys((*Terms(()).functions, *(a.function for a in atoms_of(checked.formula))))),
-        )
-        refused = rules_named("packed").refuse(terms, checked.formula)
-        if refused is not None:
-            raise InputError(refused)
-        plan = rules_named("packed").explain(terms, checked.formula)
+        if agreed is None:
+            engine, terms = "packed", terms_by_default(checked, Limits(), records=records, record_length=length)
+        else:
+            engine, terms = agreed.encoding.engine, agreed.terms()
+        plan = rules_named(engine).explain(terms, checked.formula)
     except EngineError as problem:
         raise InputError(str(problem)) from problem
-    assert plan is not None
     if json:
-        result_json(asdict(plan))
+        result_json({"asks": checked.explain(), "plan": None if plan is None else asdict(plan)})
         return
-    for line in _lines(plan):
+    result(checked.explain())
+    for line in _lines(plan) if plan is not None else ():
         result(line)
 
 
 def _lines(plan: Explained) -> Iterator[str]:
     """A plan as a person reads it."""
+    yield ""
     yield f"parameters: {plan.parameters}"
     yield from (f"predicate {number}: {what}" for number, what in enumerate(plan.predicates))
     yield from plan.places

@@ -80,6 +80,12 @@ class Question:
         found._keep(problems=(reason,) if alone else (*self.problems, reason), formula=None, _rewritten=None)
         return found
 
+    def warned(self, more: Diagnostic) -> Question:
+        """The same question with one more warning."""
+        found = copy.copy(self)
+        found._keep(problems=(*self.problems, more))
+        return found
+
     def usable(self) -> Formula:
         """The formula; `InputError` with the errors at their places where there is none."""
         if self.formula is None:

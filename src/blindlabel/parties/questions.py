@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from blindlabel.engines.interface import Terms
 from blindlabel.engines.registry import rules_named
 from blindlabel.errors import InputError
 from blindlabel.language import Question, render
-from blindlabel.language.diagnostics import error
-from blindlabel.language.limits import Limits
+from blindlabel.language.diagnostics import error, warning
+from blindlabel.language.formula import atoms_of
+from blindlabel.language.limits import DEFAULT_FUNCTIONS, Limits
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
 from blindlabel.parties.joining import own_table
@@ -34,6 +36,39 @@ def check_question(agreement: Agreement, text: str) -> Question:
     if refused is None:
         return checked
     return checked.refused(error("not-encoded", refused, checked.tree.statements[-1].span))
+
+
+def check_by_default(
+    text: str, attributes: Sequence[str] | None = None, limits: Limits | None = None, *, lowered: bool = False
+) -> Question:
+    """Read a question where nothing is agreed yet, with the room that a default agreement gives. A function that such
+    an agreement does not encode is taken, with a warning.
+    """
+    limits = limits or Limits()
+    checked = Question(text, attributes=attributes, limits=limits, lowered=lowered)
+    if checked.formula is None:
+        return checked
+    place = checked.tree.statements[-1].span
+    refused = rules_named("packed").refuse(terms_by_default(checked, limits), checked.formula)
+    if refused is not None:
+        return checked.refused(error("no-room", refused, place))
+    asked = dict.fromkeys(atom.function for atom in atoms_of(checked.formula))
+    for name in (name for name in asked if name not in DEFAULT_FUNCTIONS):
+        message = f"A default agreement does not encode {name}."
+        checked = checked.warned(
+            warning("not-by-default", message, place, f"Agree on {name} under encoding.functions.")
+        )
+    return checked
+
+
+def terms_by_default(checked: Question, limits: Limits, **other: Any) -> Terms:
+    """The terms of a default agreement under which a question can be asked, as far as it has room."""
+    assert checked.formula is not None
+    asked = atoms_of(checked.formula)
+    named = checked.attributes or dict.fromkeys(one.view.attribute for one in asked if one.view.attribute is not None)
+    functions = dict.fromkeys((*DEFAULT_FUNCTIONS, *(one.function for one in asked)))
+    case = "lower" if checked.lowered else "both"
+    return Terms(tuple(named), limits=limits, case=case, functions=tuple(functions), **other)
 
 
 @lru_cache(maxsize=4096)
