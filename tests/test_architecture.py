@@ -41,7 +41,6 @@ LINES_OF_A_FUNCTION = 60
 HOMES = {
     "nicegui": "blindlabel.web",
     "jinja2": "blindlabel.web",
-    "distributed": "blindlabel.engines.packed.running.dask",
 }
 """Optional libraries that one package may import at once, because that package itself is imported only when used."""
 

@@ -17,9 +17,8 @@ from playwright.sync_api import Browser, Page, expect
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.transport import rate
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
-from blindlabel.web.rehearsal import Rehearsal, Wanted
+from blindlabel.web.local_study import Rehearsal, Wanted
 from support.axe import no_violations
 from support.study_parties import served
 from support.web_app import new_context
@@ -128,7 +127,7 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
 
 
 def test_guessing_the_code_is_slowed_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
+    monkeypatch.setattr(server_limits, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
     coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
     with (
         served(coordinator, add=lambda app: add_page(app, coordinator)) as address,

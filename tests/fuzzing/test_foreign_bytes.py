@@ -11,7 +11,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.server import create_app
-from blindlabel.transport.limits import ServerLimits
+from blindlabel.transport.server_limits import ServerLimits
 from blindlabel_lab.simulation import fuzzing
 from blindlabel_lab.simulation.http_fuzzing import fuzz_http
 from support.patience import PATIENCE

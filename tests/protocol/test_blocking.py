@@ -12,8 +12,8 @@ from blindlabel.envelope import identity
 from blindlabel.envelope.identity import EnvelopeError
 from blindlabel.language.record import Record
 from blindlabel.protocol import blocking
-from blindlabel.protocol.blocking import Blinded, Extent, Offer
-from blindlabel.protocol.errors import NotFitting
+from blindlabel.protocol.blocking import BlindedOffers, Extent, Offer
+from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.sampling import blocking_keys
 from blindlabel.records.generator import Size, generate
 
@@ -38,7 +38,7 @@ def offers_of(side: str, wanted: int = OFFERS) -> list[Offer]:
     return blocking.filled_up(blocking.rare_keys(table, ATTRIBUTES, SECRET, wanted, draw), wanted, len(table), draw)
 
 
-def exchanged(offers: list[Offer], mine: bytes, theirs: bytes) -> tuple[Blinded, Blinded]:
+def exchanged(offers: list[Offer], mine: bytes, theirs: bytes) -> tuple[BlindedOffers, BlindedOffers]:
     """What the other owner gets, and what it hands to the coordinator."""
     first = blocking.offered(offers, b"study", mine)
     return first, blocking.blinded(blocking.points_of(first.body, len(offers)), theirs)

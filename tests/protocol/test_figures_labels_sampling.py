@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from blindlabel.engines.interface import Outcomes
 from blindlabel.protocol import labels, sampling
-from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.refusals import NotFitting
 
 
 def test_figures_of_a_worked_example() -> None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.protocol import messages
-from blindlabel.protocol.errors import (
+from blindlabel.protocol.messages import Message
+from blindlabel.protocol.refusals import (
     MalformedMessage,
     ProtocolError,
     UnknownVersion,
@@ -17,7 +18,6 @@ from blindlabel.protocol.errors import (
     WrongSender,
     WrongStudy,
 )
-from blindlabel.protocol.messages import Message
 from blindlabel.protocol.shape import Blob, canonical
 
 KEY = nacl.signing.SigningKey(bytes(32))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from blindlabel.protocol import errors, messages
+from blindlabel.protocol import messages, refusals
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 
@@ -19,4 +19,4 @@ def test_table_of_errors_names_codes_that_exist() -> None:
     table = PAGE.split("| code | meaning |")[1].split("## Rounds")[0]
     codes = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert len(codes) >= 10
-    assert codes <= set(errors.ALL)
+    assert codes <= set(refusals.ALL)

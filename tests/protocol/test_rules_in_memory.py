@@ -15,8 +15,8 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, labels, messages, owner, rounds
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import Forked, NotFitting, Replayed, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.refusals import Forked, NotFitting, Replayed, TooEarly, WrongSender, WrongStudy
 from support.study_by_rules import Study
 
 

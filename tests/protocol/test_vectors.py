@@ -18,14 +18,14 @@ from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import messages, owner
-from blindlabel.protocol.errors import ALL, MalformedMessage, ProtocolError, TooEarly
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.invitation import Invitation
+from blindlabel.protocol.refusals import ALL, MalformedMessage, ProtocolError, TooEarly
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import create_app
-from blindlabel.transport.limits import ServerLimits
+from blindlabel.transport.server_limits import ServerLimits
 from blindlabel_lab.simulation import vectors, vectors_in_state
 from blindlabel_lab.simulation.vectors import COORDINATOR, join_of, key_of, token_of, wire_of
 

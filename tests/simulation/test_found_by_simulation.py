@@ -16,11 +16,11 @@ from blindlabel.parties.owner import Owner
 from blindlabel.parties.owner import run as take_turns
 from blindlabel.protocol import facts, messages, owner
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.errors import Forked, NotFitting, WrongRound
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
+from blindlabel.protocol.refusals import Forked, NotFitting, WrongRound
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.files import Bodies
+from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
@@ -139,7 +139,7 @@ def test_clock_set_back_does_not_hold_a_studys_work(tmp_path: Path) -> None:
 
 
 def test_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies = Bodies(tmp_path / "bodies")
+    bodies = BodyFiles(tmp_path / "bodies")
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OutsideError, match="No space left"):
         bodies.write([b"x"])

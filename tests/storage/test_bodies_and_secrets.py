@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol.facts import blob_of
-from blindlabel.storage.files import Bodies, BodyDamaged, WrongOffset, write_atomically
+from blindlabel.storage.files import BodyDamaged, BodyFiles, WrongOffset, write_atomically
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE, read_secret, write_secret
 
 
 def test_body_is_named_by_its_content_and_private(tmp_path: Path) -> None:
-    bodies = Bodies(tmp_path / "bodies")
+    bodies = BodyFiles(tmp_path / "bodies")
     blob = bodies.write([b"one ", b"two"])
     assert blob == blob_of(b"one two")
     assert bodies.read_all(blob) == b"one two"
@@ -29,7 +29,7 @@ def test_body_is_named_by_its_content_and_private(tmp_path: Path) -> None:
 
 
 def test_interrupted_writing_leaves_nothing(tmp_path: Path) -> None:
-    bodies = Bodies(tmp_path)
+    bodies = BodyFiles(tmp_path)
 
     def broken() -> object:
         yield b"half"
@@ -51,7 +51,7 @@ def test_interrupted_writing_leaves_nothing(tmp_path: Path) -> None:
 def test_body_can_arrive_in_any_parts(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, cuts: list[int]
 ) -> None:
-    bodies, blob = Bodies(tmp_path_factory.mktemp("parts")), blob_of(content)
+    bodies, blob = BodyFiles(tmp_path_factory.mktemp("parts")), blob_of(content)
     for cut in [*cuts, len(content)]:
         here = bodies.received(blob)
         assert bodies.append(blob, here, [content[here : here + cut]]) == min(here + cut, len(content))
@@ -62,7 +62,7 @@ def test_body_can_arrive_in_any_parts(
 
 
 def test_damaged_or_overlong_body_is_refused_and_can_be_sent_again(tmp_path: Path) -> None:
-    bodies, blob = Bodies(tmp_path), blob_of(b"right")
+    bodies, blob = BodyFiles(tmp_path), blob_of(b"right")
     with pytest.raises(BodyDamaged, match="hash"):
         bodies.append(blob, 0, [b"wrong"])
     assert bodies.received(blob) == 0
@@ -73,7 +73,7 @@ def test_damaged_or_overlong_body_is_refused_and_can_be_sent_again(tmp_path: Pat
 
 
 def test_abandoned_parts_are_removed_and_those_that_grow_are_not(tmp_path: Path) -> None:
-    bodies = Bodies(tmp_path)
+    bodies = BodyFiles(tmp_path)
     whole, old, young, busy = (blob_of(content * 3) for content in (b"whole", b"old", b"young", b"busy"))
     bodies.append(whole, 0, [b"whole" * 3])
     for blob, content in ((old, b"old"), (young, b"young"), (busy, b"busy")):

@@ -12,20 +12,20 @@ import pytest
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol.facts import blob_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.files import Bodies, BodyDamaged, WrongOffset
+from blindlabel.storage.files import BodyDamaged, BodyFiles, WrongOffset
 from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 
 CONTENT = bytes(range(256)) * 5000
 BLOB = blob_of(CONTENT)
 STUDY = "ab" * 32
-Open = Callable[[], Bodies]
+Open = Callable[[], BodyFiles]
 
 
 @pytest.fixture(params=["folder", "file", "memory"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     """Opens the same bodies again and again, as several processes do."""
     if request.param == "folder":
-        return lambda: Bodies(tmp_path / "bodies")
+        return lambda: BodyFiles(tmp_path / "bodies")
     url = f"file://{tmp_path}/objects" if request.param == "file" else f"memory://{tmp_path.name}"
     return lambda: BodiesInObjectStore(tmp_path / "bodies", ObjectStore(url), STUDY)
 

@@ -13,7 +13,7 @@ import pytest
 from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.errors import WrongStudy
+from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import SecretsInMemory, write_secret
 from support.study_parties import small_agreement

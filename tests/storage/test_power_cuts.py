@@ -18,7 +18,7 @@ from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.storage import journal_points
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.files import Bodies, write_atomically
+from blindlabel.storage.files import BodyFiles, write_atomically
 from blindlabel.storage.journal_points import Point
 from blindlabel.storage.secret_files import read_secret, remove_secret, write_secret
 from blindlabel.storage.workspace import Workspace
@@ -61,21 +61,21 @@ def test_the_disk_forgets_what_was_not_synced(disk: Disk, home: Path) -> None:
 
 
 def test_a_body_that_was_written_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
-    blob = Bodies(home / "new" / "bodies").write([CONTENT])
+    blob = BodyFiles(home / "new" / "bodies").write([CONTENT])
     disk.cut(home)
-    assert Bodies(home / "new" / "bodies").read_all(blob) == CONTENT
+    assert BodyFiles(home / "new" / "bodies").read_all(blob) == CONTENT
 
 
 def test_a_body_that_arrived_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
-    blob, bodies = blob_of(CONTENT), Bodies(home / "bodies")
+    blob, bodies = blob_of(CONTENT), BodyFiles(home / "bodies")
     bodies.append(blob, 0, [CONTENT[:5]])
     bodies.append(blob, 5, [CONTENT[5:]])
     disk.cut(home)
-    assert Bodies(home / "bodies").read_all(blob) == CONTENT
+    assert BodyFiles(home / "bodies").read_all(blob) == CONTENT
 
 
 def test_a_body_whose_content_was_lost_is_not_there(home: Path) -> None:
-    bodies = Bodies(home / "bodies")
+    bodies = BodyFiles(home / "bodies")
     blob = bodies.write([CONTENT])
     bodies.path(blob).write_bytes(b"")
     assert not bodies.has(blob)
@@ -102,9 +102,9 @@ def test_an_owners_state_and_its_messages_are_saved_together(tmp_path: Path) -> 
 
 def test_a_part_lost_in_a_power_cut_is_sent_again(disk: Disk, home: Path) -> None:
     blob = blob_of(CONTENT)
-    Bodies(home / "bodies").append(blob, 0, [CONTENT[:5]])
+    BodyFiles(home / "bodies").append(blob, 0, [CONTENT[:5]])
     disk.cut(home)
-    bodies = Bodies(home / "bodies")
+    bodies = BodyFiles(home / "bodies")
     bodies.append(blob, bodies.received(blob), [CONTENT[bodies.received(blob) :]])
     assert bodies.read_all(blob) == CONTENT
 
@@ -194,4 +194,4 @@ def test_a_coordinator_whose_database_is_gone_says_so_and_removes_nothing(tmp_pa
         path.unlink()
     with pytest.raises(InputError, match="Restore the database"):
         CoordinatorStore(tmp_path)
-    assert Bodies(tmp_path / "bodies" / agreement.hash).has(blob)
+    assert BodyFiles(tmp_path / "bodies" / agreement.hash).has(blob)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.cli.demonstration import SHARED, Plan, _agreement
+from blindlabel.cli.demonstration import SHARED, Demonstration, _agreement
 from blindlabel.cli.main import run
 from blindlabel.export import read_ground_truth
 from blindlabel.records.generator import Size, generate
@@ -46,7 +46,7 @@ def test_demo_refuses_a_folder_with_something_in_it(tmp_path: Path, capsys: pyte
 
 @pytest.mark.parametrize("engine", ["packed", "gates"])
 def test_the_agreement_of_the_demo_holds_for_either_engine(engine: str) -> None:
-    plan = Plan(3, engine)
+    plan = Demonstration(3, engine)
     agreement = _agreement(plan, generate("persons", Size(plan.rows, int(SHARED * plan.rows)), plan.seed))
     assert set(agreement.sampling.blocking) <= set(agreement.attributes)
     assert agreement.encoding.engine == engine

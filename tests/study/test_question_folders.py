@@ -11,7 +11,7 @@ from blindlabel.cli.main import run
 from blindlabel.errors import InputError
 from blindlabel.parties.question_folders import file_name, read_folder, write_folder
 from blindlabel.parties.questions import SuggestedQuestions, take_in_folder
-from blindlabel.protocol.interfaces import PERSON, SUGGESTED, Asked
+from blindlabel.protocol.interfaces import PERSON, SUGGESTED, SavedQuestion
 from blindlabel.storage.annotations import questions_asked
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
@@ -104,7 +104,7 @@ def test_record_whose_id_is_no_file_name_goes_by_its_position(workspaces: list[W
     with pytest.raises(InputError, match="position 4"):
         file_name(4, "a/b", {"a/b", "4"})
     agreement = workspaces[0].agreement
-    write_folder(tmp_path / "q", "anna", agreement, [Asked(1, 4, "../../x", "ret true")])
+    write_folder(tmp_path / "q", "anna", agreement, [SavedQuestion(1, 4, "../../x", "ret true")])
     assert [path.name for path in (tmp_path / "q" / "round-1").iterdir()] == ["4.question"]
     listing = tmp_path / "q" / "questions.csv"
     listing.write_text(listing.read_text().replace("round-1/4.question", "../secret"))

@@ -14,9 +14,9 @@ import numpy as np
 from blindlabel.engines.interface import Outcomes
 from blindlabel.protocol import coordinator, facts, labels, messages, owner, rounds
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import TooEarly, WrongRound
 from blindlabel.protocol.invitation import join_proof
 from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.refusals import TooEarly, WrongRound
 
 Answering = Callable[[str, str, int, Sequence[int], Sequence[int]], Outcomes]
 """(asker, holder, round, the asker's open records, the holder's) to the outcomes, one row a question."""

@@ -32,8 +32,8 @@ from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
-from blindlabel.transport.limits import ServerLimits
 from blindlabel.transport.server import create_app
+from blindlabel.transport.server_limits import ServerLimits
 from support.patience import PATIENCE, Patience
 
 Connect = Callable[[Workspace], Line]

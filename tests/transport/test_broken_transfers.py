@@ -15,7 +15,7 @@ from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.files import Bodies
+from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
 from blindlabel.transport.folder import FolderTransport
@@ -81,7 +81,7 @@ def offer(coordinator: Coordinator, study: str, content: bytes, owner: str = "an
     return blob
 
 
-def left_whole(bodies: Bodies, blob: Blob, content: bytes, sender: str = "") -> None:
+def left_whole(bodies: BodyFiles, blob: Blob, content: bytes, sender: str = "") -> None:
     """What a process leaves that is killed when it is about to rename a body that has arrived."""
     bodies._part(blob, sender).write_bytes(content)
     assert bodies.received(blob, sender) == blob.length and not bodies.has(blob)
@@ -92,7 +92,7 @@ def test_owner_killed_at_the_rename_of_a_downloaded_body_goes_on(
     coordinator: Coordinator, line: Line, tmp_path: Path, content: bytes
 ) -> None:
     """The part of full length counted as the body, which was missing for ever."""
-    blob, bodies = offer(coordinator, line.study, content), Bodies(tmp_path / "bodies")
+    blob, bodies = offer(coordinator, line.study, content), BodyFiles(tmp_path / "bodies")
     bodies._part(blob, "").write_bytes(content)
     line.http.fetch_body(blob, bodies)
     assert bodies.read_all(blob) == content and not bodies._part(blob, "").exists()
@@ -101,7 +101,7 @@ def test_owner_killed_at_the_rename_of_a_downloaded_body_goes_on(
 def test_owner_killed_at_the_rename_of_a_damaged_body_fetches_it_again(
     coordinator: Coordinator, line: Line, tmp_path: Path
 ) -> None:
-    blob, bodies = offer(coordinator, line.study, CONTENT), Bodies(tmp_path / "bodies")
+    blob, bodies = offer(coordinator, line.study, CONTENT), BodyFiles(tmp_path / "bodies")
     left_whole(bodies, blob, CONTENT[::-1])
     line.http.fetch_body(blob, bodies)
     assert bodies.read_all(blob) == CONTENT
@@ -110,8 +110,8 @@ def test_owner_killed_at_the_rename_of_a_damaged_body_fetches_it_again(
 def test_coordinator_killed_at_the_rename_of_an_uploaded_body_does_not_call_it_complete(
     coordinator: Coordinator, line: Line, tmp_path: Path
 ) -> None:
-    own, there = Bodies(tmp_path / "bodies"), coordinator.store.bodies(line.study)
-    assert isinstance(there, Bodies)
+    own, there = BodyFiles(tmp_path / "bodies"), coordinator.store.bodies(line.study)
+    assert isinstance(there, BodyFiles)
     for arrived in (CONTENT, CONTENT[::-1]):  # as it was sent, and damaged
         content = secrets.token_bytes(1) + arrived
         blob = own.write([content])
@@ -145,7 +145,7 @@ def sign_in(_response: httpx.Response) -> httpx.Response:
 def test_client_goes_on_when_the_coordinator_was_busy(
     coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
 ) -> None:
-    blob, bodies = offer(coordinator, line.study, CONTENT), Bodies(tmp_path / "bodies")
+    blob, bodies = offer(coordinator, line.study, CONTENT), BodyFiles(tmp_path / "bodies")
     between.changes += [busy, busy, busy]
     line.http.fetch_body(blob, bodies)
     assert bodies.read_all(blob) == CONTENT and len(between.requests) == 4
@@ -156,7 +156,7 @@ def test_client_goes_on_when_the_coordinator_was_busy(
 def test_download_that_broke_off_goes_on_where_it_ended(
     coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
 ) -> None:
-    blob, bodies = offer(coordinator, line.study, CONTENT), Bodies(tmp_path / "bodies")
+    blob, bodies = offer(coordinator, line.study, CONTENT), BodyFiles(tmp_path / "bodies")
     between.changes += [cut_in_half]
     line.http.fetch_body(blob, bodies)
     assert bodies.read_all(blob) == CONTENT
@@ -166,7 +166,7 @@ def test_download_that_broke_off_goes_on_where_it_ended(
 def test_upload_that_broke_off_sends_exactly_what_is_missing(
     coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
 ) -> None:
-    own, content = Bodies(tmp_path / "bodies"), secrets.token_bytes(1000)
+    own, content = BodyFiles(tmp_path / "bodies"), secrets.token_bytes(1000)
     blob = own.write([content])
     coordinator.store.bodies(line.study).append(blob, 0, [content[:300]], "anna")
     assert coordinator.store.announce(line.study, "anna", blob, 2**30, 100)
@@ -183,7 +183,7 @@ def test_answer_that_is_not_the_coordinators_is_a_sentence(line: Line, between: 
             between.changes += [answer]
             with pytest.raises(Unreachable, match="cannot be reached"):
                 line.http.fetch(0, 0.0)
-        own = Bodies(tmp_path / "bodies")
+        own = BodyFiles(tmp_path / "bodies")
         for answer in (sign_in, lambda _: httpx.Response(200, json={"received": "x", "complete": False})):
             between.changes += [answer]
             with pytest.raises(Unreachable):
@@ -193,7 +193,7 @@ def test_answer_that_is_not_the_coordinators_is_a_sentence(line: Line, between: 
 
 
 def test_owner_killed_at_the_rename_of_a_body_from_the_folder_goes_on(tmp_path: Path) -> None:
-    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), Bodies(tmp_path / "bodies")
+    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), BodyFiles(tmp_path / "bodies")
     blob = blob_of(CONTENT)
     line._place.put_body(blob, _holding(tmp_path / "other"))
     left_whole(bodies, blob, CONTENT)
@@ -202,7 +202,7 @@ def test_owner_killed_at_the_rename_of_a_body_from_the_folder_goes_on(tmp_path: 
 
 
 def test_body_damaged_in_the_folder_is_taken_in_when_it_comes_again(tmp_path: Path) -> None:
-    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), Bodies(tmp_path / "bodies")
+    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), BodyFiles(tmp_path / "bodies")
     blob = blob_of(CONTENT)
     line._place.put_body(blob, _holding(tmp_path / "other"))
     path = next(tmp_path.glob("*/bodies/*"))
@@ -214,7 +214,7 @@ def test_body_damaged_in_the_folder_is_taken_in_when_it_comes_again(tmp_path: Pa
     assert bodies.read_all(blob) == CONTENT
 
 
-def _holding(folder: Path) -> Bodies:
-    bodies = Bodies(folder)
+def _holding(folder: Path) -> BodyFiles:
+    bodies = BodyFiles(folder)
     bodies.write([CONTENT])
     return bodies

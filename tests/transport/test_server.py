@@ -25,17 +25,17 @@ from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.errors import Replayed, TooEarly, WrongSender
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
+from blindlabel.protocol.refusals import Replayed, TooEarly, WrongSender
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.files import Bodies
+from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
-from blindlabel.transport import limits
+from blindlabel.transport import server_limits
 from blindlabel.transport.client import HttpTransport, Untrusted
 from blindlabel.transport.connecting import connect, read_authority
-from blindlabel.transport.limits import RateLimit, ServerLimits, TooManyRequests
+from blindlabel.transport.server_limits import RateLimit, ServerLimits, TooManyRequests
 from support.patience import Patience
 from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
 
@@ -110,7 +110,7 @@ def test_token_of_one_owner_does_not_speak_for_another(running: Served) -> None:
 
 def test_refusals_come_back_as_the_same_errors(running: Served, tmp_path: Path) -> None:
     anna = running.workspaces[0]
-    transport, bodies = over_http(running.address)(anna), Bodies(tmp_path)
+    transport, bodies = over_http(running.address)(anna), BodyFiles(tmp_path)
     blob = bodies.write([b"records"])
     records = Message(running.study, "anna", "berta", 0, 9, messages.Records(count=8, blob=blob, key="ab" * 64))
     with pytest.raises(TooEarly):
@@ -142,7 +142,7 @@ def test_body_continues_where_the_connection_broke(running: Served, tmp_path: Pa
 
     Patience().wait_until(received)
     assert received() < blob.length
-    bodies = Bodies(tmp_path)
+    bodies = BodyFiles(tmp_path)
     assert bodies.write([content]) == blob
     transport = HttpTransport(running.address, running.study, running.workspaces[0].secret("token").decode())
     sent: list[int] = []
@@ -205,7 +205,7 @@ def test_waiting_for_messages_ends_in_time(running: Served) -> None:
 
 
 def test_callers_that_ask_too_often_are_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
+    monkeypatch.setattr(server_limits, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
     limit = RateLimit(1.0, 3.0)
     for _ in range(3):
         limit.check("anna")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.opening import DatabaseAddress, Home, StudyName, WorkspaceFolder, coordinator_at, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, WorkspaceFolder, coordinator_at, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.parties.auditing import Audited, Opening
 
-Opened = Annotated[Path, typer.Argument(help="Opened questions, as `blindlabel owner audit --to` wrote them.")]
+OpenedFile = Annotated[Path, typer.Argument(help="Opened questions, as `blindlabel owner audit --to` wrote them.")]
 
 
 def owner_audit(
@@ -49,7 +49,7 @@ def owner_audit(
 
 
 def coordinator_audit(
-    study: StudyName, file: Opened, *, at: Home, database: DatabaseAddress = None, json: JsonFlag = False
+    study: StudyName, file: OpenedFile, *, at: Home, database: DatabaseAddress = None, json: JsonFlag = False
 ) -> None:
     """Check the opened questions of an owner against the signed commitments that came with its hand-ins. The exit code
     is 1 where they are not the same.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.opening import (
+from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say, with_noun
+from blindlabel.cli.stores import (
     DatabaseAddress,
     Home,
     StudyName,
@@ -19,7 +20,6 @@ from blindlabel.cli.opening import (
     read_agreement,
     studies_at,
 )
-from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say, with_noun
 from blindlabel.cli.trying import listed
 from blindlabel.errors import InputError
 

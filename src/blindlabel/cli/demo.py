@@ -47,7 +47,7 @@ def demo(
     """Run a whole study: two generated person tables, a coordinator and two owners as processes over HTTP, suggested
     questions.
     """
-    from blindlabel.cli.demonstration import Plan, demonstrate
+    from blindlabel.cli.demonstration import Demonstration, demonstrate
 
     if web:
         demo_web(records=records, engine=engine, rounds=rounds, seed=seed, keep=keep, browser=not no_browser)
@@ -64,7 +64,7 @@ def demo(
         def show(phase: str, share: float) -> None:
             bar.update(task, description=phase, completed=share)
 
-        document = demonstrate(Plan(records, engine, rounds, seed, workers), folder.resolve(), say, show)
+        document = demonstrate(Demonstration(records, engine, rounds, seed, workers), folder.resolve(), say, show)
         if keep is None:
             document["labels_path"] = str(_moved_out(Path(document["labels_path"])))
     if json:

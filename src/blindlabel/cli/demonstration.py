@@ -60,7 +60,7 @@ Show = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Demonstration:
     """What is demonstrated."""
 
     records: int = 64
@@ -75,7 +75,7 @@ class Plan:
         return max(self.records, min(ROWS_A_RECORD * self.records, MOST_ROWS))
 
 
-def demonstrate(plan: Plan, folder: Path, tell: Tell, show: Show) -> dict[str, Any]:
+def demonstrate(plan: Demonstration, folder: Path, tell: Tell, show: Show) -> dict[str, Any]:
     """Run the study in this folder; what came out, as the document of `demo --json`."""
     began = time.time()
     made = generate("persons", Size(plan.rows, int(SHARED * plan.rows)), plan.seed)
@@ -119,7 +119,7 @@ class _Standstill:
             )
 
 
-def _agreement(plan: Plan, made: GeneratedTables) -> Agreement:
+def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
     longest = max(len(record.whole) for table in (made.a, made.b) for record in prepare_rows(table, attributes, STEPS))
     return agreements.new(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.opening import coordinator_at, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
+from blindlabel.cli.stores import coordinator_at, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from rich.progress import (
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
-    from blindlabel.parties.rounds import Report
+    from blindlabel.parties.round_work import Report
     from blindlabel.storage.workspace import Workspace
 
 JsonFlag = Annotated[

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blindlabel.cli.audit import owner_audit
-from blindlabel.cli.opening import Authority, Unasked, Via, WorkspaceFolder, passphrase, workspace_at
 from blindlabel.cli.output import JsonFlag, is_meant, reporting, result, result_json, say
-from blindlabel.cli.owner_looking import Columns, IdColumn, TextEncoding, check, columns_given, name_risky, records
+from blindlabel.cli.owner_looking import ColumnOption, IdColumn, TextEncoding, check, columns_given, name_risky, records
 from blindlabel.cli.owner_questions import annotators, log_app, questions_app
+from blindlabel.cli.stores import Authority, Unasked, Via, WorkspaceFolder, passphrase, workspace_at
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
     from blindlabel.engines.interface import Working
     from blindlabel.parties.owner import Owner
     from blindlabel.parties.questions import QuestionSource
-    from blindlabel.parties.rounds import Report
+    from blindlabel.parties.round_work import Report
     from blindlabel.storage.workspace import Workspace
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
@@ -59,7 +59,7 @@ def join(
     *,
     at: WorkspaceFolder,
     id_column: IdColumn = None,
-    column: Columns = None,
+    column: ColumnOption = None,
     encoding: TextEncoding = None,
     via: Via = "",
     ca: Authority = None,
@@ -69,8 +69,8 @@ def join(
     """
     from blindlabel.parties.joining import TableOptions
     from blindlabel.parties.joining import join as make
-    from blindlabel.protocol.errors import ProtocolError
     from blindlabel.protocol.interfaces import Unreachable
+    from blindlabel.protocol.refusals import ProtocolError
     from blindlabel.storage.secret_files import read_invitation
     from blindlabel.storage.workspace import Workspace
     from blindlabel.transport.connecting import absolute, checked_via, read_authority

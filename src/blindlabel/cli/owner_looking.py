@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.opening import WorkspaceFolder, agreement_in, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
+from blindlabel.cli.stores import WorkspaceFolder, agreement_in, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
 IdColumn = Annotated[str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
-Columns = Annotated[
+ColumnOption = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
@@ -42,7 +42,7 @@ def check(
     table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines or Parquet.")],
     *,
     id_column: IdColumn = None,
-    column: Columns = None,
+    column: ColumnOption = None,
     encoding: TextEncoding = None,
     json: JsonFlag = False,
 ) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.opening import WorkspaceFolder, workspace_at
 from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.stores import WorkspaceFolder, workspace_at
 
 if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blindlabel.cli.opening import workspace_at
 from blindlabel.cli.output import result, say, with_noun
+from blindlabel.cli.stores import workspace_at
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.transport.events import JsonLines
 

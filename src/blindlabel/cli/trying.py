@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.opening import agreement_in
 from blindlabel.cli.output import JsonFlag, phases, progress_bar, result, result_json, say
+from blindlabel.cli.stores import agreement_in
 from blindlabel.errors import InputError
 from blindlabel.language.limits import Limits
 
@@ -254,7 +254,7 @@ def _lines(plan: Explained) -> Iterator[str]:
 
 
 def _explain_agreement(file: Path, *, json: bool) -> None:
-    from blindlabel.cli.opening import read_agreement
+    from blindlabel.cli.stores import read_agreement
     from blindlabel.parties.accounting import account_of
 
     account = account_of(read_agreement(file))

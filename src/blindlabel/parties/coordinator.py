@@ -30,7 +30,6 @@ from blindlabel.protocol import comparing, enriched, messages, rounds
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import NotFitting, TooEarly, WrongStudy
 from blindlabel.protocol.facts import (
     RoundFacts,
     StudyState,
@@ -44,6 +43,7 @@ from blindlabel.protocol.facts import (
 from blindlabel.protocol.interfaces import Loaded, Moved, Studies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.refusals import NotFitting, TooEarly, WrongStudy
 from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import Blob
 

@@ -186,7 +186,7 @@ _FEW_MATCHES = 5
 
 
 @dataclass(frozen=True)
-class Fit:
+class TableFit:
     """How a table fits."""
 
     fits: bool
@@ -251,11 +251,11 @@ class Fit:
         yield "The table fits the agreement." if self.fits else "The table does not fit the agreement yet."
 
 
-def fit_of(agreement: Agreement, options: TableOptions) -> Fit:
+def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
     """Look at a table with an agreement's eyes."""
     columns, missing = missing_columns(agreement, options)
     if missing:
-        return Fit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, 0, False, None)
+        return TableFit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, 0, False, None)
     table = read_own_table(agreement, options)
     prepared, lost = _prepared(agreement, table)
     lengths = agreement.lengths()
@@ -269,7 +269,7 @@ def fit_of(agreement: Agreement, options: TableOptions) -> Fit:
     too_long = len({one.position for one in excess})
     seen = Counter(record.whole for record in prepared)
     empty = {name: measured[name].count(0) for name in agreement.attributes}
-    return Fit(
+    return TableFit(
         fits=not (too_long and lengths.too_long == "refuse"),
         rows=len(table),
         columns=columns,

@@ -24,14 +24,14 @@ from blindlabel.parties.joining import (
     words_to_read_out,
 )
 from blindlabel.parties.questions import QuestionSource, open_tasks
-from blindlabel.parties.rounds import Report, Rounds
-from blindlabel.parties.sampling import EnrichedSampling
+from blindlabel.parties.round_work import Report, Rounds
+from blindlabel.parties.sample_work import EnrichedSampling
 from blindlabel.protocol import messages
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import ProtocolError, TooEarly
 from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnRecord, Store, Unreachable
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import NextStep, of_owner
+from blindlabel.protocol.refusals import ProtocolError, TooEarly
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table

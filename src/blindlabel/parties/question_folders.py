@@ -23,7 +23,7 @@ from pathlib import Path
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, to_text
-from blindlabel.protocol.interfaces import Asked
+from blindlabel.protocol.interfaces import SavedQuestion
 from blindlabel.records.table_files import write_csv
 
 SUFFIX = ".question"
@@ -39,7 +39,7 @@ class Exported:
 
     owner: str
     agreement: Agreement
-    questions: tuple[Asked, ...]
+    questions: tuple[SavedQuestion, ...]
 
     def text(self, round: int, position: int) -> str | None:
         """What was asked about a record in a round."""
@@ -56,7 +56,7 @@ def file_name(position: int, id: str, ids: set[str]) -> str:
     return f"{id if safe else position}{SUFFIX}"
 
 
-def write_folder(folder: Path, owner: str, agreement: Agreement, questions: Iterable[Asked]) -> int:
+def write_folder(folder: Path, owner: str, agreement: Agreement, questions: Iterable[SavedQuestion]) -> int:
     """Write a folder that is new or empty; how many questions it holds."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder; choose a new one.")
@@ -111,7 +111,7 @@ def read_folder(folder: Path) -> Exported:
     return Exported(owner, agreement, questions)
 
 
-def _listed(folder: Path) -> Iterator[Asked]:
+def _listed(folder: Path) -> Iterator[SavedQuestion]:
     with (folder / "questions.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             path = folder / row["file"]
@@ -119,7 +119,9 @@ def _listed(folder: Path) -> Iterator[Asked]:
                 raise ValueError(f"{row['file']} lies outside the folder")
             saved = datetime.fromisoformat(row["saved"]).timestamp() if row["saved"] else None
             text = question_text(path)
-            yield Asked(int(row["round"]), int(row["position"]), row["id"], text, row["source"], row["author"], saved)
+            yield SavedQuestion(
+                int(row["round"]), int(row["position"]), row["id"], text, row["source"], row["author"], saved
+            )
 
 
 def files_of_round(folder: Path, round: int) -> dict[str, Path]:

@@ -37,7 +37,7 @@ VERSION = 2
 LARGEST_FILE = 4 * 2**20
 DEFAULT_CRITERIA = "Two records match when they are about the same real-world entity."
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+Prose = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
 class Preparation(Shape):
@@ -79,7 +79,7 @@ class Agreement(Shape):
     version: Annotated[int, Setting("The version of this file's form.")] = VERSION
     name: Annotated[Label, Setting("What the study is called.")]
     criteria: Annotated[
-        Text, Setting("When are two records a match? In words, for the people who write the questions.")
+        Prose, Setting("When are two records a match? In words, for the people who write the questions.")
     ]
     owners: Annotated[
         tuple[Name, ...],

@@ -37,7 +37,7 @@ from blindlabel.envelope.identity import POINT_BYTES
 from blindlabel.language.record import Record
 from blindlabel.protocol.account import OFFERS_PER_RECORD
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import NotFitting
+from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.sampling import Draw, blocking_keys, choose
 
 MOST_ROWS = 3
@@ -126,7 +126,7 @@ def drawn_from(seed: bytes) -> Draw:
 
 
 @dataclass(frozen=True)
-class Blinded:
+class BlindedOffers:
     """Points in their own order, and where each of them stood before."""
 
     points: tuple[bytes, ...]
@@ -138,15 +138,15 @@ class Blinded:
         return b"".join(self.points)
 
 
-def offered(offers: Sequence[Offer], context: bytes, scalar: bytes) -> Blinded:
+def offered(offers: Sequence[Offer], context: bytes, scalar: bytes) -> BlindedOffers:
     """The offers as points that only this owner can look up."""
     return blinded([identity.point_of(offer.key, context) for offer in offers], scalar)
 
 
-def blinded(points: Sequence[bytes], scalar: bytes) -> Blinded:
+def blinded(points: Sequence[bytes], scalar: bytes) -> BlindedOffers:
     """Points times a secret number, in the order of the products, which says nothing about the order before."""
     made = sorted((identity.blinded(point, scalar), place) for place, point in enumerate(points))
-    return Blinded(tuple(point for point, _ in made), tuple(place for _, place in made))
+    return BlindedOffers(tuple(point for point, _ in made), tuple(place for _, place in made))
 
 
 def points_of(body: bytes, wanted: int) -> list[bytes]:
@@ -157,7 +157,7 @@ def points_of(body: bytes, wanted: int) -> list[bytes]:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenOffers:
     """Places in the two lists of a pairing, ascending, and how many of each stand for equal points."""
 
     first: tuple[int, ...]
@@ -165,7 +165,9 @@ class Chosen:
     partners: int
 
 
-def partners(first: Sequence[bytes], second: Sequence[bytes], wanted: int, draw: Draw = secrets.randbelow) -> Chosen:
+def partners(
+    first: Sequence[bytes], second: Sequence[bytes], wanted: int, draw: Draw = secrets.randbelow
+) -> ChosenOffers:
     """At most `wanted` places of each list: half of them of points that both lists have, half of others."""
     here, there = ({point: place for place, point in enumerate(points)} for points in (first, second))
     equal = choose(sorted(here.keys() & there.keys()), wanted // 2, draw)
@@ -173,7 +175,7 @@ def partners(first: Sequence[bytes], second: Sequence[bytes], wanted: int, draw:
     for offers, other in ((here, there), (there, here)):
         decoys = choose(sorted(offers.keys() - other.keys()), len(equal), draw)
         answers.append(tuple(sorted(offers[point] for point in (*equal, *decoys))))
-    return Chosen(answers[0], answers[1], len(equal))
+    return ChosenOffers(answers[0], answers[1], len(equal))
 
 
 def sampled(

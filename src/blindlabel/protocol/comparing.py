@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes, Values, outcomes
-from blindlabel.protocol.errors import NotFitting
+from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.shape import Blob, canonical
 
 HASH_BYTES = 8

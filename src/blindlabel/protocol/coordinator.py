@@ -35,15 +35,6 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import enriched, messages, rounds, sampling
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import (
-    NotFitting,
-    Replayed,
-    TooEarly,
-    WrongReceiver,
-    WrongRound,
-    WrongSender,
-    WrongStudy,
-)
 from blindlabel.protocol.facts import (
     StudyState,
     StudyStep,
@@ -59,6 +50,15 @@ from blindlabel.protocol.facts import (
 )
 from blindlabel.protocol.invitation import check_join_proof
 from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.refusals import (
+    NotFitting,
+    Replayed,
+    TooEarly,
+    WrongReceiver,
+    WrongRound,
+    WrongSender,
+    WrongStudy,
+)
 from blindlabel.protocol.shape import COORDINATOR
 
 # Messages from owners

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from blindlabel.envelope.identity import POINT_BYTES
 from blindlabel.protocol import blocking, messages, sampling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import NotFitting, TooEarly
 from blindlabel.protocol.facts import StudyState, StudyStep, all_confirmed, key_of, peer_facts, send, sizes, with_owner
 from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.refusals import NotFitting, TooEarly
 
 _SEALING = 4096
 """Bytes that sealing may add to a list."""

@@ -15,10 +15,10 @@ from pydantic import Field
 
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message
-from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Position, Shape
+from blindlabel.protocol.refusals import NotFitting
+from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Name, Position, Shape
 
 
 class OwnerFacts(Shape):
@@ -35,11 +35,11 @@ class OwnerFacts(Shape):
     """Which offers of the others were chosen, passed on by this owner."""
     sampled: tuple[Position, ...] = ()
     """The rows of its enriched sample."""
-    sent: Count = 0
+    sent: Amount = 0
     """Messages to this owner so far."""
     history: tuple[Hex32, ...] = ()
     """Their digests, in order."""
-    asked: Count = 0
+    asked: Amount = 0
     """Questions of this owner so far, this round's included."""
 
 
@@ -88,7 +88,7 @@ class StudyState(Shape):
     """For enriched sampling: the rows of each owner that were drawn uniformly."""
     held: tuple[str, ...] = ()
     """Messages between owners that are relayed when every owner has confirmed every other."""
-    partners: dict[str, Count] = Field(default_factory=dict)
+    partners: dict[str, Amount] = Field(default_factory=dict)
     """For enriched sampling: how many keys that both have were chosen, by `first second`."""
     samples: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     rounds: tuple[RoundFacts, ...] = ()
@@ -98,7 +98,7 @@ class StudyState(Shape):
     """What of them goes to owners when the study ends, by `first second`."""
     seen: dict[str, str] = Field(default_factory=dict)
     """Digest of the message in each slot."""
-    ended: messages.Reason | None = None
+    ended: messages.EndReason | None = None
 
     @property
     def round(self) -> int:

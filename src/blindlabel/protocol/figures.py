@@ -10,19 +10,19 @@ there is a pair.
 
 from __future__ import annotations
 
-from blindlabel.protocol.shape import Count, Shape
+from blindlabel.protocol.shape import Amount, Shape
 
 
 class Tally(Shape):
     """The pairs of one pairing in one round, by both owners' answers; `first` is the owner whose name sorts first."""
 
-    both: Count = 0
+    both: Amount = 0
     """Both say match."""
-    first_only: Count = 0
-    second_only: Count = 0
-    neither: Count = 0
+    first_only: Amount = 0
+    second_only: Amount = 0
+    neither: Amount = 0
     """Both say no match."""
-    loose: Count = 0
+    loose: Amount = 0
     """Not compared: a question said yes to more records than agreed."""
 
     def __add__(self, other: Tally) -> Tally:

@@ -153,7 +153,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SavedQuestion:
     """One question as it was saved for a round. Rounds count from 1; one that was void and repeated counts once."""
 
     round: int

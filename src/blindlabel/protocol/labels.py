@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.engines.interface import Outcomes, is_yes
-from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.refusals import NotFitting
 
 Labels = npt.NDArray[np.uint8]
 

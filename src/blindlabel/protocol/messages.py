@@ -33,9 +33,9 @@ import nacl.exceptions
 import nacl.signing
 from pydantic import Field, StringConstraints, ValidationError
 
-from blindlabel.protocol.errors import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.shape import Blob, Count, Hex32, Hex64, Letter, Name, Position, Shape, canonical
+from blindlabel.protocol.refusals import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
+from blindlabel.protocol.shape import Amount, Blob, Hex32, Hex64, Letter, Name, Position, Shape, canonical
 
 VERSION = 1
 LARGEST = 2 * 2**20
@@ -146,7 +146,7 @@ class Round(Shape):
     open: dict[Name, tuple[Position, ...]]
     repeats: bool
     loose: tuple[Position, ...]
-    others_loose: dict[Name, Count]
+    others_loose: dict[Name, Amount]
     tallies: dict[Name, Tally]
 
 
@@ -217,14 +217,14 @@ class Pairing(Shape):
     """Of every round, first to last."""
 
 
-Reason = Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
+EndReason = Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
 """Why a study ended."""
 
 
 class Truth(Shape):
     """coordinator to owner: the study is over; the agreed labels."""
 
-    reason: Reason
+    reason: EndReason
     pairings: Annotated[tuple[Pairing, ...], Field(max_length=100)]
 
 

@@ -38,7 +38,9 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import comparing, labels, messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.blocking import Extent
-from blindlabel.protocol.errors import (
+from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.refusals import (
     Forked,
     MalformedMessage,
     NotFitting,
@@ -48,9 +50,7 @@ from blindlabel.protocol.errors import (
     WrongRound,
     WrongSender,
 )
-from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.shape import COORDINATOR, Blob, Count, Hex32, Name, Position, Shape
+from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Name, Position, Shape
 
 
 class ToOpen(Shape):
@@ -73,7 +73,7 @@ class OwnRound(Shape):
     """Whether the questions of the void round have been taken over."""
     loose: tuple[Position, ...] = ()
     """Own records whose questions were too loose in the round before."""
-    others_loose: dict[Name, Count] = Field(default_factory=dict)
+    others_loose: dict[Name, Amount] = Field(default_factory=dict)
     tallies: dict[Name, Tally] = Field(default_factory=dict)
     """How the round before went, by other owner."""
     handed_in: bool = False
@@ -115,10 +115,10 @@ class OwnerState(Shape):
     name: Name
     coordinator_key: Hex32
     join: messages.Join | None = None
-    received: Count = 0
+    received: Amount = 0
     """The number of the coordinator's last message that was taken in."""
     seen: dict[str, str] = Field(default_factory=dict)
-    sent: Count = 0
+    sent: Amount = 0
     keys: messages.Keys | None = None
     confirmed: tuple[Name, ...] = ()
     sampling: OwnSampling = OwnSampling()

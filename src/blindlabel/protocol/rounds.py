@@ -23,7 +23,6 @@ from blindlabel.engines.interface import Outcomes
 from blindlabel.protocol import comparing, messages
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.errors import NotFitting, TooEarly, WrongReceiver, WrongRound
 from blindlabel.protocol.facts import (
     RoundFacts,
     StudyState,
@@ -39,6 +38,7 @@ from blindlabel.protocol.facts import (
 )
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import MOST_VOID, Signed
+from blindlabel.protocol.refusals import NotFitting, TooEarly, WrongReceiver, WrongRound
 from blindlabel.protocol.shape import Blob
 
 MOST_LOOSE = 2
@@ -234,7 +234,7 @@ def begin(
     return step
 
 
-def end(agreement: Agreement, step: StudyStep, reason: messages.Reason) -> StudyStep:
+def end(agreement: Agreement, step: StudyStep, reason: messages.EndReason) -> StudyStep:
     """The study is over: every owner gets its truth."""
     state = step.state.model_copy(update={"ended": reason})
     step = StudyStep(state, step.messages, step.bodies)

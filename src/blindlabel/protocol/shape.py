@@ -16,7 +16,7 @@ NAME = r"^[a-z0-9][a-z0-9-]{0,39}$"
 COORDINATOR = "coordinator"
 """The coordinator's name as a sender and receiver; no owner may be called so."""
 
-Count = Annotated[int, Field(ge=0, le=2**53)]
+Amount = Annotated[int, Field(ge=0, le=2**53)]
 Position = Annotated[int, Field(ge=0, le=2**40)]
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]

@@ -24,7 +24,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from blindlabel.errors import InputError
-from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED, Asked, Task
+from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED, SavedQuestion, Task
 from blindlabel.protocol.owner import OwnerState
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.round_questions import task_of, upsert
@@ -256,19 +256,21 @@ def name_team(workspace: Workspace, names: Sequence[str], *, assigned: bool, dou
 # All questions, round by round
 
 
-def questions_asked(workspace: Workspace) -> list[Asked]:
+def questions_asked(workspace: Workspace) -> list[SavedQuestion]:
     """Every saved question, by round and place in the sample. A void round and the one that repeats it are one."""
     records = workspace.records()
     counted = _counted(workspace.state())
     with workspace.database.read() as connection:
         query = sa.select(tables.question).where(tables.question.c.question.is_not(None))
         rows = connection.execute(query.order_by(tables.question.c.round, tables.question.c.record)).all()
-    found: dict[tuple[int, int], Asked] = {}
+    found: dict[tuple[int, int], SavedQuestion] = {}
     for row in rows:
         own, key = records[row.record], (counted[row.round], row.record)
         if key in found and found[key].text == row.question:
             continue  # carried over from the void round: who wrote it, and when, stands there
-        found[key] = Asked(key[0], own.position, own.id, row.question, row.source or "", row.author or "", row.updated)
+        found[key] = SavedQuestion(
+            key[0], own.position, own.id, row.question, row.source or "", row.author or "", row.updated
+        )
     return [found[key] for key in sorted(found)]
 
 

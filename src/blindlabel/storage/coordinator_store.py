@@ -29,7 +29,7 @@ from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database
-from blindlabel.storage.files import Bodies, remove_abandoned, write_once
+from blindlabel.storage.files import BodyFiles, remove_abandoned, write_once
 from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 
@@ -153,10 +153,12 @@ class CoordinatorStore(KnowsUploads):
         self._object_store = ObjectStore(url)
         self._set(_BODIES, url)
 
-    def bodies(self, study: str) -> Bodies:
+    def bodies(self, study: str) -> BodyFiles:
         """The bodies of a study."""
         folder = self.home / "bodies" / study
-        return Bodies(folder) if self._object_store is None else BodiesInObjectStore(folder, self._object_store, study)
+        return (
+            BodyFiles(folder) if self._object_store is None else BodiesInObjectStore(folder, self._object_store, study)
+        )
 
     def free(self) -> int:
         """Bytes that there is room for on the disk."""

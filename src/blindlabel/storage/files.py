@@ -124,7 +124,7 @@ def failing_with_a_sentence(where: Path) -> Iterator[None]:
         raise OutsideError(f"{where} cannot be written: {error.strerror or type(error).__name__}.") from error
 
 
-class Bodies:
+class BodyFiles:
     """A folder of bodies."""
 
     def __init__(self, folder: Path) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol.shape import Blob
-from blindlabel.storage.files import PIECE, Bodies
+from blindlabel.storage.files import PIECE, BodyFiles
 
 
 class ObjectStore:
@@ -85,7 +85,7 @@ class ObjectStore:
             self._files.rm(f"{self._root}/{study}", recursive=True)
 
 
-class BodiesInObjectStore(Bodies):
+class BodiesInObjectStore(BodyFiles):
     """The bodies of one study, of which those that arrived are outside and those that were made here are in the
     folder.
     """

@@ -43,7 +43,7 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import MessageSigner, OwnRecord
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.database import Database
-from blindlabel.storage.files import Bodies, private_folder, remove_abandoned
+from blindlabel.storage.files import BodyFiles, private_folder, remove_abandoned
 from blindlabel.storage.round_questions import RoundQuestions, load_state
 from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
 
@@ -73,9 +73,9 @@ class Workspace(RoundQuestions):
         return Database(self.folder / "workspace.sqlite", tables.metadata)
 
     @cached_property
-    def bodies(self) -> Bodies:
+    def bodies(self) -> BodyFiles:
         """Large bodies that were made here or came."""
-        return Bodies(self.folder / "bodies")
+        return BodyFiles(self.folder / "bodies")
 
     @classmethod
     def create(cls, folder: Path, passphrase: str | None = None) -> Workspace:

@@ -16,7 +16,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.protocol import errors, messages
+from blindlabel.protocol import messages, refusals
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.files import BodyDamaged
@@ -203,4 +203,4 @@ def _check(response: httpx.Response) -> None:
         raise _Passing("a part of a body arrived twice")
     if code == "damaged":
         raise _Passing("a body was damaged on its way")
-    raise errors.ALL.get(code, OutsideError)(sentence)
+    raise refusals.ALL.get(code, OutsideError)(sentence)

@@ -21,11 +21,11 @@ import time
 from pathlib import Path
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.protocol import errors, messages
-from blindlabel.protocol.errors import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
+from blindlabel.protocol import messages, refusals
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, StudyRow, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.owner import is_superseded
+from blindlabel.protocol.refusals import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.files import BodyDamaged, lasting_folder, write_atomically, write_pieces
 from blindlabel.transport.events import failure, log_event
@@ -41,7 +41,7 @@ class FolderTransport:
     def __init__(self, folder: Path, study: str, owner: str) -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}.")
-        self._place = _Place(folder, study)
+        self._place = _StudyFolder(folder, study)
         self._owner = owner
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class FolderTransport:
             if not file.exists() or _hash_of(content := _read(file, messages.LARGEST)) != content_hash:
                 continue
             code, _, sentence = path.read_text("utf-8").strip().partition("\n")
-            refusal = errors.ALL.get(code, ProtocolError)(f"The coordinator refused message {name}: {sentence}")
+            refusal = refusals.ALL.get(code, ProtocolError)(f"The coordinator refused message {name}: {sentence}")
             try:
                 droppable = is_superseded(messages.parse(content).message, refusal)
             except ProtocolError:
@@ -124,21 +124,21 @@ class FolderServer:
         return happened
 
     def _turn_of(self, row: StudyRow) -> bool:
-        place = _Place(self._folder, row.study)
+        place = _StudyFolder(self._folder, row.study)
         if not place.root.is_dir():
             return not row.ended and self._coordinator.work(row.study)
         happened = self._take_in(row.study, place)
         happened |= self._coordinator.work(row.study)
         return self._put_out(row.study, place) or happened
 
-    def _take_in(self, study: str, place: _Place) -> bool:
+    def _take_in(self, study: str, place: _StudyFolder) -> bool:
         happened = False
         for owner in self._coordinator.agreement(study).owners:
             for path in sorted(place.from_owner(owner).glob("*.message")):
                 happened |= self._take(path, study, place, owner)
         return happened
 
-    def _take(self, path: Path, study: str, place: _Place, owner: str) -> bool:
+    def _take(self, path: Path, study: str, place: _StudyFolder, owner: str) -> bool:
         """Take in a file, unless that was done or refused before."""
         key = _version(path)
         if key is None or key in self._known:
@@ -163,7 +163,7 @@ class FolderServer:
         self._known.add(key)
         return happened
 
-    def _message(self, study: str, place: _Place, owner: str, wire: bytes) -> bool | None:
+    def _message(self, study: str, place: _StudyFolder, owner: str, wire: bytes) -> bool | None:
         """Take in a message; None: not now, look again later."""
         message = messages.parse(wire).message
         _check_place(message, study, owner)
@@ -172,7 +172,7 @@ class FolderServer:
             return None
         return self._coordinator.receive(wire)
 
-    def _put_out(self, study: str, place: _Place) -> bool:
+    def _put_out(self, study: str, place: _StudyFolder) -> bool:
         happened = False
         bodies = self._coordinator.store.bodies(study)
         for owner in self._coordinator.agreement(study).owners:
@@ -185,7 +185,7 @@ class FolderServer:
         return happened
 
 
-class _Place:
+class _StudyFolder:
     """Where the files of one study are."""
 
     def __init__(self, folder: Path, study: str) -> None:

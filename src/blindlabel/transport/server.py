@@ -34,14 +34,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
-from blindlabel.protocol.errors import ProtocolError, WrongSender, WrongStudy
 from blindlabel.protocol.interfaces import Service
 from blindlabel.protocol.invitation import token_hash
+from blindlabel.protocol.refusals import ProtocolError, WrongSender, WrongStudy
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.events import Counted, failure, log_event
-from blindlabel.transport.limits import Bounded, RateLimit, ServerLimits, TooLarge, TooManyRequests
 from blindlabel.transport.replies import Accepted, Arrived, Health, Refusal, Waiting
+from blindlabel.transport.server_limits import Bounded, RateLimit, ServerLimits, TooLarge, TooManyRequests
 
 log = logging.getLogger("blindlabel.server")
 
@@ -51,7 +51,7 @@ _STATUS = {
     "content": 422, "refused": 400,
 }  # fmt: skip
 
-Study = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The agreement's hash.")]
+StudyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The agreement's hash.")]
 BodyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="BLAKE2b of the body, 32 bytes in hexadecimal.")]
 Length = Annotated[int, Query(ge=0, le=2**42, description="Length of the whole body.")]
 Offset = Annotated[int, Query(ge=0, le=2**42, description="Where the request begins in the body.")]
@@ -157,7 +157,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
     @app.get("/v1/studies/{study}/messages", responses=refusals)
     async def get_messages(
         request: Request,
-        study: Study,
+        study: StudyHash,
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
         wait: Annotated[float, Query(ge=0, le=3600)] = 0,
         authorization: Authorization = None,
@@ -182,7 +182,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
 
     @app.get("/v1/studies/{study}/bodies/{hash}/arrived", responses=refusals)
     async def get_arrived(
-        request: Request, study: Study, hash: BodyHash, length: Length, authorization: Authorization = None
+        request: Request, study: StudyHash, hash: BodyHash, length: Length, authorization: Authorization = None
     ) -> Arrived:
         owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
@@ -194,7 +194,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
 
     @app.get("/v1/studies/{study}/bodies/{hash}", responses=refusals, response_class=Response)
     async def get_body(
-        request: Request, study: Study, hash: BodyHash, offset: Offset = 0, authorization: Authorization = None
+        request: Request, study: StudyHash, hash: BodyHash, offset: Offset = 0, authorization: Authorization = None
     ) -> Response:
         owner = await server.caller(request, study, authorization)
         blob = await run_in_threadpool(coordinator.store.fetchable, study, owner, hash)
@@ -211,7 +211,7 @@ def _add_upload_route(app: FastAPI, server: _Server, refusals: dict[int | str, d
     @app.put("/v1/studies/{study}/bodies/{hash}", responses=refusals, openapi_extra=_BINARY)
     async def put_body(
         request: Request,
-        study: Study,
+        study: StudyHash,
         hash: BodyHash,
         length: Length,
         offset: Offset = 0,

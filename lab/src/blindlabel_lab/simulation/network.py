@@ -16,10 +16,10 @@ import nacl.signing
 
 from blindlabel.errors import OutsideError
 from blindlabel.protocol import messages
-from blindlabel.protocol.errors import ProtocolError
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
+from blindlabel.protocol.refusals import ProtocolError
 from blindlabel.protocol.shape import Blob
 from blindlabel_lab.simulation.faults import Crash, Weather
 

@@ -21,9 +21,9 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner, is_over
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
-from blindlabel.protocol.errors import WrongStudy
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store
+from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points

@@ -11,8 +11,8 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import begin_study, own_identity
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.errors import Forked
 from blindlabel.protocol.interfaces import Line, Store
+from blindlabel.protocol.refusals import Forked
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel_lab.simulation.carried import CarriedFolders
 from blindlabel_lab.simulation.faults import Crash, Weather

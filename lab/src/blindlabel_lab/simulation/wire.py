@@ -35,8 +35,8 @@ from uvicorn.server import ServerState
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.transport.client import HttpTransport
-from blindlabel.transport.limits import ServerLimits
 from blindlabel.transport.server import create_app
+from blindlabel.transport.server_limits import ServerLimits
 from blindlabel_lab.simulation.faults import Crash, Weather
 
 FAULTS = ("cut request", "cut reply", "late request", "repeat request", "damage")

@@ -17,8 +17,8 @@ from blindlabel.errors import InputError
 from blindlabel.parties.joining import public_of
 from blindlabel.protocol import blocking
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.errors import NotFitting
 from blindlabel.protocol.interfaces import Store
+from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.preparation import prepare
 from blindlabel.records.tables import Table
@@ -109,7 +109,7 @@ class EnrichedSampling:
         found = blocking.rare_keys(records, agreement.sampling.blocking, self._shared(peer), wanted, draw)
         return blocking.filled_up(found, wanted, len(table), draw)
 
-    def _blinded(self, peer: str) -> blocking.Blinded:
+    def _blinded(self, peer: str) -> blocking.BlindedOffers:
         """The offers of another owner under this owner's number too, the same whenever they are made."""
         content = self._opened("offered", peer, self.store.state().sampling.offers[peer])
         return blocking.blinded(blocking.points_of(content, self._wanted(peer)), self._scalar(peer))
