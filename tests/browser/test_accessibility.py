@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from blindlabel.protocol.interfaces import PERSON
 from blindlabel.storage.workspace import Workspace
+from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.owner_page import GUIDE_SEEN
-from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.axe import fits, no_violations
 from support.web_app import App, new_context, open_app, running, write
 

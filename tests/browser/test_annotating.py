@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED
 from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.workspace import Workspace
+from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.owner_page import GUIDE_SEEN
-from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.web_app import (
     App,
     expect_question,
@@ -122,6 +123,47 @@ def test_clicked_words_become_points_and_are_judged(expert: Expert, context: Bro
     expect(page.locator(".pane .state")).to_have_text("saved")
     assert expert.task(0) == (f'ret has_word("{surname}", $r)\n',) * 2
     assert expert.workspace.tasks()[0].source == PERSON
+
+
+AT_FIRST_SIGHT = """
+([heading, letter]) => {
+  new MutationObserver((_, watching) => {
+    const shown = [...document.querySelectorAll("h2")].find((one) => one.textContent === heading);
+    if (!shown?.checkVisibility()) return;
+    watching.disconnect();
+    const key = { key: letter, code: `Key${letter.toUpperCase()}`, altKey: true, bubbles: true, cancelable: true };
+    (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", key));
+  }).observe(document.body, { childList: true, subtree: true, characterData: true, attributes: true });
+}
+"""
+"""Presses Alt and a letter in the very instant in which a heading stands there, before anything else can happen."""
+
+
+def test_a_key_pressed_at_the_sight_of_a_record_is_heard(browser: Browser, tmp_path: Path) -> None:
+    study = Rehearsal(tmp_path / "study", Wanted(records=8))
+    study.begin()
+    anna = study.workspace("anna")
+    anna.remember(GUIDE_SEEN, "yes")
+    with running(tmp_path / "study" / "anna") as app:
+        page = open_app(new_context(browser), app)
+        for own in anna.records():  # from the list
+            page.evaluate(AT_FIRST_SIGHT, [own.id, "g"])
+            page.locator(".row-open").nth(own.record).click()
+            expect(page.get_by_role("heading", name=own.id, exact=True)).to_be_visible()
+            expect(page.locator(".why")).to_contain_text("Suggested")
+            page.keyboard.press("Alt+l")
+            expect(page.locator(".annotation")).to_be_hidden()
+        assert {task.state for task in anna.tasks()} == {"draft"}
+        open_record(page, 0)
+        for one, following in pairwise(anna.records()):  # from the record before, in the text and in the points
+            page.evaluate(AT_FIRST_SIGHT, [following.id, "u"])
+            expect(page.get_by_role("heading", name=one.id, exact=True)).to_be_visible()
+            page.keyboard.press("Alt+v")
+            page.keyboard.press("Alt+n")
+            expect(page.get_by_role("heading", name=following.id, exact=True)).to_be_visible()
+            expect(page.get_by_role("checkbox", name="Not sure")).to_be_checked()
+        page.context.close()
+    assert [Annotations(anna).marks()[own.record].unsure for own in anna.records()[1:]] == [True] * 7
 
 
 def test_a_key_pressed_right_after_a_click_saves_what_was_clicked(expert: Expert, context: BrowserContext) -> None:

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.transport import server_limits
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.local_study import Rehearsal, Wanted
 from support.axe import no_violations

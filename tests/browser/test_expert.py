@@ -20,8 +20,8 @@ from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.annotations import Annotations
 from blindlabel.storage.workspace import Workspace
+from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.owner_page import GUIDE_SEEN
-from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.patience import Patience
 from support.web_app import App, expect_told, open_app, running
 

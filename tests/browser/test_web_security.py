@@ -15,8 +15,8 @@ import httpx
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.owner_page import GUIDE_SEEN
-from blindlabel.web.rehearsal import Rehearsal, Wanted
 from support.patience import PATIENCE
 from support.web_app import App, open_app, running, show_text
 

@@ -13,13 +13,13 @@ from blindlabel.envelope import (
     EnvelopeDamaged,
     EnvelopeError,
     EnvelopeTruncated,
+    ForeignSender,
+    ForeignStudy,
     Identity,
     SignatureWrong,
     WrongKind,
     WrongRecipient,
-    WrongSender,
     WrongSequence,
-    WrongStudy,
     WrongVersion,
     lock,
     new_identity,
@@ -167,7 +167,7 @@ def test_frames_of_another_envelope_do_not_fit() -> None:
 @pytest.mark.parametrize(
     ("context", "error"),
     [
-        (Context(bytes(32), "records", 2), WrongStudy),
+        (Context(bytes(32), "records", 2), ForeignStudy),
         (Context(CONTEXT.agreement_hash, "answers", 2), WrongKind),
         (Context(CONTEXT.agreement_hash, "records", 1), WrongSequence),
         (Context(CONTEXT.agreement_hash, "records", 3), WrongSequence),
@@ -181,11 +181,11 @@ def test_another_study_kind_or_number_has_its_own_error(context: Context, error:
 
 
 def test_another_sender_or_recipient_has_its_own_error() -> None:
-    with pytest.raises(WrongSender):
+    with pytest.raises(ForeignSender):
         opened(sealed(), sender=COORDINATOR)
     with pytest.raises(WrongRecipient):
         opened(sealed(), recipient=COORDINATOR)
-    with pytest.raises(WrongSender):  # one's own envelope sent back
+    with pytest.raises(ForeignSender):  # one's own envelope sent back
         opened(sealed(), recipient=NORTH, sender=SOUTH)
 
 

@@ -18,7 +18,7 @@ from blindlabel.envelope import (
     verification_words,
     verify,
 )
-from blindlabel.envelope.words import COUNT, WORDS
+from blindlabel.envelope.spoken_words import COUNT, WORDS
 from blindlabel.language.words import phonetic_code, within_distance
 
 NORTH = new_identity()

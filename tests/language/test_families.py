@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blindlabel.language import case, families
+from blindlabel.language import families, words
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.signatures import CaseRule, Clear
@@ -71,26 +71,28 @@ def test_asking_the_family_is_the_plain_meaning(random: Random, name: str) -> No
 def test_upper_and_lower_case_do_what_the_case_rule_says(random: Random, name: str) -> None:
     predicate = PREDICATES[name]
     text = random_text(random, 40)
-    arguments = clear_arguments(random, name, random.choice([text, case.lower(text), case.upper(text)]))
+    arguments = clear_arguments(random, name, random.choice([text, words.lower(text), words.upper(text)]))
     if predicate.always(arguments) is not None:
         return
-    lower, upper = case.lower(text), case.upper(text)
+    lower, upper = words.lower(text), words.upper(text)
     if predicate.case_rule is CaseRule.IGNORED:
         assert predicate.meaning(text, arguments) == predicate.meaning(lower, arguments)
         assert predicate.meaning(text, arguments) == predicate.meaning(upper, arguments)
         return
     if predicate.case_rule is CaseRule.NEEDLES:
         needle = str(arguments[0])
-        if case.has_paired_upper(needle):
+        if words.has_paired_upper(needle):
             assert not predicate.meaning(lower, arguments)
-        if case.has_paired_lower(needle):
+        if words.has_paired_lower(needle):
             assert not predicate.meaning(upper, arguments)
         else:
-            assert predicate.meaning(upper, arguments) == predicate.meaning(lower, (case.lower(needle), *arguments[1:]))
+            assert predicate.meaning(upper, arguments) == predicate.meaning(
+                lower, (words.lower(needle), *arguments[1:])
+            )
     if predicate.case_rule in (CaseRule.NEEDLES, CaseRule.ELEMENTS):
         family = predicate.family_of(arguments, LIMITS)
-        assert not any(map(case.has_paired_lower, family.elements(upper)))
-        assert {case.lower(element) for element in family.elements(upper)} == family.elements(lower)
+        assert not any(map(words.has_paired_lower, family.elements(upper)))
+        assert {words.lower(element) for element in family.elements(upper)} == family.elements(lower)
 
 
 @settings(max_examples=1500, deadline=None)

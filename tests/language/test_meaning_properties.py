@@ -188,12 +188,12 @@ def test_questions_that_would_explode_are_bounded() -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_lower_never_changes_the_length_and_pairs_with_upper(random: Random) -> None:
-    from blindlabel.language import case
+    from blindlabel.language import words
 
     text = random_text(random) + chr(random.randrange(0x10000))
-    assert len(case.lower(text)) == len(text) == len(case.upper(text))
-    assert case.lower(case.upper(text)) == case.lower(text)
-    assert case.upper(case.lower(text)) == case.upper(text)
+    assert len(words.lower(text)) == len(text) == len(words.upper(text))
+    assert words.lower(words.upper(text)) == words.lower(text)
+    assert words.upper(words.lower(text)) == words.upper(text)
 
 
 def test_limits_can_be_set_by_an_agreement() -> None:

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from blindlabel.errors import InputError
 from blindlabel.records import generator
-from blindlabel.records.generator import KINDS, MISSING, PERSON_ATTRIBUTES, Generated, Size, generate, write
+from blindlabel.records.generator import KINDS, MISSING, PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
 from blindlabel.records.tables import read_table
 
 
 @pytest.fixture(scope="module")
-def persons() -> Generated:
+def persons() -> GeneratedTables:
     return generate("persons", Size(rows=6000, duplicates=3000, copies=5), seed=7)
 
 
-def test_missing_rates_are_those_of_the_publication(persons: Generated) -> None:
+def test_missing_rates_are_those_of_the_publication(persons: GeneratedTables) -> None:
     for column, attribute in enumerate(PERSON_ATTRIBUTES):
         rows = persons.a.rows + persons.b.rows
         missing = sum(not row[column] for row in rows) / len(rows)
@@ -33,7 +33,7 @@ def test_missing_rates_are_those_of_the_publication(persons: Generated) -> None:
         )  # 0.5 points for the rarest, 2.3 for title
 
 
-def test_every_match_is_about_rows_of_both_tables_and_most_share_something(persons: Generated) -> None:
+def test_every_match_is_about_rows_of_both_tables_and_most_share_something(persons: GeneratedTables) -> None:
     assert len(set(persons.matches)) == 3000
     shared = [
         sum(
@@ -53,7 +53,7 @@ def test_every_match_is_about_rows_of_both_tables_and_most_share_something(perso
     )
 
 
-def test_a_row_has_no_more_copies_than_allowed(persons: Generated) -> None:
+def test_a_row_has_no_more_copies_than_allowed(persons: GeneratedTables) -> None:
     copies: dict[str, int] = {}
     for i, _ in persons.matches:
         copies[i] = copies.get(i, 0) + 1
@@ -62,7 +62,7 @@ def test_a_row_has_no_more_copies_than_allowed(persons: Generated) -> None:
     assert sorted(i for i, _ in single.matches) == sorted(single.a.ids)
 
 
-def test_ids_and_order_do_not_tell_the_truth(persons: Generated) -> None:
+def test_ids_and_order_do_not_tell_the_truth(persons: GeneratedTables) -> None:
     assert len({*persons.a.ids, *persons.b.ids}) == 12_000
     assert all(len(own) == 9 and own.isdigit() for own in persons.a.ids + persons.b.ids)
     matched = {j for _, j in persons.matches}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.errors import InputError
-from blindlabel.language import case
+from blindlabel.language import words
 from blindlabel.records.preparation import (
     DEFAULT_STEPS,
     STEPS,
@@ -120,7 +120,7 @@ def test_preparation_promises_hold_for_any_text(text: str, order: list[str], cou
     steps = order[:count]
     prepared = prepare_text(text, steps)
     if gives_lower_case(steps):
-        assert case.lower(prepared) == prepared
+        assert words.lower(prepared) == prepared
     if steps and steps[-1] == "collapse_space":
         assert prepared == " ".join(prepared.split())
     if steps and steps[-1] == "ascii":

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.errors import InputError
+from blindlabel.records.table_files import text_of
 from blindlabel.records.tables import Table, read_table
-from blindlabel.records.values import text_of
 
 
 def written(folder: Path, content: str | bytes, name: str = "people.csv") -> Path:

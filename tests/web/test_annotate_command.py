@@ -10,7 +10,7 @@ import pytest
 
 from blindlabel.cli.main import run
 from blindlabel.language import Question
-from blindlabel.web.rehearsal import Rehearsal, Wanted
+from blindlabel.web.local_study import Rehearsal, Wanted
 
 GUIDE = Path(__file__).parents[2] / "docs" / "annotating.md"
 

@@ -15,14 +15,12 @@ from blindlabel.cli.main import run
 from blindlabel.errors import InputError
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
-from blindlabel.storage.annotations import Annotations, Mark, difference, source_of
-from blindlabel.storage.team import Team, name_team
+from blindlabel.storage.annotations import Annotations, Mark, Team, difference, name_team, source_of
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web import pace
-from blindlabel.web.cached_workspace import CachedWorkspace
+from blindlabel.web import owner_page
+from blindlabel.web.app import CachedWorkspace, Seat
 from blindlabel.web.judging import Judging
-from blindlabel.web.rehearsal import Rehearsal, Wanted
-from blindlabel.web.seats import Seat
+from blindlabel.web.local_study import Rehearsal, Wanted
 
 
 @pytest.fixture
@@ -59,10 +57,10 @@ def test_pace_is_that_of_the_person(workspace: Workspace) -> None:
     log = Annotations(workspace)
     for record in range(3):
         log.saved(log.opened("Ada", 1, record), "ret true", PERSON, None, "always")
-    assert pace.seconds_left(log.latest("Ben"), "Ben", 5) is None
-    left = pace.seconds_left(log.latest("Ada"), "Ada", 5)
-    assert left is not None and left < 60 and pace.in_words(left) == ", less than a minute left"
-    assert pace.in_words(840) == ", about 14 minutes left" and pace.in_words(None) == ""
+    assert owner_page.seconds_left(log.latest("Ben"), "Ben", 5) is None
+    left = owner_page.seconds_left(log.latest("Ada"), "Ada", 5)
+    assert left is not None and left < 60 and owner_page.time_left(left) == ", less than a minute left"
+    assert owner_page.time_left(840) == ", about 14 minutes left" and owner_page.time_left(None) == ""
 
 
 def test_marks_stay_with_the_record(workspace: Workspace) -> None:

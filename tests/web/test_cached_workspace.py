@@ -13,16 +13,15 @@ import pytest
 from blindlabel.errors import InputError
 from blindlabel.language import Record, interpret
 from blindlabel.language.formula import evaluate
-from blindlabel.parties.asking import check_question
+from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import BULK, PERSON
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web import question_files
-from blindlabel.web.cached_workspace import CachedWorkspace
+from blindlabel.web import bulk
+from blindlabel.web.app import CachedWorkspace, Seat
+from blindlabel.web.bulk import check_pattern, fill_pattern
 from blindlabel.web.judging import Judging
-from blindlabel.web.patterns import check_pattern, fill
-from blindlabel.web.record_words import asked_for, word_of
-from blindlabel.web.rehearsal import Rehearsal, Wanted
-from blindlabel.web.seats import Seat
+from blindlabel.web.local_study import Rehearsal, Wanted
+from blindlabel.web.record_pane import asked_for, word_of
 
 
 @pytest.fixture(scope="module")
@@ -145,13 +144,13 @@ def test_pattern_with_unknown_attribute_is_refused_with_a_hint(workspace: Worksp
 def test_pattern_values_are_quoted_and_missing_ones_leave_the_record_out(workspace: Workspace) -> None:
     record = Record.of({"surname": 'o"neil \\ co', "title": ""})
     check = partial(check_question, workspace.agreement)
-    filled = fill("ret equals({surname}, $r.surname)", 3, record, check)
+    filled = fill_pattern("ret equals({surname}, $r.surname)", 3, record, check)
     assert filled.problem == ""
     checked = check_question(workspace.agreement, filled.question)
     assert interpret(checked.tree, record)
-    assert fill("ret is_in({surname 2}, $r)", 3, record, check).question == 'ret is_in("neil", $r)'
-    assert "nothing for {title}" in fill("ret is_in({title}, $r)", 3, record, check).problem
-    assert fill("ret is_in({surname}, $r) & nonsense", 3, record, check).problem
+    assert fill_pattern("ret is_in({surname 2}, $r)", 3, record, check).question == 'ret is_in("neil", $r)'
+    assert "nothing for {title}" in fill_pattern("ret is_in({title}, $r)", 3, record, check).problem
+    assert fill_pattern("ret is_in({surname}, $r) & nonsense", 3, record, check).problem
 
 
 def test_questions_survive_going_out_and_coming_in(workspace: Workspace, seat: Seat) -> None:
@@ -159,11 +158,11 @@ def test_questions_survive_going_out_and_coming_in(workspace: Workspace, seat: S
     texts = {0: "ret true", 3: "ret is_in(", 5: '# ü\nret is_in("é", $r)'}
     for record, text in texts.items():
         seat.save(record, text, BULK)
-    packed = question_files.archive(cache)
+    packed = bulk.archive_of_questions(cache)
     before = workspace.tasks()
     for record in texts:
         seat.discard(record)
-    done = question_files.take_in(cache, seat, question_files.unpacked([("all.zip", packed)]))
+    done = bulk.take_in_questions(cache, seat, bulk.unpacked([("all.zip", packed)]))
     assert (done.saved, done.drafts, done.unknown, len(done.changes)) == (2, 1, (), 3)
     assert workspace.tasks() == before
 
@@ -171,7 +170,7 @@ def test_questions_survive_going_out_and_coming_in(workspace: Workspace, seat: S
 def test_names_of_question_files_mean_ids_before_positions(workspace: Workspace, seat: Seat) -> None:
     cache = seat.cache
     own = cache.record(4)
-    done = question_files.take_in(
+    done = bulk.take_in_questions(
         cache, seat, {own.id: "ret true", str(cache.record(6).position): "ret false", "nobody": "ret true"}
     )
     assert (done.saved, done.unknown) == (2, ("nobody",))
@@ -180,16 +179,16 @@ def test_names_of_question_files_mean_ids_before_positions(workspace: Workspace,
 
 def test_unreadable_files_are_refused_with_a_sentence() -> None:
     with pytest.raises(InputError, match="no ZIP archive"):
-        question_files.unpacked([("x.zip", b"not a zip")])
+        bulk.unpacked([("x.zip", b"not a zip")])
     with pytest.raises(InputError, match="neither"):
-        question_files.unpacked([("x.txt", b"ret true")])
+        bulk.unpacked([("x.txt", b"ret true")])
     with pytest.raises(InputError, match="not UTF-8"):
-        question_files.unpacked([("x.question", b"\xff\xfe")])
+        bulk.unpacked([("x.question", b"\xff\xfe")])
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("1.question", b" " * (65 * 2**20))
     with pytest.raises(InputError, match="unpacks to more than"):
-        question_files.unpacked([("bomb.zip", bomb.getvalue())])
+        bulk.unpacked([("bomb.zip", bomb.getvalue())])
 
 
 def test_suggestions_can_be_used_as_they_are(workspace: Workspace) -> None:

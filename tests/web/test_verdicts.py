@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from blindlabel.language import Record, interpret
+from blindlabel.language.chain import Chain, Condition, text_of
 from blindlabel.language.formula import Atom, atoms_of
-from blindlabel.language.points import Condition, PointsQuestion, points_written, text_of
 from blindlabel.language.record import View
-from blindlabel.parties.asking import check_question
+from blindlabel.parties.questions import check_question
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web import points_editing as editing
-from blindlabel.web.hits import marked
+from blindlabel.web import points_pane as editing
 from blindlabel.web.judging import Judging
-from blindlabel.web.rehearsal import Rehearsal, Wanted
+from blindlabel.web.local_study import Rehearsal, Wanted
+from blindlabel.web.record_pane import marked
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +72,11 @@ def test_evidence_marks_what_a_question_found(workspace: Workspace) -> None:
 
 
 def word(text: str, points: int = 1) -> Condition:
-    return Condition((Atom("is_in", (text,), View()),), points)
+    return Condition(((Atom("is_in", (text,), View()),),), points)
 
 
 def test_editing_points_keeps_the_question_answerable() -> None:
-    points = PointsQuestion((word("a", 4), word("b", 2), word("c")), 5)
+    points = Chain((word("a", 4), word("b", 2), word("c")), 5)
     view = lambda field: View(field or None)  # noqa: E731
     assert editing.edited(points, {"kind": "bar", "value": 99}, view).bar == 7
     assert editing.edited(points, {"kind": "bar", "value": 0}, view).bar == 1
@@ -85,11 +85,17 @@ def test_editing_points_keeps_the_question_answerable() -> None:
     )
     assert editing.edited(points, {"kind": "points", "place": 2, "value": 3}, view).conditions[2].points == 3
     edit = {"kind": "change", "place": 1, "function": "has_word", "words": "bb", "field": "name"}
-    changed = editing.edited(points, edit, view).conditions[1].any_of[0]
+    changed = editing.edited(points, edit, view).conditions[1].any_of[0][0]
     assert (changed.function, changed.arguments, changed.view.attribute) == ("has_word", ("bb",), "name")
     excluded = editing.edited(points, {"kind": "exclude", "function": "is_in", "words": "x"}, view)
-    assert [one.arguments for one in excluded.exclusions] == [("x",)]
+    assert [one.arguments for (one,) in excluded.exclusions] == [("x",)]
     assert editing.edited(excluded, {"kind": "include-not", "place": 0}, view) == points
+    exception = {"kind": "unless", "function": "is_in", "words": "y"}
+    excepted = editing.edited(excluded, exception, view)
+    assert [one.arguments for (one,) in excepted.unless] == [("y",)]
+    assert editing.edited(excepted, {"kind": "drop-unless", "place": 0}, view) == excluded
+    assert editing.edited(excepted, {"kind": "include-not", "place": 0}, view) == points, "nothing is left to except"
+    assert editing.edited(points, exception, view) == points, "there is nothing to except from"
     assert editing.edited(points, {"kind": "remove", "place": 9}, view) == points
 
 
@@ -97,27 +103,30 @@ def test_text_and_points_are_one_question(workspace: Workspace) -> None:
     text = 'ret 4*is_in("vm400s", $r) + 2*is_in("sanus", $r) + is_in("mount", $r) >= 5 & !is_in("tv", $r)\n'
     checked = check_question(workspace.agreement, text)
     assert checked.formula is not None
-    points = points_written(checked.tree, checked.formula, workspace.agreement.terms().limits)
+    points = checked.chain
     assert points is not None and text_of(points, lowered=True) == text
     assert editing.summary(points) == "vm400s 4, sanus 2, mount 1: 5 points are enough; not: tv"
+    excepted = check_question(workspace.agreement, 'ret is_in("sanus", $r) & (!is_in("tv", $r) | is_in("wall", $r))\n')
+    assert excepted.chain is not None
+    assert editing.summary(excepted.chain) == "sanus 1: 1 point is enough; not: tv; unless: wall"
 
 
 def test_a_price_that_is_excluded_is_shown_in_words() -> None:
-    far = PointsQuestion((word("camera", 1),), 1, (Atom("far_from", (Fraction("79.99"),), View("price")),))
+    far = Chain((word("camera", 1),), 1, ((Atom("far_from", (Fraction("79.99"),), View("price")),),))
     assert editing.summary(far) == "camera 1: 1 point is enough; not: far from 79.99 in price"
     assert editing.view_of(far, lambda _: 3)["exclusions"][0]["summary"] == "far from 79.99 in price"
 
 
 def test_bar_of_clicked_words_is_above_every_other_row_and_at_least_half() -> None:
-    points = PointsQuestion((word("a", 3), word("b", 3), word("c", 1)), 1)
+    points = Chain((word("a", 3), word("b", 3), word("c", 1)), 1)
     assert editing.sensible_bar(points, 0) == 4
     assert editing.sensible_bar(points, 5) == 6
     assert editing.sensible_bar(points, 7) == 7, "never more than all points"
 
 
 def test_difference_between_two_questions_is_said_in_words() -> None:
-    before = PointsQuestion((word("a", 4), word("b")), 5)
-    after = PointsQuestion((word("a", 3), word("c", 2)), 4)
+    before = Chain((word("a", 4), word("b")), 5)
+    after = Chain((word("a", 3), word("c", 2)), 4)
     assert editing.difference(before, after) == "without b; with c (2); a 4 → 3; enough: 5 → 4"
     assert editing.difference(before, before) == "the same"
 

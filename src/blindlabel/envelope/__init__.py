@@ -5,47 +5,45 @@ The coordinator relays envelopes and holds the secret key of the encrypted recor
 open one.
 """
 
-from blindlabel.envelope.errors import (
+from blindlabel.envelope.identity import (
+    Context,
     EnvelopeDamaged,
     EnvelopeError,
     EnvelopeTruncated,
+    ForeignSender,
+    ForeignStudy,
+    Identity,
     KeyUnusable,
+    PublicIdentity,
     SignatureWrong,
     WrongKind,
     WrongRecipient,
-    WrongSender,
     WrongSequence,
-    WrongStudy,
     WrongVersion,
-)
-from blindlabel.envelope.identity import (
-    Context,
-    Identity,
-    PublicIdentity,
     new_identity,
     own_secret,
     shared_secret,
     sign,
     verify,
 )
-from blindlabel.envelope.stream import Header, lock, new_key, open_, read_header, seal, unlock
-from blindlabel.envelope.words import study_hash, verification_words
+from blindlabel.envelope.spoken_words import study_hash, verification_words
+from blindlabel.envelope.stream import EnvelopeHeader, lock, new_key, open_, read_header, seal, unlock
 
 __all__ = [
     "Context",
     "EnvelopeDamaged",
     "EnvelopeError",
+    "EnvelopeHeader",
     "EnvelopeTruncated",
-    "Header",
+    "ForeignSender",
+    "ForeignStudy",
     "Identity",
     "KeyUnusable",
     "PublicIdentity",
     "SignatureWrong",
     "WrongKind",
     "WrongRecipient",
-    "WrongSender",
     "WrongSequence",
-    "WrongStudy",
     "WrongVersion",
     "lock",
     "new_identity",

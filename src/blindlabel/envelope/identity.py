@@ -1,21 +1,76 @@
 """An owner's long-term keys: X25519 to receive envelopes, Ed25519 to sign. Makes, stores as bytes, signs, derives;
-sends nothing.
+sends nothing. And what can be wrong with an envelope, a signature or a peer's key: each error is a sentence for the
+person whose study stops there.
 
 A peer's public keys arrive through the coordinator, who could replace them; they are trusted only after the owners have
-compared the verification words (`words`). Where the secret bytes are kept, and under which permissions, is the
+compared the verification words (`spoken_words`). Where the secret bytes are kept, and under which permissions, is the
 storage's business.
+
+Two owners also blind points together, so that a third can compare them and nobody can look them up. A key (some text
+that both owners may have) becomes a point H(key) of the prime-order group of Ed25519; an owner multiplies it by its
+secret number a, the other one by b. a·b·H(key) is the same whoever began, so the coordinator sees which keys both have;
+but to look a key up in a dictionary one needs both numbers, so neither owner can together with the coordinator.
+libsodium maps to the group, refuses whatever is no point of it, and multiplies.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 
+import nacl.bindings as sodium
+import nacl.exceptions
 from nacl import bindings, exceptions
 from nacl.public import PrivateKey
 from nacl.signing import SigningKey, VerifyKey
 
-from blindlabel.envelope.errors import KeyUnusable, SignatureWrong
+from blindlabel.errors import OutsideError
+
+
+class EnvelopeError(OutsideError):
+    """An envelope cannot be opened. Nothing of it may be used."""
+
+
+class EnvelopeDamaged(EnvelopeError):
+    """The bytes are not what the sender wrote: changed, reordered, doubled or not an envelope at all."""
+
+
+class EnvelopeTruncated(EnvelopeError):
+    """The envelope ends before its end mark."""
+
+
+class WrongVersion(EnvelopeError):
+    """The envelope was made by another version of the format."""
+
+
+class ForeignStudy(EnvelopeError):
+    """The envelope belongs to another agreement."""
+
+
+class ForeignSender(EnvelopeError):
+    """The envelope is not from the owner it should be from."""
+
+
+class WrongRecipient(EnvelopeError):
+    """The envelope is for somebody else."""
+
+
+class WrongKind(EnvelopeError):
+    """The envelope holds something else than expected."""
+
+
+class WrongSequence(EnvelopeError):
+    """The envelope is an earlier or later one of its kind: a replay, or one is missing."""
+
+
+class SignatureWrong(EnvelopeError):
+    """A signature does not fit its message and signer."""
+
+
+class KeyUnusable(EnvelopeError):
+    """Bytes that should be a key are not one, or one that would give no secrecy."""
+
 
 _SECRET_MARK = b"BLID\x01"
 _MESSAGE_DOMAIN = b"blindlabel signed message 1\0"
@@ -157,3 +212,31 @@ def own_secret(identity: Identity, context: Context, peer: PublicIdentity) -> by
     """32 secret bytes that this owner alone can derive, another for every context and every other owner."""
     purpose = context.agreement_hash + context.sequence.to_bytes(8, "big") + peer.to_bytes() + context.kind.encode()
     return blake2b(purpose, b"blindlabel-own", key=identity.signing_seed)
+
+
+# Points that two owners blind together
+
+POINT_BYTES = sodium.crypto_core_ed25519_BYTES
+
+
+def scalar_of(secret: bytes) -> bytes:
+    """A secret number, uniform, that follows from 32 secret bytes: to be used for one study and one pairing."""
+    wide = hashlib.blake2b(key=secret, digest_size=64, person=b"bl-scalar").digest()
+    scalar: bytes = sodium.crypto_core_ed25519_scalar_reduce(wide)
+    return scalar
+
+
+def point_of(key: bytes, context: bytes) -> bytes:
+    """The point of a key; another context gives another point."""
+    digest = hashlib.blake2b(key, key=context[:64], digest_size=32, person=b"bl-blinding").digest()
+    point: bytes = sodium.crypto_core_ed25519_from_uniform(digest)
+    return point
+
+
+def blinded(point: bytes, scalar: bytes) -> bytes:
+    """The point times the number. What is no point of the group is refused, so nothing is learnt of the number."""
+    try:
+        product: bytes = sodium.crypto_scalarmult_ed25519_noclamp(scalar, point)
+    except (nacl.exceptions.CryptoError, TypeError, ValueError) as error:
+        raise EnvelopeError("A blinded key that came from the other owner is no point of the curve.") from error
+    return product

@@ -36,26 +36,31 @@ from dataclasses import dataclass
 from nacl import bindings, exceptions
 from nacl.public import PrivateKey, PublicKey, SealedBox
 
-from blindlabel.envelope.errors import (
+from blindlabel.envelope.identity import (
+    Context,
     EnvelopeDamaged,
     EnvelopeTruncated,
+    ForeignSender,
+    ForeignStudy,
+    Identity,
     KeyUnusable,
+    PublicIdentity,
     WrongKind,
     WrongRecipient,
-    WrongSender,
     WrongSequence,
-    WrongStudy,
     WrongVersion,
+    blake2b,
+    sign_for,
+    verify_for,
 )
-from blindlabel.envelope.identity import Context, Identity, PublicIdentity, blake2b, sign_for, verify_for
 
 MARK = b"BLENV"
 LOCKED_MARK = b"BLLCK"
 VERSION = 1
 FRAME = 1 << 20
 """Plaintext bytes of a frame, at most: what both sides hold in memory besides a chunk."""
-LARGEST_CHUNK = 1 << 28
-"""Bytes of a chunk, at most; a peer cannot make us hold more."""
+LARGEST_CHUNK = 1 << 29
+"""Bytes of a chunk, at most: the largest public key of an engine fits, and a peer cannot make us hold more."""
 
 _DOMAIN = b"blindlabel envelope header 1\0"
 _BOXED_KEY = 32 + bindings.crypto_box_SEALBYTES
@@ -67,7 +72,7 @@ _FINAL = bindings.crypto_secretstream_xchacha20poly1305_TAG_FINAL
 
 
 @dataclass(frozen=True)
-class Header:
+class EnvelopeHeader:
     """What the outside of an envelope says. The relay may read it to route; only `open_` checks that it is true."""
 
     agreement_hash: bytes
@@ -84,7 +89,7 @@ class Header:
 
 def seal(identity: Identity, peer: PublicIdentity, context: Context, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The chunks in an envelope for the peer, piece by piece."""
-    header = Header(
+    header = EnvelopeHeader(
         context.agreement_hash, identity.public.fingerprint(), peer.fingerprint(), context.kind, context.sequence
     ).to_bytes()
     key = bindings.crypto_secretstream_xchacha20poly1305_keygen()
@@ -155,7 +160,7 @@ def _bound_to(start: bytes, context: Context) -> bytes:
     return blake2b(start + named, b"blindlabel-lockd")
 
 
-def read_header(pieces: Iterable[bytes]) -> Header:
+def read_header(pieces: Iterable[bytes]) -> EnvelopeHeader:
     """What the outside of an envelope says, unchecked."""
     return _read_header(_Reader(pieces))[0]
 
@@ -206,7 +211,7 @@ def _chunks(
             parts, held = [], 0
 
 
-def _read_header(reader: _Reader) -> tuple[Header, bytes]:
+def _read_header(reader: _Reader) -> tuple[EnvelopeHeader, bytes]:
     start = reader.take(len(MARK) + 1)
     if start[: len(MARK)] != MARK:
         raise EnvelopeDamaged("This is not an envelope.")
@@ -217,7 +222,7 @@ def _read_header(reader: _Reader) -> tuple[Header, bytes]:
     sequence = reader.take(8)
     if not kind.isascii():
         raise EnvelopeDamaged("The envelope's header is not readable.")
-    header = Header(names[:32], names[32:64], names[64:], kind.decode("ascii"), int.from_bytes(sequence, "big"))
+    header = EnvelopeHeader(names[:32], names[32:64], names[64:], kind.decode("ascii"), int.from_bytes(sequence, "big"))
     return header, start + names + length + kind + sequence
 
 
@@ -229,11 +234,11 @@ def _check_version(found: int) -> None:
         )
 
 
-def _check_header(header: Header, identity: Identity, peer: PublicIdentity, context: Context) -> None:
+def _check_header(header: EnvelopeHeader, identity: Identity, peer: PublicIdentity, context: Context) -> None:
     if header.agreement_hash != context.agreement_hash:
-        raise WrongStudy("The envelope belongs to another study, or to another version of the agreement.")
+        raise ForeignStudy("The envelope belongs to another study, or to another version of the agreement.")
     if header.sender != peer.fingerprint():
-        raise WrongSender("The envelope is not from the owner that it should be from.")
+        raise ForeignSender("The envelope is not from the owner that it should be from.")
     if header.recipient != identity.public.fingerprint():
         raise WrongRecipient("The envelope is for another owner.")
     if header.kind != context.kind:

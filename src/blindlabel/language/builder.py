@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
-from blindlabel.language import case
+from blindlabel.language import words
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
@@ -76,12 +76,12 @@ class Builder:
             view = View(view.attribute)
         elif predicate.case_rule is CaseRule.NEEDLES:
             needles = [argument for argument in arguments if isinstance(argument, str)]
-            if view.case == "lower" and any(map(case.has_paired_upper, needles)):
+            if view.case == "lower" and any(map(words.has_paired_upper, needles)):
                 return self.false
-            if view.case == "upper" and any(map(case.has_paired_lower, needles)):
+            if view.case == "upper" and any(map(words.has_paired_lower, needles)):
                 return self.false
             if view.case == "upper":
-                arguments = tuple(case.lower(one) if isinstance(one, str) else one for one in arguments)
+                arguments = tuple(words.lower(one) if isinstance(one, str) else one for one in arguments)
                 view = View(view.attribute, "lower")
         return self._shared(("atom", function, arguments, view), Atom(function, arguments, view))
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Union
 
-from blindlabel.language import case, tree
+from blindlabel.language import tree, words
 from blindlabel.language.diagnostics import Diagnostic, error, nearest, warning
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
 from blindlabel.language.signatures import CaseRule, Clear, Function, Predicate, Type
 
-Leaf = Union[str, View]
+TextSource = Union[str, View]
 """Where a text may come from: a text written in the question, or a view of the other record."""
 
 _ADVICE = {
@@ -39,17 +39,17 @@ _ADVICE = {
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """What the checker knows of a value: its type, for texts where they may come from, for constants the value."""
 
     type: Type
-    leaves: frozenset[Leaf] = frozenset()
+    leaves: frozenset[TextSource] = frozenset()
     constant: Fraction | None = None
 
 
 @dataclass
 class _Variable:
-    kind: Kind | None
+    kind: ValueKind | None
     assigned: tree.Assign | None
     read: bool = False
 
@@ -60,7 +60,7 @@ class _Check:
     limits: Limits
     lowered: bool
     variables: dict[str, _Variable] = field(
-        default_factory=lambda: {"r": _Variable(Kind(Type.RECORD, frozenset([View()])), None, True)}
+        default_factory=lambda: {"r": _Variable(ValueKind(Type.RECORD, frozenset([View()])), None, True)}
     )
     found: list[Diagnostic] = field(default_factory=list)
 
@@ -105,13 +105,13 @@ class _Check:
 
     # -- expressions: None means that an error has been reported already
 
-    def kind(self, node: tree.Expression) -> Kind | None:
+    def kind(self, node: tree.Expression) -> ValueKind | None:
         if isinstance(node, tree.Text):
-            return Kind(Type.TEXT, frozenset([node.value]))
+            return ValueKind(Type.TEXT, frozenset([node.value]))
         if isinstance(node, tree.Number):
-            return Kind(Type.NUMBER, constant=node.value)
+            return ValueKind(Type.NUMBER, constant=node.value)
         if isinstance(node, tree.Truth):
-            return Kind(Type.BOOLEAN, constant=Fraction(int(node.value)))
+            return ValueKind(Type.BOOLEAN, constant=Fraction(int(node.value)))
         if isinstance(node, tree.Variable):
             return self.variable(node)
         if isinstance(node, tree.Attribute):
@@ -120,14 +120,14 @@ class _Check:
             kind = self.expect(
                 self.kind(node.operand), Type.BOOLEAN, node.operand, "wrong-type", "! turns a Boolean around"
             )
-            return kind and Kind(Type.BOOLEAN, constant=None if kind.constant is None else 1 - kind.constant)
+            return kind and ValueKind(Type.BOOLEAN, constant=None if kind.constant is None else 1 - kind.constant)
         if isinstance(node, tree.Chain):
             return self.chain(node)
         if isinstance(node, tree.Compare):
             return self.compare(node)
         return self.call(node)
 
-    def variable(self, node: tree.Variable) -> Kind | None:
+    def variable(self, node: tree.Variable) -> ValueKind | None:
         known = self.variables.get(node.name)
         if known is not None:
             known.read = True
@@ -139,7 +139,7 @@ class _Check:
         self.found.append(error("unknown-variable", f"There is no variable ${node.name}.", node.span, hint))
         return None
 
-    def attribute(self, node: tree.Attribute) -> Kind | None:
+    def attribute(self, node: tree.Attribute) -> ValueKind | None:
         kind = self.kind(node.record)
         if self.attributes is not None and node.name not in self.attributes:
             close = nearest(node.name, self.attributes)
@@ -162,9 +162,9 @@ class _Check:
             )
             return None
         views = frozenset(View(node.name, leaf.case) for leaf in kind.leaves if isinstance(leaf, View))
-        return Kind(Type.TEXT, views)
+        return ValueKind(Type.TEXT, views)
 
-    def chain(self, node: tree.Chain) -> Kind | None:
+    def chain(self, node: tree.Chain) -> ValueKind | None:
         wanted = Type.BOOLEAN if node.operator in "&|" else Type.NUMBER
         reason = {
             "&": "& joins Booleans",
@@ -181,9 +181,9 @@ class _Check:
             self.found.append(error("not-a-constant", message, node.span, "To ask for both, join them with &."))
             return None
         known = [constant for constant in constants if constant is not None]
-        return Kind(wanted, constant=_folded(node.operator, known) if len(known) == len(constants) else None)
+        return ValueKind(wanted, constant=_folded(node.operator, known) if len(known) == len(constants) else None)
 
-    def compare(self, node: tree.Compare) -> Kind | None:
+    def compare(self, node: tree.Compare) -> ValueKind | None:
         reason = f"{node.operator} compares numbers"
         left = self.expect(self.kind(node.left), Type.NUMBER, node.left, "wrong-type", reason)
         right = self.expect(self.kind(node.right), Type.NUMBER, node.right, "wrong-type", reason)
@@ -195,11 +195,11 @@ class _Check:
                 error("not-a-constant", message, node.span, "Compare a count with a number, for example >= 2.")
             )
             return None
-        return Kind(Type.BOOLEAN)
+        return ValueKind(Type.BOOLEAN)
 
     # -- calls
 
-    def call(self, node: tree.Call) -> Kind | None:
+    def call(self, node: tree.Call) -> ValueKind | None:
         function = FUNCTIONS.get(node.function)
         kinds = [self.kind(argument) for argument in node.arguments]
         if function is None:
@@ -230,11 +230,11 @@ class _Check:
         if function.name in ("lower", "upper"):
             given = kinds[0]
             assert given is not None
-            return Kind(given.type, frozenset(_cased(leaf, function.name) for leaf in given.leaves))
+            return ValueKind(given.type, frozenset(_cased(leaf, function.name) for leaf in given.leaves))
         self.arguments(function, node, [kind for kind in checked if kind])
-        return Kind(function.result)
+        return ValueKind(function.result)
 
-    def choose(self, node: tree.Call, kinds: list[Kind | None]) -> Kind | None:
+    def choose(self, node: tree.Call, kinds: list[ValueKind | None]) -> ValueKind | None:
         condition = self.expect(
             kinds[0], Type.BOOLEAN, node.arguments[0], "wrong-type", "condition of choose(condition, a, b) is a Boolean"
         )
@@ -244,14 +244,14 @@ class _Check:
         types = {first.type, second.type}
         if types <= {Type.TEXT, Type.RECORD}:
             result = Type.RECORD if types == {Type.RECORD} else Type.TEXT
-            return Kind(result, first.leaves | second.leaves)
+            return ValueKind(result, first.leaves | second.leaves)
         if types <= {Type.BOOLEAN, Type.NUMBER}:
-            return Kind(Type.BOOLEAN if types == {Type.BOOLEAN} else Type.NUMBER)
+            return ValueKind(Type.BOOLEAN if types == {Type.BOOLEAN} else Type.NUMBER)
         message = f"choose cannot mix a {first.type.value} and a {second.type.value}."
         self.found.append(error("wrong-type", message, node.span, "Give it two Booleans, two numbers or two texts."))
         return None
 
-    def clear_arguments(self, function: Function, node: tree.Call, kinds: list[Kind]) -> bool:
+    def clear_arguments(self, function: Function, node: tree.Call, kinds: list[ValueKind]) -> bool:
         """Whether what must be known to the asker is known."""
         good = True
         for kind, parameter, argument in zip(kinds, function.parameters, node.arguments):
@@ -271,7 +271,7 @@ class _Check:
                 good = False
         return good
 
-    def arguments(self, function: Function, node: tree.Call, kinds: list[Kind]) -> None:
+    def arguments(self, function: Function, node: tree.Call, kinds: list[ValueKind]) -> None:
         """What the function says about each value that a clear argument can have."""
         for kind, parameter, argument in zip(kinds, function.parameters, node.arguments):
             if not parameter.clear:
@@ -285,7 +285,7 @@ class _Check:
             if isinstance(function, Predicate) and function.case_rule is CaseRule.NEEDLES:
                 self.impossible(function, needles, kinds[function.text_position], argument.span)
 
-    def impossible(self, predicate: Predicate, needles: list[str], text: Kind, span: tree.Span) -> None:
+    def impossible(self, predicate: Predicate, needles: list[str], text: ValueKind, span: tree.Span) -> None:
         """A needle in a case that no searched text can have."""
         cases = {
             "lower" if self.lowered and leaf.case == "exact" else leaf.case
@@ -295,27 +295,29 @@ class _Check:
         if not cases or any(isinstance(leaf, str) for leaf in text.leaves):
             return
         for needle in needles:
-            if cases == {"lower"} and case.has_paired_upper(needle):
+            if cases == {"lower"} and words.has_paired_upper(needle):
                 message = (
                     f"{_quoted(needle)} has capital letters, but the text is in lower case, so {predicate.name} is"
                     " never true."
                 )
-                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(case.lower(needle))}."))
-            elif cases == {"upper"} and (self.lowered is False and case.has_paired_lower(needle)):
+                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(words.lower(needle))}."))
+            elif cases == {"upper"} and (self.lowered is False and words.has_paired_lower(needle)):
                 message = (
                     f"{_quoted(needle)} has small letters, but the text is in upper case, so {predicate.name} is never"
                     " true."
                 )
-                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(case.upper(needle))}."))
+                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(words.upper(needle))}."))
 
-    def expect(self, kind: Kind | None, wanted: Type, node: tree.Expression, code: str, reason: str) -> Kind | None:
+    def expect(
+        self, kind: ValueKind | None, wanted: Type, node: tree.Expression, code: str, reason: str
+    ) -> ValueKind | None:
         """The kind where it fits what is wanted; else a diagnostic and None."""
         if kind is None or kind.type is wanted:
             return kind
         if wanted is Type.TEXT and kind.type is Type.RECORD:
-            return Kind(Type.TEXT, kind.leaves)
+            return ValueKind(Type.TEXT, kind.leaves)
         if wanted is Type.NUMBER and kind.type is Type.BOOLEAN:
-            return Kind(Type.NUMBER, constant=kind.constant)
+            return ValueKind(Type.NUMBER, constant=kind.constant)
         hint = _ADVICE.get((kind.type, wanted), "")
         if kind.type is Type.NUMBER and wanted is Type.TEXT:
             hint = "Put it in double quotes."
@@ -334,10 +336,10 @@ def _folded(operator: tree.ChainOperator, constants: list[Fraction]) -> Fraction
     return product
 
 
-def _cased(leaf: Leaf, form: str) -> Leaf:
+def _cased(leaf: TextSource, form: str) -> TextSource:
     if isinstance(leaf, View):
         return View(leaf.attribute, "lower" if form == "lower" else "upper")
-    return case.lower(leaf) if form == "lower" else case.upper(leaf)
+    return words.lower(leaf) if form == "lower" else words.upper(leaf)
 
 
 def _quoted(text: str) -> str:

@@ -1,14 +1,19 @@
-"""Diagnostics are data: what is wrong, where, and what to do. The command line and the editor render the same
-objects.
+"""Diagnostics are data: what is wrong, where, and what to do. The command line and the editor render the same objects.
+
+Syntax errors are said in words, too: what stands there, what was expected, and the habit from other languages that may
+be behind it.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from lark import Token
+
+from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.tree import Span
 
 Severity = Literal["error", "warning"]
@@ -97,3 +102,117 @@ def _visible(line: str) -> str:
         )
         for character in line
     )
+
+
+# Syntax errors
+
+_Spanning = Callable[..., Span]
+
+_STARTS_A_VALUE = frozenset({"TEXT", "NUMBER", "TRUE", "FALSE", "VARIABLE", "NAME", "LPAR", "NOT"})
+_HABITS = {
+    "and": "Write & for and.",
+    "or": "Write | for or.",
+    "not": "Write ! for not.",
+    "return": "Write ret to give the answer.",
+    "if": "There is no if; use choose(condition, a, b), or & and |.",
+    "else": "There is no else; use choose(condition, a, b).",
+    "r": "The other record is $r.",
+}
+_HINTS = {
+    "'": 'Texts stand in double quotes: "text".',
+    "\N{LEFT DOUBLE QUOTATION MARK}": 'Use the plain double quote ".',
+    "\N{RIGHT DOUBLE QUOTATION MARK}": 'Use the plain double quote ".',
+    "\N{DOUBLE LOW-9 QUOTATION MARK}": 'Use the plain double quote ".',
+    "-": "There is no subtraction; move the number to the other side of the comparison.",
+    "/": "There is no division; multiply the other side instead. Comments start with #.",
+    ";": "No ; is needed at the end of a statement.",
+    "$": "A variable is $ and a name, for example $r.",
+    "%": "Variables start with $, and there is no percentage.",
+    "{": "Use round brackets ( ).",
+    "}": "Use round brackets ( ).",
+}
+
+
+def unknown_character(token: Token, span: Span) -> Diagnostic:
+    """A character that has no place in the language."""
+    name = f"The character {token}" if token.isprintable() else f"The character U+{ord(token):04X}"
+    return error("syntax", f"{name} means nothing here.", span, _HINTS.get(str(token), ""))
+
+
+def _shown(token: Token) -> str:
+    text = str(token)
+    return text if len(text) <= 30 else text[:27] + "..."
+
+
+def unexpected(piece: list[Token], position: int, accepted: frozenset[str], spanning: _Spanning) -> Diagnostic:
+    """A token that cannot stand where it stands."""
+    token = piece[position]
+    previous = piece[position - 1] if position else None
+    span = spanning(token)
+    if previous is None:
+        hint = (
+            f"Did you mean: ret {_shown(token)}...?"
+            if token.type in _STARTS_A_VALUE
+            else "Begin with ret, or with a variable and =."
+        )
+        return error("syntax", "A statement begins with ret, or with a variable and =.", span, _habit(token) or hint)
+    if token.type in ("AND", "OR", "SAME") and previous.type == token.type:
+        return error("syntax", f"{previous}{token} is not needed.", span, f"Write a single {previous}.")
+    if token.type == "ASSIGN" and previous.type == "NOT":
+        return error("syntax", "There is no !=.", span, "Write !(a == b).")
+    if token.type == "ASSIGN":
+        return error(
+            "syntax", "Only a variable at the start of a statement can be assigned to.", span, "To compare, write ==."
+        )
+    if token.type == "NOT" and position + 1 < len(piece) and piece[position + 1].type == "ASSIGN":
+        return error("syntax", "There is no !=.", span, "Write !(a == b).")
+    if previous.type == "NAME" and "LPAR" in accepted and len(accepted) == 1:
+        hint = _habit(previous) or f"Variables start with $: ${previous}. Texts stand in double quotes."
+        if str(previous) in FUNCTIONS:
+            hint = f"Write its arguments in brackets: {FUNCTIONS[str(previous)].signature}."
+        return error("syntax", f"{_shown(previous)} is not a value by itself.", spanning(previous), hint)
+    if accepted & _STARTS_A_VALUE:
+        return error("syntax", f"Expected a value here, not {_shown(token)}.", span, _habit(token))
+    if token.type in _STARTS_A_VALUE:
+        hint = _habit(token) or "Join conditions with & or |, and separate arguments with a comma."
+        return error("syntax", f"{_shown(token)} does not follow from what stands before it.", span, hint)
+    if token.type == "RPAR":
+        return error("syntax", "This ) has no ( before it.", span, "Remove it, or open a bracket before.")
+    if token.type in ("AT_LEAST", "MORE", "AT_MOST", "LESS", "SAME"):
+        return error("syntax", "Comparisons cannot be chained.", span, "Join two comparisons with &.")
+    if token.type == "COMMA":
+        return error(
+            "syntax", "A comma stands only between the arguments of a function.", span, "Join conditions with & or |."
+        )
+    return error("syntax", f"{_shown(token)} cannot stand here.", span, _habit(token))
+
+
+def ended(piece: list[Token], spanning: _Spanning) -> Diagnostic:
+    """A statement that stops too early."""
+    last = piece[-1]
+    open_brackets: list[Token] = []
+    for token in piece:
+        if token.type in ("LPAR", "LSQB"):
+            open_brackets.append(token)
+        elif token.type in ("RPAR", "RSQB") and open_brackets:
+            open_brackets.pop()
+    if last.type == "NAME" and str(last) not in FUNCTIONS and len(piece) > 1 and piece[-2].type != "DOT":
+        hint = _habit(last) or f"Variables start with $: ${last}. Texts stand in double quotes."
+        return error("syntax", f"{_shown(last)} is not a value by itself.", spanning(last), hint)
+    if last.type == "NAME" and str(last) in FUNCTIONS:
+        return error(
+            "syntax", f"{last} needs its arguments.", spanning(last), f"Write {FUNCTIONS[str(last)].signature}."
+        )
+    if open_brackets and last.type in ("TEXT", "NUMBER", "TRUE", "FALSE", "VARIABLE", "RPAR", "RSQB", "NAME"):
+        bracket = open_brackets[-1]
+        closing = ")" if bracket.type == "LPAR" else "]"
+        return error("syntax", f"This {bracket} is never closed.", spanning(bracket), f"Add a {closing}.")
+    if last.type == "RET":
+        return error(
+            "syntax", "ret needs the answer behind it.", spanning(last), 'For example: ret is_in("canon", lower($r)).'
+        )
+    return error("syntax", f"The statement stops after {_shown(last)}; a value is missing.", spanning(last))
+
+
+def _habit(token: Token) -> str:
+    return _HABITS.get(str(token).lower(), "")

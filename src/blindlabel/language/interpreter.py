@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Union
 
-from blindlabel.language import case, tree
+from blindlabel.language import tree, words
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.record import Record
 from blindlabel.language.signatures import Predicate, Tally
@@ -100,7 +100,7 @@ def _call(name: str, arguments: list[Value]) -> Value:
             return chosen if condition else other
         return number(chosen) if condition else number(other)
     if name in ("lower", "upper"):
-        convert = case.lower if name == "lower" else case.upper
+        convert = words.lower if name == "lower" else words.upper
         value = arguments[0]
         if isinstance(value, Record):
             return Record({key: convert(one) for key, one in value.attributes.items()}, convert(value.whole))

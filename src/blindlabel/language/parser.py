@@ -17,8 +17,8 @@ from typing import Any
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedToken
 
-from blindlabel.language import syntax_errors, tree
-from blindlabel.language.diagnostics import Diagnostic, error
+from blindlabel.language import tree
+from blindlabel.language.diagnostics import Diagnostic, ended, error, unexpected, unknown_character
 from blindlabel.language.limits import Limits
 from blindlabel.language.tree import NOWHERE, Comment, Span, Tree
 
@@ -109,12 +109,12 @@ def _read_statement(
         try:
             reader.feed_token(token)
         except UnexpectedToken:
-            diagnostics.append(syntax_errors.unexpected(piece, i, frozenset(reader.accepts()), span_of))
+            diagnostics.append(unexpected(piece, i, frozenset(reader.accepts()), span_of))
             return
     try:
         statement = reader.feed_eof(piece[-1])
     except UnexpectedToken:
-        diagnostics.append(syntax_errors.ended(piece, span_of))
+        diagnostics.append(ended(piece, span_of))
         return
     if broken:
         return
@@ -130,7 +130,7 @@ def _lexical(piece: list[Token], limits: Limits) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for token in piece:
         if token.type == "UNKNOWN":
-            found.append(syntax_errors.unknown_character(token, span_of(token)))
+            found.append(unknown_character(token, span_of(token)))
             break  # one stray character often comes in a row
         if token.type == "UNCLOSED_TEXT":
             found.append(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from blindlabel.language import case
+from blindlabel.language import words
 
 SEPARATOR = " | "
 """Joins the attributes of a record into one text."""
@@ -42,7 +42,7 @@ class Record:
         """The text that a view shows."""
         text = self.whole if view.attribute is None else self.attributes.get(view.attribute, "")
         if view.case == "lower":
-            return case.lower(text)
+            return words.lower(text)
         if view.case == "upper":
-            return case.upper(text)
+            return words.upper(text)
         return text

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from blindlabel.errors import InputError
 from blindlabel.records import vocabulary
-from blindlabel.records.csv_files import write_csv
+from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 
 Fields = dict[str, str]
@@ -65,7 +65,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedTables:
     """Two tables and the truth about them, as pairs of ids."""
 
     a: Table
@@ -74,7 +74,7 @@ class Generated:
 
 
 @dataclass(frozen=True)
-class Kind:
+class EntityKind:
     """What a kind of entity is and how its rows go wrong."""
 
     attributes: tuple[str, ...]
@@ -84,7 +84,7 @@ class Kind:
     """One change to a row, in place. It never empties a value."""
 
 
-def generate(kind: str, size: Size, seed: int) -> Generated:
+def generate(kind: str, size: Size, seed: int) -> GeneratedTables:
     """Two tables of a kind (`persons` or `products`) and their matches."""
     if kind not in KINDS:
         raise InputError(f"There is no kind {kind!r} to generate; there are {', '.join(KINDS)}.")
@@ -106,10 +106,10 @@ def generate(kind: str, size: Size, seed: int) -> Generated:
     b = _table("b", ids[size.rows :], [_row(random, chosen, entities[entity]) for entity in in_b], chosen)
     id_in_a = dict(zip(in_a, a.ids))
     matches = tuple((id_in_a[entity], id_b) for entity, id_b in zip(in_b, b.ids) if entity in id_in_a)
-    return Generated(a, b, matches)
+    return GeneratedTables(a, b, matches)
 
 
-def write(generated: Generated, folder: Path, *, replace: bool = False) -> list[Path]:
+def write(generated: GeneratedTables, folder: Path, *, replace: bool = False) -> list[Path]:
     """Write a.csv, b.csv and matches.csv; refuses to replace files unless told to."""
     paths = [folder / name for name in ("a.csv", "b.csv", "matches.csv")]
     present = [path for path in paths if path.exists()]
@@ -133,7 +133,7 @@ def _check(size: Size) -> None:
         raise InputError(f"Duplicates must be 0 to the number of rows ({size.rows:,}), not {size.duplicates:,}.")
 
 
-def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: Kind) -> Table:
+def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: EntityKind) -> Table:
     return Table(
         name, tuple(ids), kind.attributes, tuple(tuple(row[attribute] for attribute in kind.attributes) for row in rows)
     )
@@ -150,7 +150,7 @@ def _with_unknowns(random: Random, fields: Fields) -> Fields:
     return fields
 
 
-def _row(random: Random, kind: Kind, entity: Fields) -> Fields:
+def _row(random: Random, kind: EntityKind, entity: Fields) -> Fields:
     """One table's row about an entity: changed here and there, and some values lost."""
     row = dict(entity)
     for _ in range(random.choices(range(len(CHANGES)), CHANGES)[0]):
@@ -323,10 +323,10 @@ def _damage_product(random: Random, row: Fields) -> None:
     row["name"] = " ".join(words)
 
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, EntityKind] = MappingProxyType(
     {
-        "persons": Kind(PERSON_ATTRIBUTES, _person, _damage_person),
-        "products": Kind(PRODUCT_ATTRIBUTES, _product, _damage_product),
+        "persons": EntityKind(PERSON_ATTRIBUTES, _person, _damage_person),
+        "products": EntityKind(PRODUCT_ATTRIBUTES, _product, _damage_product),
     }
 )
 """What can be generated."""

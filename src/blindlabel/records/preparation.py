@@ -24,8 +24,8 @@ from typing import Literal
 from anyascii import anyascii
 
 from blindlabel.errors import InputError
-from blindlabel.language.case import lower
 from blindlabel.language.record import SEPARATOR, Record
+from blindlabel.language.words import lower
 from blindlabel.records.tables import Table
 
 VERSION = 1
@@ -39,7 +39,7 @@ class TooLongError(InputError):
 
 
 @dataclass(frozen=True)
-class Step:
+class PreparationStep:
     """One step of preparation."""
 
     name: str
@@ -78,25 +78,29 @@ def _strip_punctuation(text: str) -> str:
     return "".join(map(_without_punctuation, text))
 
 
-STEPS: Mapping[str, Step] = MappingProxyType(
+STEPS: Mapping[str, PreparationStep] = MappingProxyType(
     {
         step.name: step
         for step in (
-            Step(
+            PreparationStep(
                 "nfkc",
                 "Unicode compatibility composition: one form for characters that look alike (full width, ligatures,"
                 " accents).",
                 _nfkc,
             ),
-            Step("ascii", "Unicode becomes its nearest ASCII spelling: Müller to Muller, Москва to Moskva.", anyascii),
-            Step("collapse_space", "Runs of white space become one space; none at the ends.", _collapse_space),
-            Step(
+            PreparationStep(
+                "ascii", "Unicode becomes its nearest ASCII spelling: Müller to Muller, Москва to Moskva.", anyascii
+            ),
+            PreparationStep(
+                "collapse_space", "Runs of white space become one space; none at the ends.", _collapse_space
+            ),
+            PreparationStep(
                 "strip_punctuation",
                 "Apostrophes and hyphens are dropped (O'Neil to ONeil); every other punctuation mark or symbol becomes"
                 " a space.",
                 _strip_punctuation,
             ),
-            Step("lower", "Capital letters become small, one character to one.", lower),
+            PreparationStep("lower", "Capital letters become small, one character to one.", lower),
         )
     }
 )

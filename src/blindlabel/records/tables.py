@@ -1,4 +1,5 @@
-"""Tables of records, read from files (`readers`) or made in memory. Reads only; prepares nothing (see `preparation`).
+"""Tables of records, read from files (`table_files`) or made of what is in memory already: frames of pandas or polars
+(neither is needed for that), and rows as dictionaries. Reads only; prepares nothing (see `preparation`).
 
 The rules, the same for every source:
 
@@ -7,18 +8,27 @@ The rules, the same for every source:
 - the id column is `id` where there is one and none was named; without any, the position is the id;
 - ids are unique and not empty; attributes are all other columns in the order of the file unless some were chosen;
 - every value is text (`text_of` says how numbers, dates and the like are written; missing is empty text).
+
+A study names rows by their positions. A table whose rows were sorted anew, or whose columns were exchanged, reads as
+well as before, and every label of it would be about other records. So an owner keeps its table's `Fingerprint`, which
+notices that it has changed and says what. Only hashes are kept: of the ids in their order, of the ids in any order, and
+of every attribute's prepared values. What preparation makes equal counts as equal.
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from blindlabel.errors import InputError
-from blindlabel.records.readers import read_columns
+from blindlabel.language.record import Record
+from blindlabel.records.table_files import check_columns, read_columns, text_of, unusable
 
 
 class EmptyTableError(InputError):
@@ -147,3 +157,120 @@ def _check_ids(ids: Sequence[str], id_column: str, shown: str) -> None:
                 " ids must be unique."
             )
         first[own] = position
+
+
+# What is in memory already
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """What is used of a data frame: pandas, polars and others have it."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+        ...
+
+    def __getitem__(self, column: Any, /) -> Any:
+        """A column."""
+        ...
+
+
+Dictionaries = Sequence[Mapping[str, object]]
+
+
+def table_of(
+    source: Frame | Dictionaries,
+    *,
+    id_column: str | None = None,
+    attributes: Sequence[str] | Mapping[str, str] | None = None,
+    name: str | None = None,
+) -> Table:
+    """The table of a frame or of rows as dictionaries; its position is a row's id where there is no `id` column."""
+    called = name or "table"
+    renamed = renaming(attributes)
+    columns = _columns(source)
+    check_columns(columns, called)
+    needed = set(columns) if renamed is None else {*renamed.values(), id_column or "id"}
+    if isinstance(source, Frame):
+        texts = [
+            _texts(source[own], column, called) if column in needed else None
+            for own, column in zip(source.columns, columns)  # a frame may name columns by numbers
+        ]
+        length = max((len(one) for one in texts if one is not None), default=0)
+        rows: Iterable[Sequence[str]] = zip(*([""] * length if one is None else one for one in texts))
+    else:
+        rows = _rows(source, columns, needed, called)
+    return assembled(columns, rows, called, id_column=id_column, renamed=renamed, shown=called)
+
+
+def _columns(source: Frame | Dictionaries) -> list[str]:
+    if isinstance(source, Frame):
+        return [str(column) for column in source.columns]
+    if not isinstance(source, Sequence) or not all(isinstance(row, Mapping) for row in source):
+        raise InputError("A table is a file, a frame of pandas or polars, or a list of dictionaries.")
+    return list(dict.fromkeys(str(column) for row in source for column in row))
+
+
+def _rows(source: Dictionaries, columns: Sequence[str], needed: set[str], called: str) -> Iterator[list[str]]:
+    for position, row in enumerate(source):
+        try:
+            yield [text_of(row.get(column)) if column in needed else "" for column in columns]
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{called}, row {position + 1}: {unusable(error)}.") from error
+
+
+def _texts(values: Iterable[object], column: str, called: str) -> list[str]:
+    try:
+        return [text_of(value) for value in values]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{called}, column {column!r}: {unusable(error)}.") from error
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A table as it was read once."""
+
+    rows: int
+    ids: str
+    ids_in_any_order: str
+    attributes: Mapping[str, str]
+    """The hash of its prepared values, by attribute."""
+
+    @classmethod
+    def of(cls, ids: Sequence[str], prepared: Sequence[Record]) -> Fingerprint:
+        """The fingerprint of a table that was prepared as the agreement says, of any length."""
+        names = list(prepared[0].attributes) if prepared else []
+        columns = {name: _hash(record.attributes[name] for record in prepared) for name in names}
+        return cls(len(ids), _hash(ids), _hash(sorted(ids)), columns)
+
+    def to_text(self) -> str:
+        """As it is kept."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> Fingerprint:
+        """Read it again."""
+        return cls(**json.loads(text))
+
+    def what_changed(self, now: Fingerprint) -> str | None:
+        """A part of a sentence that says what differs, beginning with "it" or "its"; None where nothing does."""
+        if now.rows != self.rows:
+            return f"it had {self.rows:,} rows when you joined, and has {now.rows:,} now"
+        if now.ids_in_any_order != self.ids_in_any_order:
+            return "its ids are not those it had when you joined"
+        if now.ids != self.ids:
+            return "its rows stand in another order than when you joined"
+        changed = [name for name, hashed in self.attributes.items() if now.attributes.get(name) != hashed]
+        if changed:
+            return f"its values of {', '.join(changed)} have changed since you joined"
+        return None
+
+
+def _hash(texts: Iterable[str]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(len(content).to_bytes(4, "little"))
+        digest.update(content)
+    return digest.hexdigest()

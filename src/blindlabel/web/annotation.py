@@ -1,28 +1,110 @@
-"""The annotation window: one own record, its question, the verdict about it, and going from record to record."""
+"""The annotation window: one own record, its question, the verdict about it, and going from record to record. About a
+record that came back a person can keep the question, ask for less or for more, or let another be suggested; each with
+its verdict and with what it does differently.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question
+from blindlabel.language.chain import Chain, call_of
 from blindlabel.language.formula import Formula
-from blindlabel.language.points import call_of
-from blindlabel.protocol.interfaces import Task
+from blindlabel.parties.questions import check_question
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.annotations import difference, source_of
-from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import key_button, text
-from blindlabel.web.editor import Written
-from blindlabel.web.later_rounds import Choices
-from blindlabel.web.question_pane import QuestionPane
-from blindlabel.web.record_pane import RecordPane
-from blindlabel.web.record_words import asked_for
-from blindlabel.web.seats import Seat
-from blindlabel.web.telling import offer_undo, tell
-from blindlabel.web.verdicts import Judged
+from blindlabel.web import points_pane as editing
+from blindlabel.web.app import OwnerApp, Seat
+from blindlabel.web.components import KEYS, key_button, offer_undo, tell, text
+from blindlabel.web.judging import Judged
+from blindlabel.web.question_pane import QuestionPane, Written
+from blindlabel.web.record_pane import RecordPane, asked_for
+
+
+@dataclass(frozen=True)
+class WayToGoOn:
+    """One way to go on."""
+
+    name: str
+    question: str
+    verdict: Judged
+    difference: str
+    suggested: bool = False
+
+
+class Choices:
+    """The choices of a later round; not shown in the first."""
+
+    def __init__(self, app: OwnerApp, on_choice: Callable[..., Any]) -> None:
+        self._app, self._on_choice = app, on_choice
+        self._choices: list[WayToGoOn] = []
+        self._shown: tuple[int, int] | None = None
+        with ui.element("section").classes("pane choices").props('aria-label="Ways to go on"') as self._root:
+            text("h3", "You asked before; what now?")
+            self._list = ui.element("div").classes("choice-list")
+        self._root.set_visibility(False)
+
+    async def show(self, own: OwnRecord, task: Task, *, fixed: bool) -> None:
+        """Show the choices for a record."""
+        self._shown = (own.record, task.round)
+        self._root.set_visibility(bool(task.previous) and not fixed)
+        self._list.clear()
+        self._choices = []
+        if not task.previous or fixed:
+            return
+        made = await run.io_bound(self._made, own, task)
+        if made is None or self._shown != (own.record, task.round):
+            return
+        self._choices = made
+        with self._list:
+            for place, choice in enumerate(made):
+                self._build(place, choice)
+
+    def _build(self, place: int, choice: WayToGoOn) -> None:
+        button = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
+        with button.classes("choice"):
+            with ui.element("span").classes("choice-name"):
+                text("strong", choice.name)
+                text("kbd", KEYS[f"option-{place + 1}"][0])
+            text("span", choice.verdict.brief, f"chip chip-{choice.verdict.level}")
+            text("span", choice.difference, "choice-difference")
+
+    def take(self, place: int) -> None:
+        """Take one of the choices."""
+        if place < len(self._choices):
+            choice = self._choices[place]
+            self._on_choice(choice.question, suggested=choice.suggested)
+
+    def _made(self, own: OwnRecord, task: Task) -> list[WayToGoOn]:
+        previous = task.previous[-1][1]
+        checked = check_question(self._app.workspace.agreement, previous)
+        before = checked.chain
+        wanted = [("Keep it", previous, False)]
+        if before is not None and before.conditions:
+            found = self._app.judging.neighbours(own, task, before)
+            wanted += [(name, made.text, False) for name, made in found.items()]
+        with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
+            wanted.append(("Suggest another", self._app.judging.suggest(own, task).text, True))
+        choices = [self._choice(own, before, *one) for one in wanted]
+        return [one for one in choices if one is not None]
+
+    def _choice(
+        self, own: OwnRecord, before: Chain | None, name: str, question: str, suggested: bool
+    ) -> WayToGoOn | None:
+        checked = check_question(self._app.workspace.agreement, question)
+        if checked.formula is None:
+            return None
+        after = checked.chain
+        verdict = self._app.judging.verdict(own, question, checked.formula)
+        said = editing.difference(before, after) if before and after else "written differently"
+        return WayToGoOn(name, question, verdict, "as it was asked" if name == "Keep it" else said, suggested)
 
 
 class Annotation:
@@ -60,12 +142,8 @@ class Annotation:
     def _build(self) -> None:
         with ui.element("section").classes("annotation").props('aria-label="Annotation"') as self._root:
             with ui.element("div").classes("annotation-nav").props('role=group aria-label="Records"'):
-                for label, key, name in (
-                    ("Back to the list", "Alt+L", "leave"),
-                    ("Previous", "Alt+P", "previous"),
-                    ("Next", "Alt+N", "next"),
-                ):
-                    key_button(label, key, self._acting(name))
+                for label, name in (("Back to the list", "leave"), ("Previous", "previous"), ("Next", "next")):
+                    key_button(label, name, partial(self._act, name))
                 self._place = text("span", "", "quiet")
             self._own = RecordPane(self._app, self._word_clicked)
             with ui.element("div").classes("right"):
@@ -74,11 +152,8 @@ class Annotation:
                 self._pane.verdict.build_evidence()
         self._root.set_visibility(False)
 
-    def _acting(self, name: str) -> Callable[[], None]:
-        def act() -> None:
-            self._pane.editor.act(name)
-
-        return act
+    def _act(self, name: str) -> None:
+        self._pane.editor.act(name)
 
     # Opening and leaving
 
@@ -99,7 +174,7 @@ class Annotation:
         self._last = Written(f"{key}/{task.round}/{record}", self._last.serial + 1, shown, 0)
         self._loaded = shown
         checked = self._pane.load(self._last.key, self._last.serial, shown, own, self._own.words, fixed)
-        self._pane.editor.set_mode("annotate")
+        self._pane.editor.listen(annotating=True)
         self._root.set_visibility(True)
         self._pane.show(shown, checked)
         self._pane.focus()
@@ -137,7 +212,7 @@ class Annotation:
         """Back to the list."""
         self._record = None
         self._root.set_visibility(False)
-        self._pane.editor.set_mode("list")
+        self._pane.editor.listen(annotating=False)
         if not by_history:
             ui.navigate.history.replace("/")
         self._on_leave()
@@ -283,7 +358,7 @@ class Annotation:
             tell(str(error), "problem")
             return
         if record == self._record and suggested is not None:
-            points = suggested.points
+            points = suggested.chain
             enough = f"{points.bar} of {points.total} points are enough" if points.conditions else suggested.why
             self._pane.points.explain(suggested)
             self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}. {suggested.history}".rstrip())

@@ -10,11 +10,11 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from blindlabel.parties.asking import check_question
+from blindlabel.parties.questions import check_question
 from blindlabel.protocol.figures import Tally
-from blindlabel.storage.team import Team
+from blindlabel.storage.annotations import Team
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.cached_workspace import CachedWorkspace
+from blindlabel.web.app import CachedWorkspace
 from blindlabel.web.judging import Judging
 
 

@@ -1,16 +1,406 @@
-"""What all tabs of one app share: the workspace and its cache, verdicts and suggestions, uploads."""
+"""One app over one workspace: what all its tabs share, and a seat for each person at it.
+
+The sampled records and the questions of the round are kept in memory (`CachedWorkspace`), and read again only when the
+workspace's state has changed (`owner run` took in a round), so that opening, checking and saving stay quick with
+thousands of records.
+
+A seat says which records are a person's, in which order they go through them, and keeps what they write. For most
+records a person writes the question that is asked. Where somebody else has been asked first and this person second (see
+`storage.team`), what is written goes to the second question, and the first is not shown.
+"""
 
 from __future__ import annotations
 
+import secrets
 import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
+from fastapi import Request
+
+from blindlabel.errors import InputError
 from blindlabel.export import GroundTruth
-from blindlabel.export.studies import truths_of_owner
+from blindlabel.export.truth import truths_of_owner
+from blindlabel.language import Question
+from blindlabel.language.diagnostics import error
+from blindlabel.language.tree import NOWHERE
+from blindlabel.parties.questions import check_question
+from blindlabel.protocol.interfaces import PERSON, OwnRecord, Task, TaskState
+from blindlabel.protocol.owner import OwnerState
+from blindlabel.storage.annotations import Annotations, Mark, team_of
+from blindlabel.storage.round_questions import RoundProgress
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.cached_workspace import CachedWorkspace
-from blindlabel.web.judging import Judging
-from blindlabel.web.seats import Seat
-from blindlabel.web.uploads import Uploads
+from blindlabel.web.judging import RISKIEST, Judged, Judging
+
+# What all tabs share
+
+STATES: dict[TaskState, int] = {"open": 0, "draft": 1, "saved": 2}
+"""The states of a task, in the order of a round."""
+
+
+class CachedWorkspace:
+    """The records and tasks of one workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.annotations = Annotations(workspace)
+        self.edition = 0
+        """Grows whenever something to be shown has changed."""
+        self.team = team_of(workspace)
+        self._version = -1
+        self._state = workspace.state()
+        self._records: list[OwnRecord] = []
+        self._searchable: list[str] = []
+        self._tasks: dict[int, Task] = {}
+        self._seconds: dict[int, Task] = {}
+        self._marks: dict[int, Mark] = {}
+        self._asked_before: dict[int, Task] = {}
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read again what other processes changed; True where something did."""
+        version = self.workspace.version()
+        if version == self._version and (self._records or not self._state.sample):
+            return False
+        self._version = version
+        self._state = self.workspace.state()
+        if not self._records:
+            self._records = self.workspace.records()
+            self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self._records]
+        self.reread()
+        return True
+
+    def reread(self) -> None:
+        """Read the questions again: another process may have written some."""
+        self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
+        self._seconds = self.annotations.seconds(list(self._tasks.values())) if self.team.doubled else {}
+        self._marks = self.annotations.marks()
+        before = self.workspace.tasks(self._state.round - 1) if self._state.round > 1 else []
+        self._asked_before = {task.record: task for task in before}
+        self.edition += 1
+
+    @property
+    def version(self) -> int:
+        """Of the protocol's state."""
+        return self._version
+
+    @property
+    def state(self) -> OwnerState:
+        """The protocol's view."""
+        return self._state
+
+    @property
+    def records(self) -> list[OwnRecord]:
+        """All sampled records."""
+        return self._records
+
+    @property
+    def tasks(self) -> dict[int, Task]:
+        """What is to be asked in this round, by record, in the order of the sample."""
+        return self._tasks
+
+    @property
+    def seconds(self) -> dict[int, Task]:
+        """The second questions, by record."""
+        return self._seconds
+
+    @property
+    def writable(self) -> bool:
+        """Whether questions of the current round can still change."""
+        return bool(self._tasks) and not self._state.rounds[-1].handed_in and self._state.truth is None
+
+    def progress(self) -> RoundProgress:
+        """Where this owner stands, from memory."""
+        count = dict.fromkeys(STATES, 0)
+        for task in self._tasks.values():
+            count[task.state] += 1
+        rounds = self._state.rounds
+        return RoundProgress(
+            self._state.round,
+            self.workspace.agreement.rounds,
+            len(self._tasks),
+            count["open"],
+            count["draft"],
+            count["saved"],
+            bool(rounds) and rounds[-1].handed_in,
+            self._state.truth is not None,
+        )
+
+    def task(self, record: int) -> Task | None:
+        """What is to be asked about a record in this round; None where it is not asked."""
+        return self._tasks.get(record)
+
+    def record(self, record: int) -> OwnRecord:
+        """An own record by its place in the sample."""
+        return self._records[record]
+
+    def source_before(self, record: int, text: str) -> str:
+        """Where a question came from that is kept as it was asked in the round before; empty where it is another."""
+        before = self._asked_before.get(record)
+        return before.source if before is not None and before.question == text else ""
+
+    def has_words(self, record: int, words: list[str]) -> bool:
+        """Whether a search for these words, in lower case, finds a record."""
+        return all(word in self._searchable[record] for word in words)
+
+    def mark(self, record: int) -> Mark:
+        """What is noted about a record."""
+        return self._marks.get(record, Mark())
+
+    def set_mark(self, record: int, mark: Mark) -> None:
+        """Note something about a record."""
+        self.annotations.mark(record, mark)
+        self._marks[record] = mark
+        self.edition += 1
+
+    # Writing
+
+    def check(self, text: str) -> Question:
+        """Read a question under the agreement; a blank one gets its own sentence."""
+        return (
+            _blank(check_question(self.workspace.agreement, text))
+            if not text.strip()
+            else check_question(self.workspace.agreement, text)
+        )
+
+    def save_many(self, texts: dict[int, str], source: str, author: str = "") -> list[tuple[Task, Task]]:
+        """Many questions at once, checked before; what each task was and what it became."""
+        self.workspace.save_questions(texts, source, author)
+        changes = []
+        for record, text in texts.items():
+            before = self._tasks[record]
+            self.put(replace(before, draft=text, question=text, state="saved", source=source, author=author))
+            changes.append((before, self._tasks[record]))
+        return changes
+
+    def take_back(self, changes: list[tuple[Task, Task]]) -> list[int]:
+        """Undo changes, but for records that have changed again since; the records that were left alone."""
+        done = set(self.workspace.take_back(changes))
+        for before, _ in changes:
+            if before.record in done:
+                self.put(before)
+        if len(done) < len(changes):
+            self.reread()  # another process may have written what is left alone
+        return [before.record for before, _ in changes if before.record not in done]
+
+    def hand_in(self) -> None:
+        """Fix the questions of the round."""
+        self.workspace.hand_in()
+        self.refresh()
+
+    def put(self, task: Task, *, second: bool = False) -> None:
+        """Take over what was written."""
+        (self._seconds if second else self._tasks)[task.record] = task
+        self.edition += 1
+
+
+def _blank(checked: Question) -> Question:
+    hint = "Click a word of your record, or let one be suggested."
+    return checked.refused(error("blank", "There is no question yet.", NOWHERE, hint), alone=True)
+
+
+# One person
+
+Filter = Literal["all", "mine", "open", "draft", "saved", "unsure"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the list."""
+
+    own: OwnRecord
+    task: Task
+    verdict: Judged | None
+    mark: Mark
+    asked: str
+    """Who is asked about it, where that is one person."""
+
+    def to_json(self) -> dict[str, object]:
+        """As the browser gets it."""
+        return {
+            "record": self.own.record,
+            "id": self.own.id,
+            "values": [" ".join(value.split()) for value in self.own.row.values()],
+            "state": self.task.state,
+            "verdict": self.verdict.brief if self.verdict else "",
+            "level": self.verdict.level if self.verdict else "",
+            "disagreed": "too loose" if self.task.loose else "yes" if self.task.disagreed else "",
+            "unsure": self.mark.unsure,
+            "note": self.mark.note,
+            "asked": self.asked,
+        }
+
+
+class Seat:
+    """One person who annotates."""
+
+    def __init__(self, cache: CachedWorkspace, judging: Judging, name: str) -> None:
+        self.cache, self._judging, self.name = cache, judging, name
+
+    def is_second(self, record: int) -> bool:
+        """Whether this person writes the second question about a record."""
+        return bool(self.name) and self.cache.team.second(record) == self.name
+
+    def is_mine(self, record: int) -> bool:
+        """Whether this person is asked about a record."""
+        return not self.cache.team.names or self.cache.team.is_asked(self.name, record)
+
+    def task(self, record: int) -> Task | None:
+        """What this person is to write about a record."""
+        return (self.cache.seconds if self.is_second(record) else self.cache.tasks).get(record)
+
+    # The list
+
+    def rows(
+        self, search: str = "", shown: Filter = "all", sort: str = "record", descending: bool = False
+    ) -> list[Row]:
+        """The tasks of the round as lines of the list. `sort` is a column of ours or an attribute."""
+        words = search.casefold().split()
+        found = [
+            self._row(record)
+            for record in self.cache.tasks
+            if self._is_shown(record, shown) and self.cache.has_words(record, words)
+        ]
+        return sorted(found, key=lambda row: (*_sort_key(row, sort), row.own.record), reverse=descending)
+
+    def _is_shown(self, record: int, shown: Filter) -> bool:
+        task = self.task(record)
+        if shown == "unsure":
+            return self.cache.mark(record).unsure
+        if shown == "mine":
+            return self.is_mine(record)
+        return task is not None and shown in ("all", task.state)
+
+    def _row(self, record: int) -> Row:
+        task = self.task(record)
+        assert task is not None
+        own, team = self.cache.record(record), self.cache.team
+        verdict = self._judging.known_verdict(record, task.question)
+        asked = " and ".join(name for name in (team.first(record), team.second(record)) if name)
+        return Row(own, task, verdict, self.cache.mark(record), asked)
+
+    def unwritten(self) -> list[Task]:
+        """This person's tasks without a saved question."""
+        tasks = [self.task(record) for record in self.cache.tasks if self.is_mine(record)]
+        return [task for task in tasks if task is not None and task.state != "saved"]
+
+    def next_unwritten(self, after: int | None, order: Sequence[int] = ()) -> int | None:
+        """The next record without a saved question behind this one, in this order and from its start again at the end;
+        None where all have one.
+        """
+        waiting = {task.record for task in self.unwritten() if task.record != after}
+        first = list(order) or list(self.cache.tasks)
+        ordered = [record for record in [*first, *self.cache.tasks] if record in waiting]
+        if after in first:
+            behind = set(first[first.index(after) + 1 :])
+            return next((record for record in ordered if record in behind), ordered[0] if ordered else None)
+        return ordered[0] if ordered else None
+
+    # Writing
+
+    def save_draft(self, record: int, text: str) -> None:
+        """Keep a text that is being written."""
+        task = self.task(record)
+        if task is None or task.draft == text:
+            return
+        if not text and task.question is None:
+            self.discard(record)
+            return
+        if self.is_second(record):
+            self.cache.annotations.save_second(record, {"draft": text, "author": self.name})
+        else:
+            self.cache.workspace.save_draft(record, text)
+        state: TaskState = "saved" if text == task.question else "draft"
+        self._put(replace(task, draft=text, state=state))
+
+    def save(self, record: int, text: str, source: str = PERSON) -> Question:
+        """Make a text the record's question where it has no error; keep it as a draft in any case."""
+        checked = self.cache.check(text)
+        if not checked.ok:
+            self.save_draft(record, text)
+            return checked
+        if self.is_second(record):
+            values: dict[str, str | None] = {"draft": text, "question": text, "source": source, "author": self.name}
+            self.cache.annotations.save_second(record, values)
+        else:
+            self.cache.workspace.save_questions({record: text}, source, self.name)
+        task = self.task(record)
+        assert task is not None
+        self._put(replace(task, draft=text, question=text, state="saved", source=source, author=self.name))
+        return checked
+
+    def discard(self, record: int) -> tuple[Task, Task]:
+        """Forget draft and question of a record in this round; what the task was and what it is now."""
+        before = self.task(record)
+        assert before is not None
+        if self.is_second(record):
+            self.cache.annotations.discard_second(record)
+        else:
+            self.cache.workspace.discard(record)
+        after = replace(before, draft="", question=None, state="open", source="", author="")
+        self._put(after)
+        return before, after
+
+    def take_back(self, change: tuple[Task, Task]) -> str:
+        """Undo a change of one record; a sentence where it cannot be undone."""
+        before, after = change
+        if not self.is_second(before.record):
+            return "It has changed again since, so it stays." if self.cache.take_back([change]) else ""
+        if self.task(before.record) != after:
+            return "It has changed again since, so it stays."
+        values = {"draft": before.draft, "question": before.question, "source": before.source, "author": before.author}
+        self.cache.annotations.save_second(before.record, values)
+        self._put(before)
+        return ""
+
+    def _put(self, task: Task) -> None:
+        self.cache.put(task, second=self.is_second(task.record))
+
+
+def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
+    if sort == "state":
+        return (STATES[row.task.state],)
+    if sort == "verdict":
+        return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.others)
+    if sort == "disagreed":
+        return (row.task.disagreed or row.task.loose,)
+    if sort == "asked":
+        return (row.asked,)
+    if sort == "id":
+        return (row.own.id.casefold(),)
+    return (row.own.row[sort].casefold(),) if sort in row.own.row else ()
+
+
+# Files that a tab has handed over and that wait to be used: small, few, and forgotten once taken
+
+LARGEST_UPLOAD = 16 * 2**20
+_MOST_WAITING = 64
+
+
+class Uploads:
+    """What waits, by ticket."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
+
+    async def receive(self, name: str, request: Request) -> str:
+        """Keep a request's body under a new ticket."""
+        content = bytearray()
+        async for chunk in request.stream():
+            content += chunk
+            if len(content) > LARGEST_UPLOAD:
+                raise InputError(f"{name} is larger than {LARGEST_UPLOAD // 2**20} MB.")
+        ticket = secrets.token_urlsafe(12)
+        self._waiting[ticket] = (name, bytes(content))
+        while len(self._waiting) > _MOST_WAITING:
+            self._waiting.popitem(last=False)
+        return ticket
+
+    def take(self, tickets: Iterable[str]) -> list[tuple[str, bytes]]:
+        """Name and content of what was handed over."""
+        return [self._waiting.pop(ticket) for ticket in tickets if ticket in self._waiting]
 
 
 class OwnerApp:

@@ -1,19 +1,300 @@
-"""Many records at once: suggest for all open ones, apply a pattern, take questions in from files. Everything is
-reviewed before it is saved, and can be undone after."""
+"""Many records at once: suggest for all open ones, apply a pattern, take questions in from files. Everything is looked
+through before it is saved, the riskiest first, and nothing is chosen that has not been on the screen; all can be undone
+after.
+
+A pattern is one question for many records, with each record's own words filled in. `{surname}` stands for the record's
+own value of an attribute, as a text in quotes; `{surname 1}` for its first word, `{surname 2}` for the second;
+`{words}` for all words of the record. A record that lacks what a placeholder asks for is left out, with a sentence.
+
+Questions of a round go out and in as a ZIP archive of `<id>.question` files, which `owner run --questions` reads as
+well. A record whose id cannot be a file's name goes by its position, as there. Ids go before positions when files are
+read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.web import patterns, question_files
-from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import FilePicker, text
-from blindlabel.web.review import Review, offer_undo_of
-from blindlabel.web.seats import Seat
+from blindlabel.language import Question, Record
+from blindlabel.language.diagnostics import nearest
+from blindlabel.language.formatter import quote
+from blindlabel.language.words import words_in_order
+from blindlabel.parties.question_folders import SUFFIX, file_name
+from blindlabel.parties.questions import check_question
+from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
+from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
+from blindlabel.web.components import FilePicker, ReviewCards, offer_undo, tell, text
+from blindlabel.web.judging import RISKIEST
+from blindlabel.web.points_pane import summary
+from blindlabel.web.question_pane import record_with_hits
+
+# Patterns
+
+_PLACEHOLDER = re.compile(r"\{([^{}\n]+)\}")
+_NUMBERED = re.compile(r"(.*\S)\s+(\d{1,3})")
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A pattern with one record's words in it, or why it could not be filled."""
+
+    record: int
+    question: str
+    problem: str = ""
+
+
+def placeholders(pattern: str) -> list[str]:
+    """What stands between braces outside of comments."""
+    return [match.strip() for line in pattern.split("\n") for match in _PLACEHOLDER.findall(line.split("#")[0])]
+
+
+def check_pattern(pattern: str, attributes: Iterable[str]) -> None:
+    """Refuse a pattern whose placeholders no record can fill."""
+    if not pattern.strip():
+        raise InputError("Write a pattern first.")
+    known = list(attributes)
+    for placeholder in placeholders(pattern):
+        name = _parts(placeholder, known)[0]
+        if name != "words" and name not in known:
+            close = nearest(name, [*known, "words"])
+            hint = f" Did you mean {{{close}}}?" if close else f" There are {', '.join(known)} and words."
+            raise InputError(f"There is no attribute {name!r} for {{{placeholder}}}.{hint}")
+
+
+def fill_pattern(pattern: str, record: int, prepared: Record, check: Callable[[str], Question]) -> Filled:
+    """The question that a pattern gives for one record."""
+    missing: list[str] = []
+
+    def value(match: re.Match[str]) -> str:
+        found = _value(match.group(1).strip(), prepared)
+        if not found:
+            missing.append(match.group(0))
+        return quote(found)
+
+    text = _PLACEHOLDER.sub(value, pattern)
+    if missing:
+        return Filled(record, text, f"The record has nothing for {missing[0]}.")
+    checked = check(text)
+    return Filled(
+        record, text, "" if checked.ok else next(one.message for one in checked.problems if one.severity == "error")
+    )
+
+
+def _parts(placeholder: str, attributes: Iterable[str]) -> tuple[str, int | None]:
+    numbered = _NUMBERED.fullmatch(placeholder)
+    if numbered and placeholder not in attributes:
+        return numbered.group(1), int(numbered.group(2))
+    return placeholder, None
+
+
+def _value(placeholder: str, prepared: Record) -> str:
+    name, number = _parts(placeholder, prepared.attributes)
+    text = " ".join(prepared.attributes.values()) if name == "words" else prepared.attributes.get(name, "")
+    if number is None:
+        return " ".join(ordered_words(text)) if name == "words" else text.strip()
+    words = ordered_words(text)
+    return words[number - 1] if 1 <= number <= len(words) else ""
+
+
+def ordered_words(text: str) -> list[str]:
+    """The words of a text, in order, each once."""
+    return list(dict.fromkeys(words_in_order(text)))
+
+
+# Files
+
+_LARGEST = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did: questions that could be used, drafts that need work, and files that belong to no record of
+    this round.
+    """
+
+    saved: int
+    drafts: int
+    unknown: tuple[str, ...]
+    changes: tuple[tuple[Task, Task], ...] = ()
+    """What each task was and what it became."""
+
+
+def archive_of_questions(cache: CachedWorkspace) -> bytes:
+    """All saved questions and drafts of the round."""
+    ids = {own.id for own in cache.records}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for own in cache.records:
+            task = cache.task(own.record)
+            if task is not None and task.draft:
+                file.writestr(file_name(own.position, own.id, ids), task.draft)
+    return buffer.getvalue()
+
+
+def unpacked(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
+    """Name without suffix to text, from question files and archives of them."""
+    texts: dict[str, str] = {}
+    for name, content in files:
+        if name.endswith(SUFFIX):
+            texts[_stem(name)] = _text(name, content)
+        elif name.endswith(".zip"):
+            texts |= _from_archive(name, content)
+        else:
+            raise InputError(f"{name} is neither a {SUFFIX} file nor a ZIP archive of such files.")
+    return texts
+
+
+def _from_archive(name: str, content: bytes) -> dict[str, str]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            entries = [entry for entry in file.infolist() if entry.filename.endswith(SUFFIX)]
+            if sum(entry.file_size for entry in entries) > _LARGEST:
+                raise InputError(f"{name} unpacks to more than {_LARGEST // 2**20} MB.")
+            return {_stem(entry.filename): _text(entry.filename, file.read(entry)) for entry in entries}
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{name} is no ZIP archive that can be read.") from error
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(SUFFIX)
+
+
+def _text(name: str, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text; save it as UTF-8.") from error
+
+
+def take_in_questions(cache: CachedWorkspace, seat: Seat, texts: Mapping[str, str]) -> Imported:
+    """Save what is right as questions and the rest as drafts, as written by the person at this seat."""
+    changes: list[tuple[Task, Task]] = []
+    by_name = _names(cache.records)
+    saved: dict[int, str] = {}
+    drafts, unknown = 0, []
+    for name, written in texts.items():
+        record = by_name.get(name)
+        before = cache.task(record) if record is not None else None
+        if record is None or before is None or not seat.is_mine(record) or seat.is_second(record):
+            unknown.append(name)
+        elif cache.check(written).ok:
+            saved[record] = written
+        else:
+            seat.save_draft(record, written)
+            changes.append((before, cache.tasks[record]))
+            drafts += 1
+    changes += cache.save_many(saved, BULK, seat.name) if saved else []
+    changed = tuple((before, after) for before, after in changes if before != after)
+    return Imported(len(saved), drafts, tuple(unknown), changed)
+
+
+def _names(records: list[OwnRecord]) -> dict[str, int]:
+    by_position = {str(own.position): own.record for own in records}
+    return by_position | {own.id: own.record for own in records}
+
+
+# Looking through
+
+AT_ONCE = 50
+"""Cards that are shown together; the next ones follow when these are done."""
+
+
+class Review:
+    """A dialog that shows questions for many records, to be accepted all or in part."""
+
+    def __init__(self, app: OwnerApp, title: str, on_saved: Callable[[], Any], author: Callable[[], str]) -> None:
+        self._app, self._on_saved, self._author = app, on_saved, author
+        self._texts: dict[int, str] = {}
+        self._waiting: list[dict[str, Any]] = []
+        self._chosen: list[int] = []
+        with ui.dialog().props(f'aria-label="{title}"') as self.dialog, ui.card().classes("sheet widest"):
+            text("h2", title)
+            self.head = ui.element("div").classes("review-head")
+            self.note = text("p", "", "quiet")
+            self.note.props("role=status")
+            self._cards = ReviewCards(self._choose, self._save)
+            with ui.element("div").classes("actions"):
+                self._accept = (
+                    ui.button("Accept", color=None, on_click=self._save)
+                    .props("no-caps unelevated")
+                    .classes("button main")
+                )
+                ui.button("Close", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
+                text("span", "J and K move, space chooses, enter accepts.", "quiet")
+
+    async def show(self, texts: dict[int, str], note: str) -> None:
+        """Show these questions; those that fit only their record are chosen once they have been seen."""
+        self._texts, self._waiting = texts, []
+        self.note.text = note
+        self._show_next()
+        if texts:
+            made = await run.io_bound(lambda: [self._card(record, question) for record, question in texts.items()])
+            self._waiting = sorted(made or [], key=lambda card: card["risk"])
+            self._show_next()
+
+    def _show_next(self) -> None:
+        self._cards.show(self._waiting[:AT_ONCE])
+        self._choose([])
+
+    def _card(self, record: int, question: str) -> dict[str, Any]:
+        own, workspace = self._app.cache.record(record), self._app.workspace
+        checked = check_question(workspace.agreement, question)
+        assert checked.formula is not None
+        verdict = self._app.judging.verdict(own, question, checked.formula)
+        return {
+            "record": record,
+            "id": own.id,
+            "attributes": record_with_hits(own, checked.formula),
+            "summary": summary(checked.chain) if checked.chain is not None else " ".join(question.split()),
+            "verdict": verdict.headline,
+            "level": verdict.level,
+            "risk": (RISKIEST.index(verdict.kind), -verdict.others, record),
+        }
+
+    def _choose(self, records: list[int]) -> None:
+        self._chosen = records
+        left = len(self._waiting) - len(self._waiting[:AT_ONCE])
+        later = f"; {left:,} more follow" if left else ""
+        self._accept.text = f"Accept {len(records):,} question{'' if len(records) == 1 else 's'}{later}"
+        self._accept.set_enabled(bool(records) or left > 0)
+
+    def _save(self) -> None:
+        chosen = {record: self._texts[record] for record in self._chosen if record in self._texts}
+        try:
+            changes = self._app.cache.save_many(chosen, BULK, self._author()) if chosen else []
+        except InputError as error:
+            tell(str(error), "problem")
+            return
+        self._waiting = self._waiting[AT_ONCE:]
+        if self._waiting:
+            self._show_next()
+        else:
+            self.dialog.close()
+        self._on_saved()
+        if changes:
+            offer_undo_of(self._app, changes, f"Saved {len(changes):,} questions.", self._on_saved)
+
+
+def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str, after: Callable[[], Any]) -> None:
+    """Offer to bring many tasks back to what they were, but for those that changed since."""
+
+    async def undo() -> str:
+        kept = app.cache.take_back(changes)
+        after()
+        if not kept:
+            return ""
+        one = len(kept) == 1
+        return f"{len(kept):,} question{' has' if one else 's have'} changed since and stay{'s' if one else ''}."
+
+    offer_undo(message, undo)
 
 
 class SuggestAll(Review):
@@ -72,13 +353,13 @@ class ApplyPattern(Review):
         mine = [task for record, task in app.cache.tasks.items() if seat.is_mine(record) and not seat.is_second(record)]
         chosen = [task.record for task in mine if self._all.value or task.state == "open"]
         try:
-            patterns.check_pattern(pattern, app.workspace.agreement.attributes)
+            check_pattern(pattern, app.workspace.agreement.attributes)
         except InputError as error:
             await self.show({}, str(error))
             return
         filled = await run.io_bound(
             lambda: [
-                patterns.fill(pattern, record, app.cache.record(record).prepared, app.cache.check) for record in chosen
+                fill_pattern(pattern, record, app.cache.record(record).prepared, app.cache.check) for record in chosen
             ]
         )
         good = {one.record: one.question for one in filled or [] if not one.problem}
@@ -110,8 +391,8 @@ class ImportQuestions:
             self._note.text = problem
             return
         try:
-            texts = question_files.unpacked(self._app.uploads.take(tickets))
-            done = question_files.take_in(self._app.cache, self._seat(), texts)
+            texts = unpacked(self._app.uploads.take(tickets))
+            done = take_in_questions(self._app.cache, self._seat(), texts)
         except InputError as error:
             self._note.text = str(error)
             return

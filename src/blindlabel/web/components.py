@@ -1,13 +1,36 @@
-"""Small parts of the pages: texts, buttons with their keys, and our browser components for lists and evidence."""
+"""Elements of the page that have a part in the browser, and short messages: what was done, what could not be done, and
+the button that takes something back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal
 
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
+
+from blindlabel.errors import InputError
+
+KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "save-next": ("Ctrl+Enter", "save and next open record"),
+        "save": ("Ctrl+S", "save"),
+        "suggest": ("Alt+G", "suggest a question"),
+        "view": ("Alt+V", "points or text"),
+        "next": ("Alt+N", "next record of the list"),
+        "previous": ("Alt+P", "previous record of the list"),
+        "leave": ("Alt+L", "back to the list; so does the browser's own back"),
+        "unsure": ("Alt+U", "not sure, or sure again"),
+        "option-1": ("Alt+1", "in later rounds: keep the question"),
+        "option-2": ("Alt+2", "in later rounds: the second way to go on"),
+        "option-3": ("Alt+3", "in later rounds: the third"),
+        "option-4": ("Alt+4", "in later rounds: the fourth"),
+    }
+)
+"""What is done at a record by key: the action with its key, as the page writes it, and what it does."""
 
 
 class FilePicker(Element, component="browser/file_picker.js"):
@@ -22,7 +45,7 @@ class FilePicker(Element, component="browser/file_picker.js"):
         )
 
 
-class Evidence(Element, component="browser/evidence.js"):
+class EvidenceRows(Element, component="browser/evidence.js"):
     """Own rows that a question fits, with what it found in them marked."""
 
     def __init__(self) -> None:
@@ -68,8 +91,8 @@ def sentence(content: str, classes: str = "") -> ui.element:
     return paragraph
 
 
-def key_button(label: str, key: str, handler: Callable[[], Any], *, kind: str = "") -> ui.button:
-    """A button with the key that does the same."""
+def key_button(label: str, action: str, handler: Callable[[], Any], *, kind: str = "") -> ui.button:
+    """A button with the key of the same action, where it has one."""
     button = (
         ui.button(color=None, on_click=handler)
         .props("no-caps unelevated" if kind == "main" else "no-caps outline")
@@ -77,6 +100,36 @@ def key_button(label: str, key: str, handler: Callable[[], Any], *, kind: str = 
     )
     with button:
         text("span", label)
-        if key:
-            text("kbd", key)
+        if action in KEYS:
+            text("kbd", KEYS[action][0])
     return button
+
+
+UNDO_SECONDS = 12.0
+
+
+def tell(message: str, kind: Literal["done", "problem"] = "done") -> None:
+    """A message that goes by itself."""
+    seconds = 1.6 if kind == "done" else 6.0
+    ui.notify(
+        message, position="bottom-right", timeout=1000 * seconds, classes=f"told told-{kind}", color="told", group=True
+    )
+
+
+def offer_undo(message: str, undo: Callable[[], Awaitable[str | None]]) -> None:
+    """Tell what was done, with a button that takes it back; `undo` may say what it could not take back."""
+    with ui.context.client.content, ui.element("div").classes("toast").props("role=status") as toast:
+        text("span", message)
+
+        async def undone() -> None:
+            toast.set_visibility(False)
+            try:
+                said = await undo()
+            except InputError as error:
+                said = str(error)
+            if said:
+                tell(said, "problem")
+            toast.delete()
+
+        ui.button("Undo", color=None, on_click=undone).props("no-caps flat dense").classes("button")
+        ui.timer(UNDO_SECONDS, lambda: toast.set_visibility(False), once=True)

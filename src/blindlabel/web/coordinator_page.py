@@ -26,14 +26,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blindlabel.errors import InputError
 from blindlabel.export.formats import FORMATS, archive_of
-from blindlabel.export.studies import truths_of_coordinator
+from blindlabel.export.truth import truths_of_coordinator
+from blindlabel.parties.accounting import size
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.costs import size
 from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.interfaces import SecretMissing
-from blindlabel.protocol.studies import Traffic
-from blindlabel.transport.rate import RateLimit, TooManyRequests
+from blindlabel.protocol.interfaces import SecretMissing, Traffic
+from blindlabel.transport.server_limits import RateLimit, TooManyRequests
 from blindlabel.web.plots import agreement_plot, plot_in_words
 
 _HERE = Path(__file__).parent

@@ -1,23 +1,207 @@
-"""The owner's page as one tab sees it: the head with progress and help, the list, the annotation window, and how the
-study stands.
+"""The owner's page as one tab sees it: who sits here (a name, asked once, for the annotation log and for sharing the
+work; it stays here), the head with progress and help, the list, the annotation window, how the study stands, and
+handing in a round.
 """
 
 from __future__ import annotations
 
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.web import bulk, pace, question_files, reference
+from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
+from blindlabel.storage.annotations import Annotations, Team, Visit
+from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import text
-from blindlabel.web.editor import Written
-from blindlabel.web.hand_in import HandIn
-from blindlabel.web.naming import Naming
+from blindlabel.web.components import tell, text
+from blindlabel.web.judging import RISKIEST, Judged
+from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
-from blindlabel.web.standing import Standing
-from blindlabel.web.telling import tell
-from blindlabel.web.verifying import Verifying
+from blindlabel.web.standing import Standing, Verifying
+
+# How long the rest of a round will take a person, from that person's own pace
+
+LONGEST_VISIT = 600.0
+"""Seconds; a record that was open for longer was left alone, not worked on."""
+LATEST_VISITS = 15
+LEAST_VISITS = 3
+"""Records from which on something is said."""
+
+
+def seconds_left(log: Sequence[Visit], annotator: str, left: int) -> float | None:
+    """Seconds until the last record, by the median of this person's latest records; None where that is not known."""
+    taken = [
+        visit.saved - visit.opened
+        for visit in log
+        if visit.annotator == annotator and visit.saved is not None and visit.saved - visit.opened <= LONGEST_VISIT
+    ]
+    return left * statistics.median(taken[-LATEST_VISITS:]) if len(taken) >= LEAST_VISITS and left else None
+
+
+def time_left(seconds: float | None) -> str:
+    """As the page says it behind the number of records; empty where nothing is known."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return ", less than a minute left"
+    minutes = round(seconds / 60)
+    return f", about {minutes:,} minute{'' if minutes == 1 else 's'} left"
+
+
+# Who sits here
+
+
+class NameDialog:
+    """The dialog that asks for the name."""
+
+    def __init__(self, annotations: Annotations, browser: str, team: Team, on_named: Callable[[str], Any]) -> None:
+        self._annotations, self._browser, self._on_named = annotations, browser, on_named
+        with ui.dialog().props('aria-label="Your name"') as self.dialog, ui.card().classes("sheet"):
+            text("h2", "Who are you?")
+            text(
+                "p",
+                "Your name goes into this workspace's log of who wrote which question and how long it took. It is not"
+                " sent to anybody.",
+            )
+            if team.names:
+                with ui.element("div").classes("actions"):
+                    for name in team.names:
+                        ui.button(name, color=None, on_click=lambda name=name: self._named(name)).props(
+                            "no-caps outline"
+                        ).classes("button")
+            else:
+                field = ui.input(label="Name").props("outlined dense maxlength=60 autofocus")
+                field.on("keydown.enter", lambda: self._named(str(field.value or "")))
+                with ui.element("div").classes("actions"):
+                    begin = ui.button("Begin", color=None, on_click=lambda: self._named(str(field.value or "")))
+                    begin.props("no-caps unelevated").classes("button main")
+            self._problem = text("p", "", "reason")
+            self._problem.set_visibility(False)
+
+    def _named(self, name: str) -> None:
+        try:
+            kept = self._annotations.name(self._browser, name)
+        except InputError as error:
+            self._problem.text = str(error)
+            self._problem.set_visibility(True)
+            return
+        self.dialog.close()
+        self._on_named(kept)
+
+
+# Handing in
+
+_KINDS = {
+    "only": ("fits only its own record", "fit only their own record"),
+    "others": ("also fits other rows", "also fit other rows"),
+    "loose": ("is far too loose", "are far too loose"),
+    "not-itself": ("does not fit its own record", "do not fit their own record"),
+    "never": ("says no to everything", "say no to everything"),
+    "always": ("says yes to everything", "say yes to everything"),
+}
+"""What is said of one question, and of several."""
+_SOURCES = {
+    SUGGESTED: "suggested and not edited",
+    CHANGED: "suggested and changed",
+    PERSON: "written by a person",
+    BULK: "saved many at once",
+}
+
+
+class HandIn:
+    """The dialog."""
+
+    def __init__(self, app: OwnerApp, on_open: Callable[[int], Any], on_done: Callable[[], Any]) -> None:
+        self._app, self._on_open, self._on_done = app, on_open, on_done
+        with ui.dialog().props('aria-label="Hand in the round"') as self._dialog, ui.card().classes("sheet wide"):
+            self._body = ui.element("div")
+
+    async def open(self) -> None:
+        """Show what would be handed in."""
+        self._body.clear()
+        with self._body:
+            text("h2", "Hand in the round?")
+            text("p", "Judging the questions…", "quiet")
+        self._dialog.open()
+        self._app.cache.reread()
+        await run.io_bound(self._app.judge_saved)
+        self._body.clear()
+        with self._body:
+            self._build()
+
+    def _build(self) -> None:
+        cache = self._app.cache
+        missing = [task for task in cache.tasks.values() if task.question is None]
+        changed = [task for task in cache.tasks.values() if task.question is not None and task.state == "draft"]
+        text("h2", "Hand in the round?" if not missing else "The round is not complete")
+        if missing:
+            one = len(missing) == 1
+            text("p", f"{len(missing):,} record{' has' if one else 's have'} no saved question yet.")
+            self._buttons(main=("Go to the first", lambda: self._go(missing[0].record)))
+            return
+        self._build_figures()
+        if changed:
+            text("p", f"{len(changed):,} have a draft that is newer than the saved question; the saved one is asked.")
+        text("p", "The questions are then fixed and will be asked. Records that disagree come back in the next round.")
+        self._buttons(main=("Hand in", self._hand_in))
+
+    def _build_figures(self) -> None:
+        cache, judging = self._app.cache, self._app.judging
+        verdicts = {record: judging.known_verdict(record, task.question) for record, task in cache.tasks.items()}
+        kinds = Counter(verdict.kind for verdict in verdicts.values() if verdict is not None)
+        sources = Counter(task.source or PERSON for task in cache.tasks.values())
+        text("p", said([(kinds[kind], _KINDS[kind][kinds[kind] != 1]) for kind in reversed(RISKIEST)]), "handing-in")
+        text("p", said([(sources[name], _SOURCES.get(name, name)) for name in sources]), "handing-in")
+        dubious = [(record, one) for record, one in verdicts.items() if one is not None and one.level == "bad"]
+        dubious.sort(key=lambda one: RISKIEST.index(one[1].kind))
+        if dubious:
+            text("h3", "Look at these once more")
+            with (
+                ui.element("div").classes("dubious").props('tabindex=0 role=region aria-label="Dubious questions"'),
+                ui.element("ul"),
+            ):
+                for record, verdict in dubious:
+                    self._build_dubious(record, verdict)
+
+    def _build_dubious(self, record: int, verdict: Judged) -> None:
+        with ui.element("li"):
+            ui.button(self._app.cache.record(record).id, color=None, on_click=lambda: self._go(record)).props(
+                "no-caps flat dense"
+            ).classes("button")
+            text("span", verdict.headline, f"chip chip-{verdict.level}")
+
+    def _buttons(self, main: tuple[str, Callable[[], Any]]) -> None:
+        with ui.element("div").classes("actions"):
+            ui.button(main[0], color=None, on_click=main[1]).props("no-caps unelevated autofocus").classes(
+                "button main"
+            )
+            ui.button("Not yet", color=None, on_click=self._dialog.close).props("no-caps outline").classes("button")
+
+    def _go(self, record: int) -> Any:
+        self._dialog.close()
+        return self._on_open(record)
+
+    def _hand_in(self) -> None:
+        self._dialog.close()
+        try:
+            self._app.cache.hand_in()
+        except InputError as error:
+            tell(str(error), "problem")
+        self._on_done()
+
+
+def said(figures: list[tuple[int, str]]) -> str:
+    """Figures as a sentence, those that are zero left out."""
+    found = [f"{number:,} {sentence}" for number, sentence in figures if number]
+    return (", ".join(found) + ".") if found else ""
+
+
+# The page
 
 GUIDE_SEEN = "web_guide_seen"
 UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
@@ -119,7 +303,7 @@ class OwnerPage:
         self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all)
         self._import = bulk.ImportQuestions(self._app, lambda: self._seat, self._show_all)
         self._hand_in = HandIn(self._app, self._open, self._show_all)
-        self._naming = Naming(self._cache.annotations, browser, self._cache.team, self._named)
+        self._naming = NameDialog(self._cache.annotations, browser, self._cache.team, self._named)
 
     # What changes
 
@@ -169,10 +353,10 @@ class OwnerPage:
             return f"{counted} saved and handed in"
         drafts = "" if not progress.drafts else f", {progress.drafts:,} draft{'' if progress.drafts == 1 else 's'}"
         left = len(self._seat.unwritten())
-        return f"{counted} saved{drafts}{pace.in_words(self._seconds_left(left))}"
+        return f"{counted} saved{drafts}{time_left(self._seconds_left(left))}"
 
     def _seconds_left(self, left: int) -> float | None:
-        return pace.seconds_left(self._cache.annotations.latest(self._seat.name), self._seat.name, left)
+        return seconds_left(self._cache.annotations.latest(self._seat.name), self._seat.name, left)
 
     # What the person does
 
@@ -205,7 +389,7 @@ class OwnerPage:
 
     def _export_questions(self) -> None:
         try:
-            content = question_files.archive(self._cache)
+            content = bulk.archive_of_questions(self._cache)
         except InputError as error:
             tell(str(error), "problem")
             return

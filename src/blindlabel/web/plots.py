@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.owner import State
+from blindlabel.protocol.owner import OwnerState
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 640, 44, 84, 150
 _STYLE = """
@@ -72,7 +72,7 @@ def plot_in_words(rounds: Sequence[Tally]) -> str:
     )
 
 
-def rounds_of_owner(state: State) -> list[Tally]:
+def rounds_of_owner(state: OwnerState) -> list[Tally]:
     """How the settled rounds went, over all other owners."""
     if state.truth is not None:
         number = max((len(pairing.tallies) for pairing in state.truth.pairings), default=0)

@@ -1,23 +1,223 @@
 """The points view of a question: the same question as the text, a line a condition. The text is what is kept; this
-shows it as points where it is a points question, and writes it anew when a person changes something here.
+shows it as points, but not, unless where it is such a chain, and writes it anew when a person changes something here.
+What a click does to the question is said first, in pure functions over `Chain`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from nicegui.element import Element
 
 from blindlabel.language import Question
-from blindlabel.language.points import Condition, PointsQuestion, points_written, text_of
+from blindlabel.language.chain import Chain, Condition, Term, call_of, term_text, text_of
+from blindlabel.language.formatter import number
+from blindlabel.language.formula import Atom
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import Suggestion
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web import points_editing as editing
+from blindlabel.web.components import KEYS
 from blindlabel.web.judging import Judging
-from blindlabel.web.record_words import asked_for, view_for
+from blindlabel.web.record_pane import asked_for, view_for
+
+MOST_POINTS = 9
+MOST_CONDITIONS = 30
+NOTHING = Chain((), 1)
+"""The question that says no to everything: where one begins."""
+
+Others = Callable[[tuple[Term, ...]], int | None]
+"""In how many other own rows any of these terms holds; None while the table is being read."""
+
+
+def words_of(atom: Atom) -> str | None:
+    """What a predicate looks for, where that is one text."""
+    texts = [value for value in atom.arguments if isinstance(value, str)]
+    return texts[0] if len(texts) == 1 else None
+
+
+# What the browser gets
+
+
+def view_of(points: Chain, others: Others, reasons: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The question line by line; `reasons` say why a suggested condition is there, by how it is written."""
+    why = reasons or {}
+    return {
+        "conditions": [
+            _line(condition.any_of, others, why)
+            | {"points": condition.points, "enough": condition.points >= points.bar}
+            for condition in points.conditions
+        ],
+        "exclusions": [_chip(term, others, why) for term in points.exclusions],
+        "unless": [_chip(term, others, why) for term in points.unless],
+        "bar": points.bar,
+        "total": points.total,
+        "enough": [summary_of(condition) for condition in points.conditions if condition.points >= points.bar]
+        if len(points.conditions) > 1
+        else [],
+    }
+
+
+def _chip(term: Term, others: Others, why: Mapping[str, str]) -> dict[str, Any]:
+    return _line((term,), others, why) | {"summary": summary_of(Condition((term,)))}
+
+
+def _line(terms: tuple[Term, ...], others: Others, why: Mapping[str, str]) -> dict[str, Any]:
+    atom, single = terms[0][0], len(terms) == len(terms[0]) == 1
+    text = " or ".join(term_text(term, plain=True) for term in terms)
+    return {
+        "function": atom.function if single else "any of",
+        "words": words_of(atom) if single else None,
+        "field": atom.view.attribute or "",
+        "text": text,
+        "why": why.get(text, ""),
+        "others": others(terms),
+    }
+
+
+def summary_of(condition: Condition) -> str:
+    """What a condition asks for, in a few words."""
+    return " or ".join(" and ".join(map(_few_words, term)) for term in condition.any_of)
+
+
+def _few_words(atom: Atom) -> str:
+    words = words_of(atom)
+    if atom.function == "far_from":
+        words = f"far from {number(Fraction(atom.arguments[0]))}"
+    place = f" in {atom.view.attribute}" if atom.view.attribute else ""
+    return f"{words}{place}" if words is not None else call_of(atom, plain=True)
+
+
+def summary(points: Chain) -> str:
+    """A question in one line: `vm400s 4, sanus 2, mount 1: 5 points are enough; not: tv; unless: wall`."""
+    asked = ", ".join(f"{summary_of(one)} {one.points}" for one in points.conditions) or "no condition"
+    needed = f"{points.bar} point{'s are' if points.bar != 1 else ' is'} enough"
+    below = [
+        f"; {name}: {', '.join(summary_of(Condition((term,))) for term in terms)}"
+        for name, terms in (("not", points.exclusions), ("unless", points.unless))
+        if terms
+    ]
+    return f"{asked}: {needed}{''.join(below)}"
+
+
+# What a person does
+
+
+def edited(points: Chain, edit: Mapping[str, Any], view: Callable[[str], View]) -> Chain:
+    """The question after one edit in the points view. `view` gives the view of a field (or of the whole record)."""
+    kind, place = edit["kind"], int(edit.get("place", 0))
+    if kind == "bar":
+        return replace(points, bar=min(max(1, int(edit["value"])), max(1, points.total)))
+    if kind == "exclude":
+        return replace(points, exclusions=(*points.exclusions, (_asked(edit, view),)))
+    if kind == "include-not":
+        left = _without(points.exclusions, place)
+        return replace(points, exclusions=left, unless=points.unless if left else ())
+    if kind == "unless":
+        return replace(points, unless=(*points.unless, (_asked(edit, view),))) if points.exclusions else points
+    if kind == "drop-unless":
+        return replace(points, unless=_without(points.unless, place))
+    if kind == "add":
+        return with_condition(points, Condition(((_asked(edit, view),),), int(edit.get("points", 1))))
+    if not 0 <= place < len(points.conditions):
+        return points
+    if kind == "remove":
+        return within(replace(points, conditions=_without(points.conditions, place)))
+    condition = points.conditions[place]
+    if kind == "points":
+        condition = replace(condition, points=min(max(1, int(edit["value"])), MOST_POINTS))
+    elif kind == "change":
+        condition = replace(condition, any_of=((_changed(condition.any_of[0][0], edit, view),),))
+    return within(replace(points, conditions=(*points.conditions[:place], condition, *points.conditions[place + 1 :])))
+
+
+def _without(parts: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+    return parts[:place] + parts[place + 1 :]
+
+
+def _asked(edit: Mapping[str, Any], view: Callable[[str], View]) -> Atom:
+    return Atom(str(edit["function"]), (str(edit["words"]),), view(str(edit.get("field", ""))))
+
+
+def _changed(atom: Atom, edit: Mapping[str, Any], view: Callable[[str], View]) -> Atom:
+    """The predicate with another function, text or field; what else it was given stays where it fits."""
+    words, function = str(edit["words"]), str(edit["function"])
+    arguments = (
+        tuple(words if isinstance(value, str) else value for value in atom.arguments)
+        if function == atom.function
+        else (words,)
+    )
+    field = str(edit["field"])
+    return Atom(function, arguments, atom.view if field == (atom.view.attribute or "") else view(field))
+
+
+def with_condition(points: Chain, condition: Condition) -> Chain:
+    """The question with one condition more; the bar stays."""
+    if len(points.conditions) >= MOST_CONDITIONS:
+        return points
+    return replace(points, conditions=(*points.conditions, condition))
+
+
+def within(points: Chain) -> Chain:
+    """The bar no higher than all points together, so that the question can say yes at all."""
+    return replace(points, bar=max(1, min(points.bar, points.total))) if points.conditions else replace(points, bar=1)
+
+
+def place_of(points: Chain, word: str) -> int | None:
+    """Which condition asks for exactly this word."""
+    for place, condition in enumerate(points.conditions):
+        if len(condition.atoms) == 1 and words_of(condition.atoms[0]) == word:
+            return place
+    return None
+
+
+def points_for(others: int | None, rows: int, word: str) -> int:
+    """What a clicked word is worth: the rarer in the own rows, the more; codes with digits most."""
+    if others is None:
+        return 1
+    if others == 0:
+        return 4 if any(character.isdigit() for character in word) and len(word) > 3 else 3
+    return 2 if others <= max(2, rows // 100) else 1
+
+
+def sensible_bar(points: Chain, most_of_others: int) -> int:
+    """A bar for a question made of clicked words: more than any other own row has, and at least half of the points, so
+    that a misspelt word costs nothing.
+    """
+    return max(1, min(points.total, max(most_of_others + 1, -(-points.total // 2))))
+
+
+# What changed
+
+
+def difference(before: Chain, after: Chain) -> str:
+    """What another question does differently, in words."""
+    was = {_key(condition.any_of): condition for condition in before.conditions}
+    now = {_key(condition.any_of): condition for condition in after.conditions}
+    said = [f"without {summary_of(one)}" for key, one in was.items() if key not in now]
+    said += [f"with {summary_of(one)} ({one.points})" for key, one in now.items() if key not in was]
+    said += [
+        f"{summary_of(one)} {was[key].points} → {one.points}"
+        for key, one in now.items()
+        if key in was and was[key].points != one.points
+    ]
+    if before.bar != after.bar:
+        said.append(f"enough: {before.bar} → {after.bar}")
+    for name, old, new in (("not", before.exclusions, after.exclusions), ("unless", before.unless, after.unless)):
+        had, has = ({_key((term,)) for term in terms} for terms in (old, new))
+        said += [f"{name}: {summary_of(Condition((term,)))}" for term in new if _key((term,)) not in had]
+        said += [f"no longer {name}: {summary_of(Condition((term,)))}" for term in old if _key((term,)) not in has]
+    return "; ".join(said) or "the same"
+
+
+def _key(terms: Iterable[Term]) -> tuple[object, ...]:
+    return tuple(tuple((atom.function, atom.arguments, atom.view) for atom in term) for term in terms)
+
+
+# The view
 
 LABELS = {
     "is_in": "contains",
@@ -27,8 +227,9 @@ LABELS = {
     "ends_with": "ends with",
     "sounds_like": "sounds like",
 }
-NO_POINTS = "This question is more than conditions with points, so it stays text. Alt+V shows it."
-NO_QUESTION = "The text cannot be read as a question yet. Alt+V shows it, with what is wrong."
+_VIEW = KEYS["view"][0]
+NO_POINTS = f"This question is more than points, but not, unless, so it stays text. {_VIEW} shows it."
+NO_QUESTION = f"The text cannot be read as a question yet. {_VIEW} shows it, with what is wrong."
 
 
 class PointsView(Element, component="browser/points_view.js"):
@@ -40,7 +241,7 @@ class PointsView(Element, component="browser/points_view.js"):
         super().__init__()
         self._workspace, self._judging, self._on_text = workspace, judging, on_text
         self._own: OwnRecord | None = None
-        self._points: PointsQuestion | None = editing.NOTHING
+        self._points: Chain | None = NOTHING
         self._reasons: dict[str, str] = {}
         self._bar_is_ours = True
         """Whether the bar may follow the clicked words: nobody has set it."""
@@ -49,14 +250,15 @@ class PointsView(Element, component="browser/points_view.js"):
         fields = list(workspace.agreement.attributes) if terms.encode_attributes else []
         self._props["functions"] = offered
         self._props["fields"] = ["", *fields] if terms.encode_whole else fields
-        self._props["mayExclude"] = True
+        self._props["mayExclude"] = terms.exclusions > 0
+        self._props["mayUnless"] = terms.unless > 0
         self._show(fixed=True, problem="")
         self.on("edit", lambda event: self._edit(event.args))
         self.on("undo", lambda _: on_undo(False))
         self.on("redo", lambda _: on_undo(True))
 
     @property
-    def points(self) -> PointsQuestion | None:
+    def points(self) -> Chain | None:
         """The question as points; None where it is of another kind or cannot be read."""
         return self._points
 
@@ -73,10 +275,9 @@ class PointsView(Element, component="browser/points_view.js"):
         """Show a question. One that has an error, but was written here, stays as it is shown."""
         written_here = self._points is not None and text == self._written(self._points)
         if not text.strip():
-            self._points, self._bar_is_ours = editing.NOTHING, True
+            self._points, self._bar_is_ours = NOTHING, True
         elif checked is not None and checked.formula is not None:
-            limits = self._workspace.agreement.terms().limits
-            self._points = points_written(checked.tree, checked.formula, limits)
+            self._points = checked.chain
             self._bar_is_ours = self._bar_is_ours and written_here
         elif not written_here:
             self._points = None
@@ -85,18 +286,16 @@ class PointsView(Element, component="browser/points_view.js"):
 
     def _show(self, *, fixed: bool, problem: str) -> None:
         own, judging = self._own, self._judging
-        points = self._points or editing.NOTHING
-        shown = editing.view_of(
-            points, lambda atoms: judging.others(own, atoms) if own is not None else None, self._reasons
-        )
+        points = self._points or NOTHING
+        shown = view_of(points, lambda asked: judging.others(own, asked) if own is not None else None, self._reasons)
         for name, value in (shown | {"fixed": fixed, "problem": problem}).items():
             self._props[name] = value
         self.update()
 
-    def _written(self, points: PointsQuestion) -> str:
+    def _written(self, points: Chain) -> str:
         return text_of(points, lowered=self._workspace.agreement.terms().case == "lower")
 
-    def _put(self, points: PointsQuestion) -> None:
+    def _put(self, points: Chain) -> None:
         self._points = points
         self._on_text(self._written(points) if points.conditions or points.exclusions else "")
 
@@ -105,41 +304,45 @@ class PointsView(Element, component="browser/points_view.js"):
     def _edit(self, edit: Mapping[str, Any]) -> None:
         if self._points is None or self._own is None or self._props["fixed"]:
             return
-        if edit["kind"] in ("add", "exclude"):
-            self._add(str(edit["words"]), excluded=edit["kind"] == "exclude")
+        if edit["kind"] in ("add", "exclude", "unless"):
+            self._add(str(edit["words"]), where=edit["kind"])
             return
         self._bar_is_ours = self._bar_is_ours and edit["kind"] in ("remove", "change")
-        self._put(editing.edited(self._points, edit, self._view))
+        self._put(edited(self._points, edit, self._view))
 
     def _view(self, field: str) -> View:
         return view_for(self._workspace, field)
 
-    def _add(self, words: str, attribute: str = "", *, excluded: bool = False) -> None:
+    def _add(self, words: str, attribute: str = "", *, where: str = "add") -> None:
         assert self._points is not None and self._own is not None
         atom = asked_for(words, attribute, self._workspace)
-        if excluded:
-            self._put(PointsQuestion(self._points.conditions, self._points.bar, (*self._points.exclusions, atom)))
+        if where == "exclude":
+            self._put(replace(self._points, exclusions=(*self._points.exclusions, (atom,))))
             return
-        others = self._judging.others(self._own, (atom,))
-        worth = editing.points_for(others, len(self._judging.rows[0]) if self._judging.ready else 0, words)
-        self._put(self._with_bar(editing.with_condition(self._points, Condition((atom,), worth))))
+        if where == "unless":
+            if self._points.exclusions:
+                self._put(replace(self._points, unless=(*self._points.unless, (atom,))))
+            return
+        others = self._judging.others(self._own, ((atom,),))
+        worth = points_for(others, len(self._judging.rows[0]) if self._judging.ready else 0, words)
+        self._put(self._with_bar(with_condition(self._points, Condition(((atom,),), worth))))
 
-    def _with_bar(self, points: PointsQuestion) -> PointsQuestion:
+    def _with_bar(self, points: Chain) -> Chain:
         if not self._bar_is_ours or not points.conditions:
-            return editing.within(points)
+            return within(points)
         assert self._own is not None
         most = self._judging.most_points(self._own, points) if self._judging.ready else 0
-        return PointsQuestion(points.conditions, editing.sensible_bar(points, most), points.exclusions)
+        return replace(points, bar=sensible_bar(points, most))
 
     def click(self, word: str, attribute: str) -> bool:
         """A word of the record was clicked: ask for it, or no longer. False where the question is of another kind."""
         if self._points is None:
             return False
         asked = asked_for(word, attribute, self._workspace)
-        place = editing.place_of(self._points, str(asked.arguments[0]))
+        place = place_of(self._points, str(asked.arguments[0]))
         if place is None:
             self._add(word, attribute)
         else:
-            kept = editing.edited(self._points, {"kind": "remove", "place": place}, self._view)
+            kept = edited(self._points, {"kind": "remove", "place": place}, self._view)
             self._put(self._with_bar(kept))
         return True

@@ -1,24 +1,207 @@
-"""The right half of the annotation window: the question as points or as text, what is wrong with it, the verdict, and
-the actions.
+"""The right half of the annotation window: the question as points or as text (the editor as Python sees it), what is
+wrong with it, the verdict with the other own rows that it fits, and the actions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nicegui import ui
+from nicegui.element import Element
+from nicegui.events import GenericEventArguments
 
-from blindlabel.language import Question
+from blindlabel.language import Diagnostic, Question
+from blindlabel.language.formatter import attribute_access
 from blindlabel.language.formula import Formula, atoms_of
+from blindlabel.language.functions import FUNCTIONS
+from blindlabel.language.signatures import Function
 from blindlabel.protocol.interfaces import OwnRecord
+from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import key_button, text
-from blindlabel.web.editor import QuestionEditor, Written
+from blindlabel.web.components import KEYS, EvidenceRows, key_button, text
+from blindlabel.web.judging import Judged, Judging
 from blindlabel.web.points_pane import PointsView
-from blindlabel.web.record_words import RecordWords, completion_words
-from blindlabel.web.verdict_pane import VerdictPane
-from blindlabel.web.verdicts import Judged
+from blindlabel.web.record_pane import RecordWords, completion_words, marked
+
+_ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the editor tells: which text it holds, in which version, for which record."""
+
+    key: str
+    serial: int
+    text: str
+    version: int
+    action: str = ""
+    detail: str = ""
+
+
+class QuestionEditor(Element, component="browser/question_editor.js", esm={"blindlabel-question": "browser/question"}):
+    """The editor. It sends texts as they are typed and actions (keys) with the text at that moment."""
+
+    def __init__(
+        self, workspace: Workspace, on_change: Callable[[Written], Any], on_action: Callable[[Written], Any]
+    ) -> None:
+        super().__init__()
+        allowed = [one for one in FUNCTIONS.values() if one.name in offered_functions(workspace)]
+        self._props["functions"] = [_offered(one) for one in allowed]
+        self._props["keywords"] = ["ret", "true", "false"]
+        self._props["attributes"] = [
+            {"label": name, "access": attribute_access(name)} for name in workspace.agreement.attributes
+        ]
+        self._props["label"] = "Question about the other record"
+        self._props["keys"] = {name: key for name, (key, _) in KEYS.items()}
+        self._props["annotating"] = False
+        self.on("change", lambda event: on_change(_written(event)))
+        self.on("action", lambda event: on_action(_written(event)))
+        self.on("ask", lambda event: self.act(str(event.args)))
+
+    def load(
+        self, key: str, serial: int, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
+    ) -> None:
+        """Begin with a text and what was found in it, without the history of the one before. What the editor tells of
+        it carries the serial number, so that what was on its way is not taken for it.
+        """
+        self.run_method("load", key, serial, text, list(words), fixed, [one.to_json() for one in diagnostics])
+
+    def replace(self, text: str, *, quietly: bool = False) -> None:
+        """Put another text in, so that it can be undone; quietly: without taking the focus."""
+        self.run_method("replace", text, quietly)
+
+    def act(self, name: str) -> None:
+        """Let the editor tell an action, with its text after all that it was given before."""
+        self.run_method("act", name)
+
+    def undo(self) -> None:
+        """Undo the last change."""
+        self.run_method("undo")
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+        self.run_method("redo")
+
+    def insert(self, expression: str) -> None:
+        """Add a condition where the cursor is."""
+        self.run_method("insert", expression)
+
+    def show(self, version: int, diagnostics: Sequence[Diagnostic]) -> None:
+        """Mark findings in the text of this version."""
+        self.run_method("show", version, [one.to_json() for one in diagnostics])
+
+    def kept(self, written: Written) -> None:
+        """The text of this version is safe on disk."""
+        self.run_method("kept", written.key, written.version)
+
+    def go(self, start: int) -> None:
+        """Put the cursor at a place."""
+        self.run_method("go", start)
+
+    def focus(self) -> None:
+        """Put the cursor into the editor."""
+        self.run_method("focusEditor")
+
+    def listen(self, *, annotating: bool) -> None:
+        """Which keys are heard: those of the annotation or those of the list. It reaches the browser together with what
+        is shown, so that no key is lost that is pressed at its sight.
+        """
+        if self._props["annotating"] != annotating:
+            self._props["annotating"] = annotating
+            self.update()
+
+    def focus_element(self, selector: str) -> None:
+        """Put the focus on another element of the page."""
+        self.run_method("focusElement", selector)
+
+
+def offered_functions(workspace: Workspace) -> set[str]:
+    """The functions that questions of this study can use."""
+    encoding = workspace.agreement.encoding
+    forms = {"lower", "upper", "choose"} | ({"common_words"} if "has_word" in encoding.functions else set())
+    return set(encoding.functions) | forms
+
+
+def _offered(function: Function) -> dict[str, object]:
+    """A function for completion: what is inserted, and where the cursor goes."""
+    written = []
+    for parameter in function.parameters:
+        if parameter.clear:
+            written.append('""' if parameter.type.value == "text" else "1")
+        else:
+            written.append("$r" if not parameter.any_type and parameter.type.value == "text" else "")
+    template = f"{function.name}({', '.join(written)})"
+    place = template.find('""')
+    cursor = place + 1 if place >= 0 else len(template) if "$r" in written else len(function.name) + 1
+    return {
+        "name": function.name,
+        "signature": function.signature,
+        "summary": function.summary,
+        "details": function.details,
+        "example": function.example,
+        "template": template,
+        "cursor": cursor,
+    }
+
+
+def _written(event: GenericEventArguments) -> Written:
+    told = event.args
+    action, detail = str(told.get("name", "")), str(told.get("detail", ""))
+    return Written(str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]), action, detail)
+
+
+# The verdict
+
+
+class VerdictPane:
+    """Says what is to be thought of the question."""
+
+    def __init__(self, judging: Judging) -> None:
+        self._judging = judging
+        with ui.element("div").classes("verdict").props("role=status aria-live=polite") as self._root:
+            self._headline = text("strong", "")
+            self._detail = text("span", "")
+            self._cost = text("span", "", "cost")
+
+    def build_evidence(self) -> None:
+        """Where the rows stand that the question fits."""
+        with ui.element("section").classes("pane evidence-pane").props('aria-label="Rows that fit"') as self._rows:
+            self._rows_title = text("h3", "")
+            self._evidence = EvidenceRows()
+
+    def clear(self, sentence: str = "No question yet.") -> None:
+        """Nothing is known about the question."""
+        self._headline.text, self._detail.text, self._cost.text = "", sentence, ""
+        self._root.classes(replace="verdict")
+        self._rows.set_visibility(False)
+
+    def show(self, verdict: Judged, formula: Formula, cost: str) -> None:
+        """Show a verdict with its evidence."""
+        self._headline.text, self._detail.text, self._cost.text = verdict.headline, verdict.detail, cost
+        self._root.classes(replace=f"verdict verdict-{verdict.level}")
+        self._rows.set_visibility(bool(verdict.also))
+        if verdict.also:
+            rows = "row" if verdict.others == 1 else "rows"
+            self._rows_title.text = f"{verdict.others:,} other {rows} of yours that it fits"
+            self._evidence.show(
+                evidence_of(self._judging, verdict, formula),
+                f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
+            )
+
+
+def evidence_of(judging: Judging, verdict: Judged, formula: Formula) -> list[dict[str, Any]]:
+    """The rows that a question fits, with what it found in them."""
+    (records, ids), atoms = judging.rows, atoms_of(formula)
+    return [{"id": ids[place], "attributes": marked(records[place], atoms)} for place in verdict.also]
+
+
+def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]]:
+    """An own record with what its question finds in it."""
+    return marked(own.prepared, atoms_of(formula))
+
 
 VIEW = "web_view"
 MOST_FINDINGS = 5
@@ -35,7 +218,7 @@ class QuestionPane:
             with ui.element("div").classes("views").props('role=group aria-label="View"'):
                 self._points_button = key_button("Points", "", lambda: self.switch(as_points=True))
                 self._text_button = key_button("Text", "", lambda: self.switch(as_points=False))
-                text("kbd", "Alt+V")
+                text("kbd", KEYS["view"][0])
                 text(
                     "span", "$r is any record of the other side; your question is asked of every one of them.", "quiet"
                 )
@@ -54,14 +237,10 @@ class QuestionPane:
         self._show_view()
 
     def _build_buttons(self) -> None:
-        def act(name: str) -> Callable[[], Any]:
-            return lambda: self.editor.act(name)
-
         with ui.element("div").classes("actions").props('role=group aria-label="Actions"') as self._actions:
-            key_button("Save and next", "Ctrl+Enter", act("save-next"), kind="main")
-            key_button("Save", "Ctrl+S", act("save"))
-            key_button("Suggest", "Alt+G", act("suggest"))
-            key_button("Discard", "", act("discard"))
+            for label, name in (("Save and next", "save-next"), ("Save", "save"), ("Suggest", "suggest")):
+                key_button(label, name, partial(self.editor.act, name), kind="main" if name == "save-next" else "")
+            key_button("Discard", "discard", partial(self.editor.act, "discard"))
         self._fixed = text("p", "", "reason")
         self._fixed.set_visibility(False)
 

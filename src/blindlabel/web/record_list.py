@@ -10,9 +10,8 @@ from typing import Any, cast
 from nicegui import ui
 from nicegui.element import Element
 
-from blindlabel.web.app import OwnerApp
+from blindlabel.web.app import Filter, OwnerApp, Seat
 from blindlabel.web.components import key_button, text
-from blindlabel.web.seats import Filter, Seat
 
 PAGE_SIZE = 50
 MOST_ATTRIBUTES = 8

@@ -11,10 +11,10 @@ from nicegui import ui
 from blindlabel.language.formatter import attribute_access, quote
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.words import words_of
-from blindlabel.parties.asking import check_question
+from blindlabel.parties.questions import check_question
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.components import text
-from blindlabel.web.editor import offered_functions
+from blindlabel.web.components import KEYS, text
+from blindlabel.web.question_pane import offered_functions
 
 _STEPS = (
     (
@@ -56,15 +56,7 @@ _KEYS = (
     (
         "At a record",
         (
-            ("Ctrl+Enter", "save and next open record"),
-            ("Ctrl+S", "save"),
-            ("Alt+G", "suggest a question"),
-            ("Alt+V", "points or text"),
-            ("Alt+N", "next record of the list"),
-            ("Alt+P", "previous record of the list"),
-            ("Alt+L", "back to the list; so does the browser's own back"),
-            ("Alt+U", "not sure, or sure again"),
-            ("Alt+1 … 4", "in later rounds: keep, looser, stricter, suggest"),
+            *KEYS.values(),
             ("Ctrl+Z", "undo, in points and text; Ctrl+Y redo"),
             ("Tab", "in the text: take the marked completion; Ctrl+Space offers some"),
         ),

@@ -1,21 +1,144 @@
-"""How the study stands, as the owner sees it: who has to act now, what this machine does and whether it does, how the
-rounds went, and at the end the ground truth with its exports."""
+"""How the study stands, as the owner sees it: whom to confirm (words to read out, and a field for words heard), who has
+to act now, what this machine does and whether it does, how the rounds went, and at the end the ground truth with its
+exports and what became of each own record, as far as the agreement releases it to this owner.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from itertools import accumulate
 
-from nicegui import ui
+from nicegui import run, ui
+from nicegui.elements.mixins.text_element import TextElement
 
+from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
+from blindlabel.parties.joining import confirm_heard, words_to_read_out
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.labels import is_agreed, is_match
+from blindlabel.protocol.messages import Pairing
 from blindlabel.protocol.next_steps import of_owner
 from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import sentence, text
-from blindlabel.web.costs import duration
-from blindlabel.web.outcomes import numbers_of, outcomes, settled_sentence
+from blindlabel.web.components import sentence, tell, text
+from blindlabel.web.judging import duration
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
+
+
+@dataclass(frozen=True)
+class RecordOutcome:
+    """One own record at the end, in words."""
+
+    id: str
+    matches: str
+    unsettled: str
+
+
+def settled_sentence(app: OwnerApp) -> str:
+    """How many pairs were settled after each round: "2,494, then 2,496 of 2,500 pairs settled". A round's tally counts
+    the pairs that were still open.
+    """
+    rounds = rounds_of_owner(app.cache.state)
+    settled = accumulate(tally.agreed for tally in rounds)
+    counts = ", then ".join(f"{number:,}" for number in settled)
+    return f"{counts} of {_asked(rounds[0]):,} pairs settled." if rounds else ""
+
+
+def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
+    """How many pairs became what, from the rounds' totals: they are told whatever else the agreement releases."""
+    matches = sum(tally.both for tally in pairing.tallies)
+    others = sum(tally.neither for tally in pairing.tallies)
+    pairs = _asked(pairing.tallies[0]) if pairing.tallies else 0
+    return [("matches", matches), ("no match", others), ("discarded", pairs - matches - others)]
+
+
+def outcomes(app: OwnerApp) -> list[RecordOutcome]:
+    """Each own record with the positions of its matches; nothing before the end."""
+    state = app.cache.state
+    if state.truth is None or app.workspace.agreement.release == "none" or not app.truths():
+        return []
+    labels = app.workspace.labels()
+    positions = {pairing.peer: pairing.positions for pairing in state.truth.pairings}
+    found = []
+    for own in app.cache.records:
+        matches, open_pairs = [], 0
+        for peer, matrix in labels.items():
+            row = matrix[own.record]
+            matches += [f"row {positions[peer][column] + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
+            if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
+                open_pairs += int((~is_agreed(row)).sum())
+        found.append(RecordOutcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
+    return found
+
+
+def _asked(tally: Tally) -> int:
+    """The pairs of a round, compared or not."""
+    return tally.pairs + tally.loose
+
+
+# Confirming the other owners
+
+
+class Verifying:
+    """Shown while another owner is not confirmed. It is built anew only when somebody was confirmed, so that nothing
+    typed is lost.
+    """
+
+    def __init__(self, app: OwnerApp) -> None:
+        self._app = app
+        self._shown: tuple[str, ...] = ()
+        with ui.element("section").classes("standing").props('aria-label="Confirm the other owners"') as self.root:
+            pass
+        self.root.set_visibility(False)
+
+    def refresh(self) -> None:
+        """Show whom there is to confirm."""
+        state = self._app.cache.state
+        peers = self._app.workspace.agreement.peers(self._app.workspace.name) if state.keys else []
+        waiting = tuple(peer for peer in peers if peer not in state.confirmed)
+        if waiting == self._shown:
+            return
+        self._shown = waiting
+        self.root.set_visibility(bool(waiting))
+        self.root.clear()
+        with self.root:
+            text("h2", "Confirm the other owners")
+            text(
+                "p",
+                "Telephone each other. Read your words out, and type the words that you hear. Only then can you be sure"
+                " that nobody stands between you; nothing is sampled, encrypted or asked before.",
+            )
+            for peer in waiting:
+                self._build(peer)
+
+    def _build(self, peer: str) -> None:
+        text("h3", peer)
+        own = text("p", f"Your words for {peer} are being worked out …")
+        ui.timer(0, lambda: self._show_words(peer, own), once=True)
+        field = ui.input(label=f"Words that {peer} reads to you").props("outlined dense autocomplete=off")
+        field.classes("words-heard")
+        problem = text("p", "", "reason").props("role=alert")
+        problem.set_visibility(False)
+
+        async def confirm() -> None:
+            try:
+                await run.io_bound(confirm_heard, self._app.workspace, peer, str(field.value or ""))
+            except InputError as error:
+                problem.text = str(error)
+                problem.set_visibility(True)
+                return
+            tell(f"{peer} is confirmed.")
+
+        field.on("keydown.enter", confirm)
+        ui.button(f"Confirm {peer}", color=None, on_click=confirm).props("no-caps unelevated").classes("button main")
+
+    async def _show_words(self, peer: str, place: TextElement) -> None:
+        words = await run.io_bound(words_to_read_out, self._app.workspace, peer)
+        if words is not None and not place.is_deleted:
+            place.text = f"Read to {peer}: {' '.join(words)}"
+            place.classes("words-own")
+
 
 _REASONS = {
     "agreed": "Every pair has been agreed on.",

@@ -18,7 +18,7 @@ from blindlabel.engines.packed.planning.probing import Probe, probes_of
 from blindlabel.engines.packed.questions import plan_of, plans_of
 from blindlabel.engines.packed.ways.assisted import plans
 from blindlabel.engines.packed.ways.choosing import way_of
-from blindlabel.language import Limits, Question, Record, View, case, interpret
+from blindlabel.language import Limits, Question, Record, View, interpret, words
 from blindlabel.language.formula import Atom, Formula, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.rewriting import formula_of
@@ -106,7 +106,7 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     random = Random(seed)
     text = random_text(random)
     # Needles that are often right up to case, for the upper-case view rests on the lower-case one.
-    source = random.choice([text, case.upper(text), case.lower(text), random_text(random)])
+    source = random.choice([text, words.upper(text), words.lower(text), random_text(random)])
     start = random.randint(0, len(source))
     needle = source[start : start + random.randint(1, 8)] or "x"
     arguments = {"is_empty": (), "similar": (needle, 1), "between": (1, 1000), "far_from": (20,)}.get(
@@ -118,7 +118,7 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     terms = Terms(
         (), questions="any", functions=WIDE, limits=LIMITS, record_length=40, case="lower" if lowered else "both"
     )
-    text = case.lower(text) if lowered else text
+    text = words.lower(text) if lowered else text
     atom = Atom(function, arguments, View(None, shown))  # type: ignore[arg-type]  # drawn from the literals
     record = Record({}, text)
     probes = probes_of(terms, tables_of(terms, MODULUS), atom)

@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.language import Limits, Question, Record, case
+from blindlabel.language import Limits, Question, Record, words
 from blindlabel.language.formula import Formula
 from blindlabel.language.words import words_of
 from support.packed_rounds import Round, in_clear
@@ -67,7 +67,7 @@ def _sample(name: str, random: Random, lowered: bool) -> tuple[list[Record], lis
         for pair in chosen:
             values = {key: table[pair[f"id_{side}"]][key] for key in SETS[name]}
             if lowered:
-                values = {key: case.lower(value) for key, value in values.items()}
+                values = {key: words.lower(value) for key, value in values.items()}
             cut = Record.of(values).whole[:LONGEST]
             records.append(Record({key: value[:LONGEST] for key, value in values.items()}, cut))
         sides.append(records)
@@ -79,7 +79,7 @@ def _quoted(text: str) -> str:
 
 
 def _question(random: Random, record: Record, number: int, plain: tuple[str, ...]) -> Formula:
-    found = sorted(word for word in words_of(case.lower(record.whole)) if len(word) > 1) or ["nothing"]
+    found = sorted(word for word in words_of(words.lower(record.whole)) if len(word) > 1) or ["nothing"]
     parts = {}
     for place in "abcdefg":
         word = random.choice(found)[:12]

@@ -22,11 +22,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from blindlabel.web.cached_workspace import CachedWorkspace
+from blindlabel.web.app import CachedWorkspace, Seat
 from blindlabel.web.judging import Judging
+from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.owner_page import GUIDE_SEEN
-from blindlabel.web.rehearsal import Rehearsal, Wanted
-from blindlabel.web.seats import Seat
 from blindlabel_lab.bench.machine import machine
 
 TARGET_MS = 100.0

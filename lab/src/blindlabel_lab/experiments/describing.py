@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from blindlabel.language.record import SEPARATOR
-from blindlabel.records.csv_files import write_csv
+from blindlabel.records.table_files import write_csv
 from blindlabel_lab.experiments.datasets import Dataset, read_dataset
 from blindlabel_lab.experiments.quality import Advance, Bench, Plan, drawn
 from blindlabel_lab.experiments.results import Results

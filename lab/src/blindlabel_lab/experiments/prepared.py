@@ -24,7 +24,7 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.agreement_text import to_text
-from blindlabel.records.csv_files import write_csv
+from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 from blindlabel_lab.experiments.datasets import KNOWN, Dataset, read_files
 from blindlabel_lab.experiments.simulation import Sample, draw, sample_of

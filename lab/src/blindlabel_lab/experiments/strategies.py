@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from blindlabel.language.case import lower
 from blindlabel.language.formatter import quote
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester
-from blindlabel.language.words import words_in_order
+from blindlabel.language.words import lower, words_in_order
 from blindlabel_lab.experiments.simulation import Oracle, Wording
 
 Strategy = Callable[[Sequence[Record], Sequence[str], Wording], Oracle]

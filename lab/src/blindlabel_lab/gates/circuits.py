@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NewType, Protocol, TypeVar
 
-from blindlabel.language import case, words
+from blindlabel.language import words
 from blindlabel.language.families import is_blank
 from blindlabel.language.record import Case
 
@@ -202,7 +202,7 @@ def _last_uses(netlist: Netlist, order: Sequence[int], outputs: Sequence[Wire]) 
 PADDING_BIT = 7
 ASCII = tuple(map(chr, range(128)))
 
-_SEEN_AS: dict[Case, Callable[[str], str]] = {"exact": lambda text: text, "lower": case.lower, "upper": case.upper}
+_SEEN_AS: dict[Case, Callable[[str], str]] = {"exact": lambda text: text, "lower": words.lower, "upper": words.upper}
 
 
 @lru_cache(maxsize=1024)

@@ -230,6 +230,8 @@ def _usual(found: Found, profiles: Mapping[str, Profile], priors: Priors) -> flo
     return 1.0
 
 
+# But not
+
 MISSPELT_BY = 2
 NAMES_A_KIND = 3
 """Own rows with a word from which on it is taken to name a kind of thing."""

@@ -179,6 +179,8 @@ def _one_letter_less(word: str) -> set[str]:
     return {word} | {word[:place] + word[place + 1 :] for place in range(len(word))}
 
 
+# Neighbours
+
 COMMON = 0.2
 """Words of more rows than this share tell nothing about likeness, unless there are few rows at all."""
 FEW = 50
@@ -225,6 +227,8 @@ class Neighbourhood:
         return log2((len(self._column.texts) + 1) / (having + 0.5))
 
 
+# Duplicates
+
 LOOKED_AT_FOR_DUPLICATES = 200
 """Rows that the share is estimated from, evenly spread: it is known to a few hundredths then."""
 NEAREST = 4
@@ -269,6 +273,8 @@ class Duplicates:
     def _size(self, words: Iterable[str]) -> float:
         return sum(map(self._rarity, sorted(words)))  # in order, so that rounding is the same each time
 
+
+# Siblings
 
 LOOKED_AT_FOR_SIBLINGS = 400
 """Rows whose siblings are looked for, evenly spread."""

@@ -140,6 +140,9 @@ def _points(evidence: Evidence, priors: Priors) -> int:
     return min(points, MOST_POINTS // 2 if evidence.half else MOST_POINTS)
 
 
+# Bars
+
+
 def bar(weighed: Sequence[Weighed], wanted: int, neighbours: Sequence[int], up_to: float) -> int:
     """The points from which the answer is yes: as many as `wanted`, and above those of `neighbours`, the nearest own
     rows that are other things, as far as a true partner should follow (`up_to`).
@@ -178,6 +181,9 @@ def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:
     never above the points that there are (`most`).
     """
     return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough
+
+
+# Stricter and looser
 
 
 def stricter(points: Chain, more: Sequence[Condition]) -> Chain | None:

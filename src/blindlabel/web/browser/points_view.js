@@ -1,5 +1,5 @@
 // A question as points: a line a condition, with its points, function, words, field and how rare it is; the bar as a slider;
-// exclusions. Every change goes to Python, which writes the question; content is bound as text only.
+// what is excluded, and unless. Every change goes to Python, which writes the question; content is bound as text only.
 
 const QUIET = 350; // milliseconds after the last key before words are taken over
 
@@ -37,18 +37,22 @@ export default {
         <p v-if="exclusions.length" class="points-not"><span>But not:</span>
           <span v-for="(line, place) in exclusions" :key="place" class="points-chip">{{ line.summary }}
             <button type="button" class="cross" :disabled="fixed" :aria-label="'No longer exclude ' + line.summary" @click="$emit('edit', { kind: 'include-not', place })">×</button></span></p>
+        <p v-if="unless.length" class="points-not"><span>Unless:</span>
+          <span v-for="(line, place) in unless" :key="place" class="points-chip points-unless">{{ line.summary }}
+            <button type="button" class="cross" :disabled="fixed" :aria-label="'No longer unless ' + line.summary" @click="$emit('edit', { kind: 'drop-unless', place })">×</button></span></p>
         <form v-if="!fixed" class="points-add" @submit.prevent="add('add')">
           <input type="text" class="points-new" :list="listName" v-model="fresh" aria-label="Words to ask for" placeholder="A word or phrase of the other record" />
           <button type="submit">Add</button>
           <button v-if="mayExclude" type="button" @click="add('exclude')">But not</button>
+          <button v-if="mayUnless && exclusions.length" type="button" @click="add('unless')">Unless</button>
         </form>
       </template>
       <datalist :id="listName"><option v-for="word in words" :key="word" :value="word"></option></datalist>
     </section>
   `,
   props: {
-    conditions: Array, exclusions: Array, bar: Number, total: Number, enough: Array, functions: Array, fields: Array, words: Array,
-    fixed: Boolean, problem: String, mayExclude: Boolean,
+    conditions: Array, exclusions: Array, unless: Array, bar: Number, total: Number, enough: Array, functions: Array, fields: Array, words: Array,
+    fixed: Boolean, problem: String, mayExclude: Boolean, mayUnless: Boolean,
   },
   emits: ["edit", "undo", "redo"],
   data: () => ({ editing: null, typed: "", fresh: "", listName: `words-${Math.random().toString(36).slice(2)}` }),

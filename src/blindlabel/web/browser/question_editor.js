@@ -86,20 +86,26 @@ function dialogIsOpen() {
   return document.querySelector('[id^="q-portal--dialog"]') !== null;
 }
 
+// A key as the page writes it, "Ctrl+Enter" or "Alt+G". Ctrl is Cmd, too; with Alt a letter is known by its place, since it writes another one on a Mac.
+function isPressed(event, key) {
+  const [held, name] = key.split("+");
+  if (held === "Alt") return event.altKey && (event.code === `Key${name}` || event.code === `Digit${name}`);
+  return (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === name.toLowerCase();
+}
+
 const QUIET = 10; // milliseconds without a key before a text is sent
 const LONGEST = 200; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
 
 export default {
   template: `<div class="question-editor"></div>`,
-  props: { functions: Array, keywords: Array, attributes: Array, label: String },
+  props: { functions: Array, keywords: Array, attributes: Array, label: String, keys: Object, annotating: Boolean },
   emits: ["change", "action", "ask"],
   mounted() {
     this.key = "";
     this.serial = 0;
     this.version = 0;
     this.words = [];
-    this.mode = "list";
     this.dirty = false;
     this.data = [languageData((context) => completions(context, this))]; // one object: CodeMirror knows a source by its identity
     this.view = new CM.EditorView({ state: this.fresh(""), parent: this.$el });
@@ -124,26 +130,12 @@ export default {
   },
   methods: {
     fresh(text) {
-      const act = (name) => () => {
-        this.act(name);
-        return true;
-      };
       return CM.EditorState.create({
         doc: text,
         selection: { anchor: text.length },
         extensions: [
-          CM.Prec.highest(
-            CM.keymap.of([
-              { key: "Mod-s", run: act("save") },
-              { key: "Mod-Enter", run: act("save-next") },
-              { key: "Alt-g", run: act("suggest") },
-              { key: "Alt-n", run: act("next") },
-              { key: "Alt-p", run: act("previous") },
-              { key: "Alt-l", run: act("leave") },
-              { key: "Alt-v", run: act("view") },
-              { key: "Tab", run: (view) => this.takeCompletion(view) },
-            ]),
-          ),
+          CM.Prec.highest(CM.EditorView.domEventHandlers({ keydown: (event) => this.pageKey(event) })),
+          CM.Prec.highest(CM.keymap.of([{ key: "Tab", run: (view) => this.takeCompletion(view) }])),
           CM.basicSetup,
           CM.EditorView.lineWrapping,
           CM.placeholder('What must the other record say? Click words of your record, or type:  ret is_in("…", $r)'),
@@ -230,9 +222,6 @@ export default {
     focusEditor() {
       this.view.focus();
     },
-    setMode(mode) {
-      this.mode = mode;
-    },
     focusElement(selector) {
       document.querySelector(selector)?.focus();
     },
@@ -262,27 +251,18 @@ export default {
       this.flush();
       this.$emit("action", { name, detail, ...this.now() });
     },
+    // Whether a key meant one of our actions. It is told to Python, which answers with `act`: what was shown or clicked before is in the text by then.
     pageKey(event) {
-      if (event.defaultPrevented || event.repeat || dialogIsOpen()) return;
+      if (event.defaultPrevented || event.repeat || dialogIsOpen()) return false;
       const writing = event.target.closest?.("input, textarea, select, [contenteditable=true]");
-      const mod = event.ctrlKey || event.metaKey;
-      const name =
-        this.mode === "annotate"
-          ? mod && event.key === "s" ? "save"
-          : mod && event.key === "Enter" ? "save-next"
-          : event.altKey && event.code === "KeyG" ? "suggest"
-          : event.altKey && event.code === "KeyN" ? "next"
-          : event.altKey && event.code === "KeyP" ? "previous"
-          : event.altKey && event.code === "KeyL" ? "leave"
-          : event.altKey && event.code === "KeyV" ? "view"
-          : event.altKey && event.code === "KeyU" ? "unsure"
-          : event.altKey && /^Digit[1-4]$/.test(event.code) ? `option-${event.code.slice(5)}`
-          : null
-          : mod || event.altKey || writing ? null
-          : { n: "next-open", "/": "search", "?": "help" }[event.key];
-      if (!name) return;
+      const held = event.ctrlKey || event.metaKey || event.altKey;
+      const name = this.annotating
+        ? Object.keys(this.keys).find((action) => isPressed(event, this.keys[action]))
+        : !held && !writing && { n: "next-open", "/": "search", "?": "help" }[event.key];
+      if (!name) return false;
       event.preventDefault();
-      this.$emit("ask", name); // Python answers with act: what was clicked before is in the text by then
+      this.$emit("ask", name);
+      return true;
     },
   },
 };

@@ -18,8 +18,7 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import Owner
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import SUGGESTED
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables

@@ -1,26 +1,75 @@
-"""The readers of table files: CSV, JSON lines and Parquet, each from a file to its columns and rows of text. A further
-format is a further reader here, chosen in `read_columns`.
+"""Table files: CSV, JSON lines and Parquet, each from a file to its columns and rows of text; and CSV files to write. A
+further format is a further reader here, chosen in `read_columns`.
 
 Text files are UTF-8, with or without byte order mark, unless an encoding is named or a UTF-16/32 mark says otherwise. A
 file that is not UTF-8 is refused with the encoding it looks like, never read on a guess: a wrong guess would quietly
-spoil names.
+spoil names. What is written is as RFC 4180 has it, in UTF-8 with LF, so that every value reads back as it was.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
+import datetime
 import gzip
 import io
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from blindlabel.errors import InputError
-from blindlabel.records.values import text_of, unusable
+
+# Values as text
+
+_MISSING = ("NAType", "NaTType")
+"""What pandas puts where there is nothing; known by name, since pandas need not be there."""
+
+
+def text_of(value: object) -> str:
+    """A value as text: missing and not-a-number are empty, truth is `true` or `false`, a whole number has no decimals
+    (31.0 is `31`), other numbers are written shortest without rounding, dates and times as in ISO 8601, lists joined by
+    `, `."""
+    if value is None or type(value).__name__ in _MISSING:
+        return ""
+    if isinstance(value, str):
+        value.encode()  # half a surrogate pair is no text: it could not be sent
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Decimal):
+        return "" if value.is_nan() else format(value, "f")
+    if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, (list, tuple)):
+        return ", ".join(text_of(part) for part in value)
+    if hasattr(value, "item"):  # a number of NumPy
+        return text_of(value.item())
+    raise TypeError(f"a value of type {type(value).__name__} has no text form")
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(float(value))
+
+
+def unusable(error: Exception) -> str:
+    """Why a value has no text form, for a sentence."""
+    return "a text that is not valid Unicode" if isinstance(error, UnicodeError) else str(error)
+
+
+# Reading
 
 ColumnsAndRows = tuple[list[str], Iterable[Sequence[str]]]
 """The names of columns, and the rows."""
@@ -256,3 +305,27 @@ def check_columns(columns: Sequence[str], shown: str) -> None:
         if column in seen:
             raise InputError(f"{shown}: two columns are called {column!r}.")
         seen.add(column)
+
+
+# Writing
+
+
+class _Lines:
+    """Takes rows that end with CR LF and writes them with LF.
+
+    csv quotes only those line ends that its own terminator has; with LF alone it would leave a CR inside a value bare.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, row: str) -> None:
+        self._file.write(row.removesuffix("\r\n") + "\n")
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str = ",") -> None:
+    """Write a header and rows."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(_Lines(file), delimiter=delimiter, lineterminator="\r\n")
+        writer.writerow(header)
+        writer.writerows(rows)
