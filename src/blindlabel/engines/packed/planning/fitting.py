@@ -95,7 +95,7 @@ class Meaning:
     """The chain of a question over probes: the leaves that its points are about, their table, and what is below."""
 
     leaves: tuple[Leaf, ...]
-    table: chain.Table
+    table: chain.TruthTable
     sums: tuple[chain.Weights, ...]
     """Weights of the leaves in the counts of the question."""
     exclusions: tuple[Leaf, ...]
@@ -145,8 +145,8 @@ def _weights(count: Count, probes: dict[Atom, tuple[Probe, ...]], leaves: Sequen
 
 
 def _necessary_joined(
-    leaves: tuple[Leaf, ...], table: chain.Table, sums: Sequence[chain.Weights]
-) -> tuple[tuple[Leaf, ...], chain.Table, list[chain.Weights]]:
+    leaves: tuple[Leaf, ...], table: chain.TruthTable, sums: Sequence[chain.Weights]
+) -> tuple[tuple[Leaf, ...], chain.TruthTable, list[chain.Weights]]:
     """Without a leaf that must hold beside others: where all others have it, they are false without it, too."""
     for place, must in enumerate(leaves):
         rest = chain.where(table, place, True)
@@ -197,7 +197,7 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> Plan:
     return made(_places(shape, fit), _weighed_support(shape, fit))
 
 
-def _groups(count: int, table: chain.Table) -> list[list[int]]:
+def _groups(count: int, table: chain.TruthTable) -> list[list[int]]:
     """The variables by which are alike: exchanging two of a group changes nothing."""
     axes = table.reshape((2,) * count)  # variable i is axis count − 1 − i
     groups: list[list[int]] = []
@@ -376,5 +376,5 @@ def _constant(shape: Shape, value: bool) -> Support:
     return support
 
 
-def _shaped(shape: Shape, false: chain.Table) -> Support:
+def _shaped(shape: Shape, false: chain.TruthTable) -> Support:
     return false.astype(np.uint8).reshape(shape.coefficients(shape.left), shape.coefficients(shape.right))

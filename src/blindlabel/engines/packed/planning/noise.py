@@ -14,6 +14,7 @@ the agreement alone, so all questions are switched at the same steps.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -112,9 +113,9 @@ class Levels:
         return At(level, max(rounding(self.ring), *lower))
 
 
-def opened_right(ring: RingParameters, answers: At, values: int) -> float:
-    """How unlikely it is that a padded answer is opened wrongly, given the noise of its values before: they are
-    switched down, multiplied by randomness and added up, as many as there are values, switched down again, given a
+def opened_right(ring: RingParameters, values: Sequence[At]) -> float:
+    """How unlikely it is that a padded answer is opened wrongly, given the noise of a pair's values before: they are
+    switched down, multiplied by randomness and added up, all of them in the last one, switched down again, given a
     fresh zero and padded.
 
     The pad is uniform and independent of the noise, so that t·(pad + noise)/q and t·pad/q are rounded to different
@@ -122,8 +123,8 @@ def opened_right(ring: RingParameters, answers: At, values: int) -> float:
     deviation: no tail is added. One wrong coefficient changes all slots.
     """
     bits = ring.prime_bits
-    there = _together(answers.noise - sum(bits[MIXED : answers.level]), rounding(ring))
-    there = _together(there, fresh_symmetric()) + product(ring) + sum_of(values)
+    there = _together(max(at.noise - sum(bits[MIXED : at.level]) for at in values), rounding(ring))
+    there = _together(there, fresh_symmetric()) + product(ring) + sum_of(len(values))
     there = _together(there - sum(bits[PADDED:MIXED]), rounding(ring), fresh(ring))
     return sum(bits[:PADDED]) - 0.1 - math.log2(ring.modulus) - 1 - there - math.log2(ring.degree)
 

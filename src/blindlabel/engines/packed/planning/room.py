@@ -211,17 +211,18 @@ class Room:
         combined = self.shape.combined(self.levels, self.layout.stride)
         return self.levels.together(combined, self.levels.after(self.shape.depth[1]))
 
-    def noise(self) -> At:
-        """Of the values of a pair before `opening`: linear forms, the products of both halves, what is asked, and a
-        last product.
+    def noise(self) -> list[At]:
+        """Of the values of a pair before `opening`, in their order. Y: linear forms, the products of both halves, what
+        is asked, and a last product; V and W: products by twos.
         """
         level, bits = self.last
-        return At(level, bits + noise.product(self.ring) + noise.sum_of(self.shape.coefficients(self.shape.right)))
+        missed = At(level, bits + noise.product(self.ring) + noise.sum_of(self.shape.coefficients(self.shape.right)))
+        return [missed, *(self.levels.after((count - 1).bit_length()) for count in self.below if count)]
 
     @property
     def opened_right(self) -> float:
         """A ciphertext of answers is opened wrongly with probability 2^-so many bits, at most."""
-        return noise.opened_right(self.ring, self.noise(), self.values)
+        return noise.opened_right(self.ring, self.noise())
 
     @property
     def wrong(self) -> float:

@@ -82,7 +82,10 @@ def _next(stream: Iterator[bytes], public: Public, kind: ParcelKind, most_items:
     content = next(stream, None)
     if content is None:
         raise ParcelError("Parcels of records are missing at the end.")
-    return parcels.read(content, kind, public.study, most_items=most_items, most_bytes=length)
+    parcel = parcels.read(content, kind, public.study, most_items=most_items, most_bytes=length)
+    if any(len(item) != length for item in parcel.items):  # found now, not after hours of work on the others
+        raise _another_shape()
+    return parcel
 
 
 def _check_shape(public: Public, parcel: Parcel, batch: int, part: int, total: int) -> None:
@@ -91,7 +94,7 @@ def _check_shape(public: Public, parcel: Parcel, batch: int, part: int, total: i
     size = min(layout.block, total - batch * layout.block)
     wanted = (batch, layout.batches(total), part, layout.parcels, size, total)
     if not 1 <= total <= public.room.terms.records or parcel.numbers[:6] != wanted or len(parcel.items) != count:
-        raise ParcelError("A parcel of records has another shape than the agreement implies.")
+        raise _another_shape()
 
 
 def _read_shares(stream: Iterator[bytes], public: Public, batch: int, questions: int, total: int) -> list[bytes]:
@@ -104,6 +107,10 @@ def _read_shares(stream: Iterator[bytes], public: Public, batch: int, questions:
             raise ParcelError("The randomness that came with these records is for other questions. Have it made anew.")
         found += parcel.items
     return found
+
+
+def _another_shape() -> ParcelError:
+    return ParcelError("A parcel of records has another shape than the agreement implies.")
 
 
 def _disorder() -> ParcelError:
