@@ -1,4 +1,4 @@
 """Engines answer questions about records; all share the interface in `interface`, and `registry` finds them by name.
 
-`plain` is the reference, `packed` the default, `gates` the publication's own way.
+`plain` is the reference, `packed` the default. Other distributions may add theirs.
 """

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import ParcelError, Terms
+from blindlabel.envelope.stream import LARGEST_CHUNK
 from blindlabel_lab.gates import ciphertexts
 from blindlabel_lab.gates.ciphertexts import Content, Numbers
 
@@ -98,6 +99,10 @@ def test_any_bytes_are_a_parcel_error(noise: bytes) -> None:
     for content in Content:
         with pytest.raises(ParcelError):
             ciphertexts.opened(content, TERMS, noise)
+
+
+def test_a_public_key_travels_as_one_piece() -> None:
+    assert ciphertexts.HEADER_BYTES + ciphertexts.PUBLIC_KEY_BYTES <= LARGEST_CHUNK
 
 
 def test_a_public_key_must_have_the_id_it_names() -> None:

@@ -15,6 +15,7 @@ from blindlabel.engines.interface import QuestionError, RecordError, Terms
 from blindlabel.language import words
 from blindlabel.language.formula import Atom, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
+from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record, View
 from blindlabel_lab.gates import GatesRules, circuits
 from blindlabel_lab.gates.circuits import Netlist, run
@@ -22,7 +23,8 @@ from blindlabel_lab.gates.record_circuits import CODE_GROWTH, RecordBits, compil
 from support.clear_gates import ClearGates
 from support.random_formulas import ATTRIBUTES, questions, records
 
-TERMS = Terms(ATTRIBUTES, record_length=24, attribute_length=9, functions=tuple(PREDICATES))
+LIMITS = Limits(similar_distance=2)
+TERMS = Terms(ATTRIBUTES, record_length=24, attribute_length=9, functions=tuple(PREDICATES), limits=LIMITS)
 
 
 def answer(question: Formula, record: Record, terms: Terms = TERMS) -> bool:
@@ -36,7 +38,11 @@ def answer(question: Formula, record: Record, terms: Terms = TERMS) -> bool:
 
 def one_text(text: str, length: int | None = None) -> tuple[Record, Terms]:
     terms = Terms(
-        (), record_length=len(text) if length is None else length, encode_attributes=False, functions=tuple(PREDICATES)
+        (),
+        record_length=len(text) if length is None else length,
+        encode_attributes=False,
+        functions=tuple(PREDICATES),
+        limits=LIMITS,
     )
     return Record({}, text), terms
 
@@ -115,24 +121,24 @@ def test_adders_sum_weights(weights: tuple[int, ...]) -> None:
 @given(st.data())
 def test_a_netlist_folds_and_shares_without_changing_values(data: st.DataObject) -> None:
     netlist = Netlist()
-    wires = [netlist.constant(False), *(netlist.input(i) for i in range(3))]
+    signals = [netlist.constant(False), *(netlist.input(i) for i in range(3))]
     for _ in range(8):
         gate = data.draw(st.sampled_from([netlist.and_, netlist.or_, netlist.xor, netlist.xnor]))
-        a, b = (data.draw(st.sampled_from(wires)) for _ in range(2))
-        wires += [gate(a, b), netlist.not_(a)]
+        a, b = (data.draw(st.sampled_from(signals)) for _ in range(2))
+        signals += [gate(a, b), netlist.not_(a)]
     before = len(netlist.nodes)
     bits = {i: data.draw(st.booleans()) for i in range(3)}
-    values = dict(zip(wires, run(netlist, wires, bits, ClearGates())))
+    values = dict(zip(signals, run(netlist, signals, bits, ClearGates())))
     clear = ClearGates()
-    for a, b in itertools.product(wires, repeat=2):
+    for a, b in itertools.product(signals, repeat=2):
         for gate, meaning in (
             (netlist.and_, clear.and_),
             (netlist.xor, clear.xor),
             (netlist.or_, clear.or_),
             (netlist.xnor, clear.xnor),
         ):
-            wire = gate(a, b)
-            assert run(netlist, [wire], bits, ClearGates()) == [meaning(values[a], values[b])]
+            signal = gate(a, b)
+            assert run(netlist, [signal], bits, ClearGates()) == [meaning(values[a], values[b])]
     assert before <= len(netlist.nodes)
     for node in netlist.nodes[1:]:
         if node.kind != "input":

@@ -137,12 +137,12 @@ def test_crafted_parcels_take_no_more_memory_than_an_honest_one(content: Content
     (record,) = ENGINE.encrypt(TERMS, keys().secret, [Record({}, "ab")], 1)
 
     key_id, _ = ciphertexts.opened(Content.SECRET, TERMS, keys().secret)
-    work = bitwise._Work(TERMS, key_id, compiled(TERMS, questions), library(), None)
+    work = bitwise._Evaluation(TERMS, key_id, compiled(TERMS, questions), library(), None)
     pads = library().numbers_of([library().encrypt_publicly(True)])
 
     def evaluated(parcel: bytes) -> bytes:
         """What the engine does with one record; the key's half a gigabyte was checked once, before."""
-        return bitwise._answered(work, bitwise._Task(0, parcel, b"\1", pads)).parcel
+        return bitwise._answered(work, bitwise._RecordTask(0, parcel, b"\1", pads)).parcel
 
     honest = {Content.PUBLIC: keys().public, Content.RECORD: record, Content.ANSWERS: evaluated(record)}[content]
     use: Callable[[bytes], object] = {

@@ -52,8 +52,8 @@ Ciphertext = Any
 
 _PLAINTEXT_MODULUS = 4
 
-_Task = TypeVar("_Task")
-_Result = TypeVar("_Result")
+_Argument = TypeVar("_Argument")
+_Given = TypeVar("_Given")
 
 
 def openfhe() -> Any:
@@ -260,8 +260,8 @@ def _one(task: Any) -> Any:
 
 
 def in_forks(
-    function: Callable[[Any, _Task], _Result], shared: Any, tasks: Iterable[_Task], workers: int
-) -> Iterator[_Result]:
+    function: Callable[[Any, _Argument], _Given], shared: Any, tasks: Iterable[_Argument], workers: int
+) -> Iterator[_Given]:
     """function(shared, task) for every task, in order. Tasks and results travel, `shared` is inherited; one worker
     means no fork.
     """

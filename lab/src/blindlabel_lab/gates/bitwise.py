@@ -71,7 +71,7 @@ class GatesEngine(GatesRules):
         """One parcel of answers for each record."""
         circuits = compiled(terms, questions)
         key_id, library = _with_public_key(terms, public)
-        work = _Work(terms, key_id, circuits, library, working.tell if working.workers <= 1 else None)
+        work = _Evaluation(terms, key_id, circuits, library, working.tell if working.workers <= 1 else None)
         answered = in_forks(_answered, work, _tasks(work, parcels), working.workers)
         for number, one in enumerate(answered):
             working.tell("evaluate", min(1.0, (number + 1) / terms.records))
@@ -109,7 +109,7 @@ def _values(columns: Sequence[Sequence[int]], questions: int, records: int) -> V
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Evaluation:
     """What is the same for all records."""
 
     terms: Terms
@@ -121,7 +121,7 @@ class _Work:
 
 
 @dataclass(frozen=True)
-class _Task:
+class _RecordTask:
     """One record, a random bit for each of its answers, and fresh encryptions of those."""
 
     number: int
@@ -130,17 +130,17 @@ class _Task:
     encrypted_pads: Numbers
 
 
-def _tasks(work: _Work, parcels: Iterable[bytes]) -> Iterator[_Task]:
+def _tasks(work: _Evaluation, parcels: Iterable[bytes]) -> Iterator[_RecordTask]:
     """Made outside any forked process: OpenFHE's random numbers must not be shared."""
     for number, parcel in enumerate(parcels):
         if number == work.terms.records:
             raise ParcelError(f"There are more encrypted records than the {work.terms.records} of the agreement.")
         pads = bytes(secrets.randbits(1) for _ in work.circuits.answers)
         fresh = work.library.numbers_of([work.library.encrypt_publicly(bool(pad)) for pad in pads])
-        yield _Task(number, parcel, pads, fresh)
+        yield _RecordTask(number, parcel, pads, fresh)
 
 
-def _answered(work: _Work, task: _Task) -> Evaluated:
+def _answered(work: _Evaluation, task: _RecordTask) -> Evaluated:
     library, circuits = work.library, work.circuits
     size = RecordBits.of(work.terms).size
     numbers = ciphertexts.opened_batch(

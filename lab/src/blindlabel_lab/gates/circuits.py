@@ -5,7 +5,7 @@ Pure: knows nothing of encryption, so the same circuits run on clear bits (count
 any Python) and on OpenFHE. Circuits are functions over a `Gates`; `Netlist` implements it by writing gates down,
 `EncryptedGates` in `binfhe` on ciphertexts, and the tests on `bool`.
 
-In a netlist a bit is a *wire*: twice the number of a node, plus one where it is negated. Negation is free on every
+In a netlist a bit is a *signal*: twice the number of a node, plus one where it is negated. Negation is free on every
 backend, so there are only two kinds of gate, AND and XOR, and OR is an AND of negations. Node 0 is the constant false.
 
 A character is eight bits: seven of ASCII, and one that is set exactly for padding (whose other bits are zero), so that
@@ -57,20 +57,20 @@ def _tree(bits: Sequence[Bit], gate: Callable[[Bit, Bit], Bit]) -> Bit:
     return level[0]
 
 
-Wire = NewType("Wire", int)
+Signal = NewType("Signal", int)
 
-FALSE = Wire(0)
-TRUE = Wire(1)
+FALSE = Signal(0)
+TRUE = Signal(1)
 
 
-def negated(wire: Wire) -> Wire:
+def negated(signal: Signal) -> Signal:
     """The same bit, turned round."""
-    return Wire(wire ^ 1)
+    return Signal(signal ^ 1)
 
 
 @dataclass(frozen=True)
 class NetlistNode:
-    """An input (by its number) or a gate with two different, non-constant wires."""
+    """An input (by its number) or a gate with two different, non-constant signals."""
 
     kind: str
     a: int
@@ -79,56 +79,56 @@ class NetlistNode:
 
 class Netlist:
     """A growing list of gates in which equal gates are one and constants have disappeared. It implements
-    `Gates[Wire]`.
+    `Gates[Signal]`.
     """
 
     def __init__(self) -> None:
         self.nodes: list[NetlistNode] = [NetlistNode("constant", 0, 0)]
         self._known: dict[NetlistNode, int] = {}
 
-    def input(self, number: int) -> Wire:
+    def input(self, number: int) -> Signal:
         """The bit that the input of this number brings."""
-        return self._wire(NetlistNode("input", number, 0))
+        return self._signal(NetlistNode("input", number, 0))
 
-    def constant(self, value: bool) -> Wire:
+    def constant(self, value: bool) -> Signal:
         return TRUE if value else FALSE
 
-    def not_(self, a: Wire) -> Wire:
+    def not_(self, a: Signal) -> Signal:
         return negated(a)
 
-    def and_(self, a: Wire, b: Wire) -> Wire:
+    def and_(self, a: Signal, b: Signal) -> Signal:
         if a > b:
             a, b = b, a
         if a == FALSE or a == negated(b):
             return FALSE
         if a in (TRUE, b):
             return b
-        return self._wire(NetlistNode("and", a, b))
+        return self._signal(NetlistNode("and", a, b))
 
-    def or_(self, a: Wire, b: Wire) -> Wire:
+    def or_(self, a: Signal, b: Signal) -> Signal:
         return negated(self.and_(negated(a), negated(b)))
 
-    def xor(self, a: Wire, b: Wire) -> Wire:
+    def xor(self, a: Signal, b: Signal) -> Signal:
         turned = (a ^ b) & 1  # negations move to the output, so that equal gates look equal
         first, second = sorted((a & ~1, b & ~1))
         if first == second:
-            return Wire(turned)
+            return Signal(turned)
         if first == FALSE:
-            return Wire(second ^ turned)
-        return Wire(self._wire(NetlistNode("xor", first, second)) ^ turned)
+            return Signal(second ^ turned)
+        return Signal(self._signal(NetlistNode("xor", first, second)) ^ turned)
 
-    def xnor(self, a: Wire, b: Wire) -> Wire:
+    def xnor(self, a: Signal, b: Signal) -> Signal:
         return negated(self.xor(a, b))
 
-    def _wire(self, node: NetlistNode) -> Wire:
+    def _signal(self, node: NetlistNode) -> Signal:
         number = self._known.get(node)
         if number is None:
             number = len(self.nodes)
             self.nodes.append(node)
             self._known[node] = number
-        return Wire(2 * number)
+        return Signal(2 * number)
 
-    def needed(self, outputs: Sequence[Wire]) -> list[int]:
+    def needed(self, outputs: Sequence[Signal]) -> list[int]:
         """The nodes that these outputs rest on, in an order in which they can be evaluated."""
         waiting = [output >> 1 for output in outputs]
         found: set[int] = set()
@@ -142,18 +142,18 @@ class Netlist:
                 waiting += (node.a >> 1, node.b >> 1)
         return sorted(found)
 
-    def gate_count(self, outputs: Sequence[Wire]) -> int:
+    def gate_count(self, outputs: Sequence[Signal]) -> int:
         """Two-input gates that these outputs need together."""
         return sum(self.nodes[number].kind in ("and", "xor") for number in self.needed(outputs))
 
-    def inputs_of(self, outputs: Sequence[Wire]) -> list[int]:
+    def inputs_of(self, outputs: Sequence[Signal]) -> list[int]:
         """Numbers of the inputs that these outputs look at."""
         return [self.nodes[number].a for number in self.needed(outputs) if self.nodes[number].kind == "input"]
 
 
 def run(
     netlist: Netlist,
-    outputs: Sequence[Wire],
+    outputs: Sequence[Signal],
     inputs: Mapping[int, Bit],
     gates: Gates[Bit],
     done: Callable[[int], None] | None = None,
@@ -163,9 +163,9 @@ def run(
     last_use = _last_uses(netlist, order, outputs)
     values: dict[int, Bit] = {}
 
-    def value(wire: int) -> Bit:
-        bit = values[wire >> 1]
-        return gates.not_(bit) if wire & 1 else bit
+    def value(signal: int) -> Bit:
+        bit = values[signal >> 1]
+        return gates.not_(bit) if signal & 1 else bit
 
     evaluated = 0
     for number in order:
@@ -186,7 +186,7 @@ def run(
     return [value(output) for output in outputs]
 
 
-def _last_uses(netlist: Netlist, order: Sequence[int], outputs: Sequence[Wire]) -> dict[int, int]:
+def _last_uses(netlist: Netlist, order: Sequence[int], outputs: Sequence[Signal]) -> dict[int, int]:
     last: dict[int, int] = {}
     for number in order:
         node = netlist.nodes[number]
@@ -220,8 +220,8 @@ class TextCircuits:
     """The predicates of one encrypted text: `bits[position][place]`, place 0 the least significant, place 7 padding."""
 
     netlist: Netlist
-    bits: Sequence[Sequence[Wire]]
-    _known: dict[tuple[int, frozenset[int]], Wire] = field(default_factory=dict)
+    bits: Sequence[Sequence[Signal]]
+    _known: dict[tuple[int, frozenset[int]], Signal] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
@@ -230,7 +230,7 @@ class TextCircuits:
 
     # -- characters
 
-    def has_one_of(self, position: int, codes: frozenset[int]) -> Wire:
+    def has_one_of(self, position: int, codes: frozenset[int]) -> Signal:
         """Whether the character at a position is one of these. False behind the end of the text, and at padding."""
         if not 0 <= position < self.length or not codes:
             return FALSE
@@ -242,21 +242,21 @@ class TextCircuits:
                 self._known[key] = self.netlist.and_(self._known[key], negated(self.bits[position][PADDING_BIT]))
         return self._known[key]
 
-    def _agrees(self, position: int, fixed: int, value: int) -> Wire:
+    def _agrees(self, position: int, fixed: int, value: int) -> Signal:
         """Whether the fixed bits are those of the value. Low and high bits apart, so that characters share their
         halves.
         """
         halves = []
         for places in (range(4), range(4, 7)):
-            wires = [self._wanted(position, place, value) for place in places if fixed >> place & 1]
-            halves.append(all_of(self.netlist, wires))
+            signals = [self._wanted(position, place, value) for place in places if fixed >> place & 1]
+            halves.append(all_of(self.netlist, signals))
         return self.netlist.and_(*halves)
 
-    def _wanted(self, position: int, place: int, value: int) -> Wire:
+    def _wanted(self, position: int, place: int, value: int) -> Signal:
         bit = self.bits[position][place]
         return bit if value >> place & 1 else negated(bit)
 
-    def _decided(self, position: int, place: int, codes: frozenset[int]) -> Wire:
+    def _decided(self, position: int, place: int, codes: frozenset[int]) -> Signal:
         """A set of characters by deciding bit after bit from the highest; the netlist folds what is equal or
         constant.
         """
@@ -276,16 +276,16 @@ class TextCircuits:
             return self.netlist.or_(high, self.netlist.and_(negated(bit), low))
         return self.netlist.or_(self.netlist.and_(bit, high), self.netlist.and_(negated(bit), low))
 
-    def ended_at(self, position: int) -> Wire:
+    def ended_at(self, position: int) -> Signal:
         """Whether the text has at most this many characters."""
         return self.netlist.constant(True) if position >= self.length else self.bits[position][PADDING_BIT]
 
-    def _is_word_character(self, position: int) -> Wire:
+    def _is_word_character(self, position: int) -> Signal:
         return self.has_one_of(position, WORD_CODES)
 
     # -- needles
 
-    def occurs_at(self, position: int, needle: str, seen: Case) -> Wire:
+    def occurs_at(self, position: int, needle: str, seen: Case) -> Signal:
         """Whether the needle stands at this position."""
         if position + len(needle) > self.length:
             return FALSE
@@ -294,14 +294,14 @@ class TextCircuits:
             [self.has_one_of(position + i, codes_seen_as(character, seen)) for i, character in enumerate(needle)],
         )
 
-    def is_in(self, needle: str, seen: Case) -> Wire:
+    def is_in(self, needle: str, seen: Case) -> Signal:
         """The needle at any position. A position behind the text's end is padding, which no character equals."""
         return any_of(self.netlist, [self.occurs_at(position, needle, seen) for position in self._places_for(needle)])
 
-    def starts_with(self, needle: str, seen: Case) -> Wire:
+    def starts_with(self, needle: str, seen: Case) -> Signal:
         return self.occurs_at(0, needle, seen)
 
-    def ends_with(self, needle: str, seen: Case) -> Wire:
+    def ends_with(self, needle: str, seen: Case) -> Signal:
         return any_of(
             self.netlist,
             [
@@ -310,10 +310,10 @@ class TextCircuits:
             ],
         )
 
-    def equals(self, value: str, seen: Case) -> Wire:
+    def equals(self, value: str, seen: Case) -> Signal:
         return self.netlist.and_(self.occurs_at(0, value, seen), self.ended_at(len(value)))
 
-    def has_word(self, word: str, seen: Case) -> Wire:
+    def has_word(self, word: str, seen: Case) -> Signal:
         """The needle where no word character stands before or behind it."""
         return any_of(
             self.netlist,
@@ -330,7 +330,7 @@ class TextCircuits:
             ],
         )
 
-    def is_empty(self) -> Wire:
+    def is_empty(self) -> Signal:
         """Only blanks, bars and padding."""
         return all_of(
             self.netlist,
@@ -345,7 +345,7 @@ class TextCircuits:
 
     # -- edit distance
 
-    def similar(self, word: str, distance: int, seen: Case) -> Wire:
+    def similar(self, word: str, distance: int, seen: Case) -> Signal:
         """Some word of the text within this edit distance: an automaton whose states are (letters of the word done,
         errors made).
         """
@@ -366,10 +366,10 @@ class TextCircuits:
             found.append(netlist.and_(accepted, negated(self._overlong_word_to(position, len(word) + distance))))
         return any_of(netlist, found)
 
-    def _next_states(self, before: list[list[Wire]], position: int, word: str, seen: Case) -> list[list[Wire]]:
+    def _next_states(self, before: list[list[Signal]], position: int, word: str, seen: Case) -> list[list[Signal]]:
         netlist = self.netlist
         inside = self._is_word_character(position)
-        states: list[list[Wire]] = []
+        states: list[list[Signal]] = []
         for errors, row in enumerate(before):
             states.append([])
             for done in range(len(row)):
@@ -386,7 +386,7 @@ class TextCircuits:
                 states[errors].append(any_of(netlist, ways))
         return states
 
-    def _overlong_word_to(self, position: int, longest: int) -> Wire:
+    def _overlong_word_to(self, position: int, longest: int) -> Signal:
         """Whether a word of more than the longest comparable length ends here; only asked where such a word could be
         accepted.
         """
@@ -410,7 +410,7 @@ def _cube(codes: frozenset[int]) -> tuple[int, int] | None:
 # -- numbers
 
 
-def at_least(netlist: Netlist, number: Sequence[Wire], bound: int) -> Wire:
+def at_least(netlist: Netlist, number: Sequence[Signal], bound: int) -> Signal:
     """Whether an unsigned number (least significant bit first) is at least a clear bound: at most one gate a bit."""
     if bound <= 0:
         return netlist.constant(True)
@@ -422,11 +422,11 @@ def at_least(netlist: Netlist, number: Sequence[Wire], bound: int) -> Wire:
     return result
 
 
-def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Wire]) -> list[Wire]:
+def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Signal]) -> list[Signal]:
     """The sum of the weights of the true bits, least significant bit first, by full adders on columns of equal
     value.
     """
-    columns: list[list[Wire]] = [[] for _ in range(sum(weights).bit_length())]
+    columns: list[list[Signal]] = [[] for _ in range(sum(weights).bit_length())]
     for weight, bit in zip(weights, bits):
         for place in range(weight.bit_length()):
             if weight >> place & 1:
@@ -443,6 +443,6 @@ def total(netlist: Netlist, weights: Sequence[int], bits: Sequence[Wire]) -> lis
     return [column[0] if column else FALSE for column in columns]
 
 
-def within(netlist: Netlist, number: Sequence[Wire], low: int, high: int) -> Wire:
+def within(netlist: Netlist, number: Sequence[Signal], low: int, high: int) -> Signal:
     """Whether low <= number <= high."""
     return netlist.and_(at_least(netlist, number, low), negated(at_least(netlist, number, high + 1)))

@@ -22,7 +22,7 @@ from blindlabel.language.formula import Atom, Count, Formula, atoms_of, fold
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
 from blindlabel_lab.gates import circuits
-from blindlabel_lab.gates.circuits import Netlist, TextCircuits, Wire, all_of, any_of, negated
+from blindlabel_lab.gates.circuits import Netlist, Signal, TextCircuits, all_of, any_of, negated
 
 CHARACTER_BITS = 8
 NUMBER_OFFSET = words.NUMBER_BOUND * 10**words.NUMBER_DECIMALS
@@ -125,10 +125,10 @@ def _field_bits(field: BitField, record: Record) -> list[bool]:
 
 @dataclass(frozen=True)
 class QuestionCircuits:
-    """The netlist of some questions, and the wire of each one's answer."""
+    """The netlist of some questions, and the signal of each one's answer."""
 
     netlist: Netlist
-    answers: tuple[Wire, ...]
+    answers: tuple[Signal, ...]
 
     @property
     def gates(self) -> int:
@@ -155,30 +155,30 @@ def compiled(terms: Terms, questions: Sequence[Formula]) -> QuestionCircuits:
 
 
 class _Build:
-    """The netlist under construction, with one set of text circuits a field: the algebra whose values are wires."""
+    """The netlist under construction, with one set of text circuits a field: the algebra whose values are signals."""
 
     def __init__(self, layout: RecordBits) -> None:
         self.layout = layout
         self.netlist = Netlist()
         self.texts: dict[BitField, TextCircuits] = {}
 
-    def constant(self, value: bool) -> Wire:
+    def constant(self, value: bool) -> Signal:
         return self.netlist.constant(value)
 
-    def negation(self, part: Wire) -> Wire:
+    def negation(self, part: Signal) -> Signal:
         return negated(part)
 
-    def conjunction(self, parts: Sequence[Wire]) -> Wire:
+    def conjunction(self, parts: Sequence[Signal]) -> Signal:
         return all_of(self.netlist, list(parts))
 
-    def disjunction(self, parts: Sequence[Wire]) -> Wire:
+    def disjunction(self, parts: Sequence[Signal]) -> Signal:
         return any_of(self.netlist, list(parts))
 
-    def count(self, count: Count, parts: Sequence[Wire]) -> Wire:
+    def count(self, count: Count, parts: Sequence[Signal]) -> Signal:
         total = circuits.total(self.netlist, count.weights, list(parts))
         return circuits.within(self.netlist, total, count.low, count.high)
 
-    def atom(self, atom: Atom) -> Wire:
+    def atom(self, atom: Atom) -> Signal:
         decided = PREDICATES[atom.function].always(atom.arguments)
         return _CIRCUITS[atom.function](self, atom) if decided is None else self.netlist.constant(decided)
 
@@ -191,23 +191,23 @@ class _Build:
     def text(self, atom: Atom) -> TextCircuits:
         field = self.field(atom)
         if field not in self.texts:
-            wires = [self.netlist.input(field.start + place) for place in range(field.size)]
-            self.texts[field] = TextCircuits(self.netlist, [wires[i : i + 8] for i in range(0, field.size, 8)])
+            signals = [self.netlist.input(field.start + place) for place in range(field.size)]
+            self.texts[field] = TextCircuits(self.netlist, [signals[i : i + 8] for i in range(0, field.size, 8)])
         return self.texts[field]
 
-    def sounds_like(self, atom: Atom) -> Wire:
+    def sounds_like(self, atom: Atom) -> Signal:
         return self.text(atom).has_word(words.phonetic_code(_needle(atom)), "exact")
 
-    def between(self, atom: Atom) -> Wire:
+    def between(self, atom: Atom) -> Signal:
         low, high = (words.hundredths(Fraction(bound)) for bound in atom.arguments[:2])
         present, within = self._number(atom, low, high)
         return self.netlist.and_(present, within)
 
-    def far_from(self, atom: Atom) -> Wire:
+    def far_from(self, atom: Atom) -> Signal:
         present, near = self._number(atom, *families.near(words.hundredths(Fraction(atom.arguments[0]))))
         return self.netlist.and_(present, negated(near))
 
-    def _number(self, atom: Atom, low: int, high: int) -> tuple[Wire, Wire]:
+    def _number(self, atom: Atom, low: int, high: int) -> tuple[Signal, Signal]:
         """Whether the text has a number, and whether it is from low to high, in hundredths."""
         field = self.field(atom)
         *number, present = [self.netlist.input(field.start + place) for place in range(field.size)]
@@ -218,7 +218,7 @@ def _needle(atom: Atom) -> str:
     return str(atom.arguments[0])
 
 
-_CIRCUITS: dict[str, Callable[[_Build, Atom], Wire]] = {
+_CIRCUITS: dict[str, Callable[[_Build, Atom], Signal]] = {
     "is_in": lambda build, atom: build.text(atom).is_in(_needle(atom), atom.view.case),
     "starts_with": lambda build, atom: build.text(atom).starts_with(_needle(atom), atom.view.case),
     "ends_with": lambda build, atom: build.text(atom).ends_with(_needle(atom), atom.view.case),
