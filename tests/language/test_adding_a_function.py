@@ -16,7 +16,7 @@ from blindlabel.language import FUNCTIONS, Question, Record, interpret
 from blindlabel.language import words as texts
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES, register, unregister
-from blindlabel.language.signatures import CaseRule, Parameter, Predicate, Problem, Tally, Type
+from blindlabel.language.signatures import CaseRule, Counting, Parameter, Predicate, Problem, Type
 from support import documented_python
 from support.random_questions import random_record
 
@@ -102,7 +102,7 @@ def test_a_wrong_call_of_a_new_function_is_a_finding_and_never_an_exception() ->
 
 
 def test_a_new_tally_is_a_number_that_can_be_compared() -> None:
-    letters = Tally(
+    letters = Counting(
         "common_letters",
         (Parameter("text", Type.TEXT), Parameter("letters", Type.TEXT, clear=True)),
         Type.NUMBER,

@@ -15,7 +15,7 @@ from blindlabel.language.signatures import CaseRule, Clear
 from blindlabel.language.words import first_number, hundredths, words_of
 from support.random_questions import random_text
 
-LIMITS = Limits()
+LIMITS = Limits(similar_distance=2)
 
 
 def clear_arguments(random: Random, name: str, text: str) -> tuple[Clear, ...]:

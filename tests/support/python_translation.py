@@ -151,7 +151,7 @@ def _python(node: tree.Expression) -> str:
         return repr(node.value)
     if isinstance(node, tree.Number):
         return f"Fraction({node.value.numerator}, {node.value.denominator})"
-    if isinstance(node, tree.Truth):
+    if isinstance(node, tree.Boolean):
         return repr(node.value)
     if isinstance(node, tree.Variable):
         return f"v_{node.name}"
@@ -161,7 +161,7 @@ def _python(node: tree.Expression) -> str:
         return f"(not {_python(node.operand)})"
     if isinstance(node, tree.Compare):
         return f"({_python(node.left)} {node.operator} {_python(node.right)})"
-    if isinstance(node, tree.Chain):
+    if isinstance(node, tree.Operation):
         return "(" + f" {_OPERATORS[node.operator]} ".join(map(_python, node.operands)) + ")"
     arguments = [_python(argument) for argument in node.arguments]
     if node.function in ("is_in", "starts_with", "ends_with", "equals"):

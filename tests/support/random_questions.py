@@ -174,11 +174,11 @@ class QuestionMaker:
             return tree.Call("choose", (self.boolean(depth - 1), self.number(depth - 1), self.number(depth - 1)))
         if chance < 0.65:
             weight = tree.Number(Fraction(self.random.choice([1, 2, 3, -1, 4]), self.random.choice([1, 1, 2])))
-            return tree.Chain("*", (weight, self.boolean(depth - 1)))
+            return tree.Operation("*", (weight, self.boolean(depth - 1)))
         parts = tuple(
             self.random.choice([self.number, self.boolean])(depth - 1) for _ in range(self.random.randint(2, 4))
         )
-        return tree.Chain("+", parts)
+        return tree.Operation("+", parts)
 
     def boolean(self, depth: int) -> tree.Expression:
         chance = self.random.random()
@@ -186,7 +186,7 @@ class QuestionMaker:
         if known is not None and chance < 0.15:
             return known
         if depth <= 0 or chance < 0.35:
-            return tree.Truth(self.random.random() < 0.5) if self.random.random() < 0.03 else self.predicate(depth)
+            return tree.Boolean(self.random.random() < 0.5) if self.random.random() < 0.03 else self.predicate(depth)
         if chance < 0.5:
             return tree.Not(self.boolean(depth - 1))
         if chance < 0.65:
@@ -198,7 +198,7 @@ class QuestionMaker:
             return tree.Call("choose", (self.boolean(depth - 1), self.boolean(depth - 1), self.boolean(depth - 1)))
         operator = "&" if self.random.random() < 0.5 else "|"
         parts = tuple(self.boolean(depth - 1) for _ in range(self.random.randint(2, 4)))
-        return tree.Chain(operator, parts)  # type: ignore[arg-type]  # as above
+        return tree.Operation(operator, parts)  # type: ignore[arg-type]  # as above
 
 
 class NoRecordLeft(Exception):

@@ -31,9 +31,19 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.language.columns import column
 from blindlabel.language.formatter import attribute_access, number, quote
-from blindlabel.language.formula import Atom, Conjunction, Count, Formula, atoms_of, evaluate, fold, in_order, parts_of
+from blindlabel.language.formula import (
+    Atom,
+    Conjunction,
+    Count,
+    Formula,
+    atoms_of,
+    column,
+    evaluate,
+    fold,
+    in_order,
+    parts_of,
+)
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record
 
@@ -48,7 +58,7 @@ _WIDEST_LINE = 100
 V = TypeVar("V", bound=Hashable)
 """What a table is about: predicates for people, what is asked of encrypted records for an engine."""
 
-Table = npt.NDArray[np.bool_]
+TruthTable = npt.NDArray[np.bool_]
 """A value for every combination of variables: variable i is bit i of the index."""
 
 Sums = Sequence[tuple[Mapping[Formula, Fraction], Fraction]]
@@ -167,7 +177,7 @@ def _as_written(formula: Formula, sums: Sequence[_Sum]) -> tuple[tuple[Condition
 
 
 def _conditions(
-    levels: Levels[Atom], sums: Sequence[_Sum], term: Callable[[frozenset[Atom]], Term]
+    levels: ChainLevels[Atom], sums: Sequence[_Sum], term: Callable[[frozenset[Atom]], Term]
 ) -> tuple[tuple[Condition, ...], int]:
     """M0 as points and a bar, with what is as good as each other in one condition; where it is no such thing, as its
     alternatives.
@@ -191,7 +201,9 @@ def _conditions(
     return tuple(conditions), sum(one.points for one in conditions) - rest
 
 
-def _alternatives(leaves: Sequence[frozenset[Atom]], table: Table) -> tuple[list[list[frozenset[Atom]]], Table]:
+def _alternatives(
+    leaves: Sequence[frozenset[Atom]], table: TruthTable
+) -> tuple[list[list[frozenset[Atom]]], TruthTable]:
     """Leaves of which any one is as good as another or both, together; and the table of these groups."""
     groups = [[leaf] for leaf in leaves]
     place = 0
@@ -239,23 +251,23 @@ def _weights(sum_: _Sum, groups: Sequence[Sequence[frozenset[Atom]]]) -> Weights
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(Generic[V]):
+class ChainLevels(Generic[V]):
     """A chain: M0 as a table over leaves, and for each further level the leaves of which one is enough."""
 
     leaves: tuple[frozenset[V], ...]
     """Variables that must all hold count as one. All of them matter for M0."""
-    reached: Table
+    reached: TruthTable
     below: tuple[tuple[frozenset[V], ...], tuple[frozenset[V], ...]]
     """What takes a yes back, and what gives it back."""
 
 
-def levels_of(formula: Formula, asked: Callable[[Atom], Sequence[V]]) -> Levels[V]:
+def levels_of(formula: Formula, asked: Callable[[Atom], Sequence[V]]) -> ChainLevels[V]:
     """The chain of a formula. `asked` says of which variables any one makes a predicate true."""
     names, values = variables_of(formula, asked)
     leaves, table = joined_by_meaning(*relevant(names, table_of(formula, values, len(names))))
     reached = raised(table)
     above, wanted = reached, ~table
-    below: list[Table] = []
+    below: list[TruthTable] = []
     while (above & wanted).any():
         level = raised(above & wanted)
         below.append(~lowered(above & ~level))  # the largest monotone function that is the same where it matters
@@ -268,7 +280,7 @@ def levels_of(formula: Formula, asked: Callable[[Atom], Sequence[V]]) -> Levels[
         terms.append(tuple(joined(leaves, _covering(level, region))))
         region = region & level
     kept, reached = joined_by_meaning(*relevant(leaves, reached))
-    return Levels(tuple(kept), reached, (terms[0] if terms else (), terms[1] if len(terms) > 1 else ()))
+    return ChainLevels(tuple(kept), reached, (terms[0] if terms else (), terms[1] if len(terms) > 1 else ()))
 
 
 def variables_of(
@@ -313,7 +325,7 @@ def variables_of(
     return names, places
 
 
-def table_of(formula: Formula, places: Mapping[Atom, Sequence[int]], count: int) -> Table:
+def table_of(formula: Formula, places: Mapping[Atom, Sequence[int]], count: int) -> TruthTable:
     """The value of a formula for every combination of so many variables."""
     nodes = sum(1 for _ in in_order(formula))
     if count > MOST_VARIABLES or nodes << count > _MOST_WORK:
@@ -325,18 +337,18 @@ def table_of(formula: Formula, places: Mapping[Atom, Sequence[int]], count: int)
 # -- on tables
 
 
-def _halves(table: Table, one: int, other: int) -> Table:
+def _halves(table: TruthTable, one: int, other: int) -> TruthTable:
     """The table as [value of one, value of the other, everything else]; `one` stands before `other`."""
     whole = table.reshape(-1, 2, 1 << (other - one - 1), 2, 1 << one)
     return whole.transpose(3, 1, 0, 2, 4).reshape(2, 2, -1)
 
 
-def where(table: Table, place: int, value: bool) -> Table:
+def where(table: TruthTable, place: int, value: bool) -> TruthTable:
     """The table where a variable has this value."""
     return table.reshape(-1, 2, 1 << place)[:, int(value)].reshape(-1)
 
 
-def raised(table: Table) -> Table:
+def raised(table: TruthTable) -> TruthTable:
     """The least monotone function above it."""
     found = table.copy()
     for place in range(table.size.bit_length() - 1):
@@ -345,12 +357,12 @@ def raised(table: Table) -> Table:
     return found
 
 
-def lowered(table: Table) -> Table:
+def lowered(table: TruthTable) -> TruthTable:
     """True wherever something above is."""
     return raised(table[::-1])[::-1]
 
 
-def minimal(table: Table) -> list[int]:
+def minimal(table: TruthTable) -> list[int]:
     """The smallest combinations at which a monotone function is true."""
     found = table.copy()
     for place in range(table.size.bit_length() - 1):
@@ -358,7 +370,7 @@ def minimal(table: Table) -> list[int]:
     return [int(index) for index in np.flatnonzero(found)]
 
 
-def relevant(leaves: Sequence[frozenset[V]], table: Table) -> tuple[list[frozenset[V]], Table]:
+def relevant(leaves: Sequence[frozenset[V]], table: TruthTable) -> tuple[list[frozenset[V]], TruthTable]:
     """Without the leaves that change nothing."""
     kept = list(leaves)
     for place in reversed(range(len(leaves))):
@@ -369,7 +381,7 @@ def relevant(leaves: Sequence[frozenset[V]], table: Table) -> tuple[list[frozens
     return kept, table
 
 
-def joined_by_meaning(leaves: Sequence[frozenset[V]], table: Table) -> tuple[list[frozenset[V]], Table]:
+def joined_by_meaning(leaves: Sequence[frozenset[V]], table: TruthTable) -> tuple[list[frozenset[V]], TruthTable]:
     """Leaves that matter only where both hold become one."""
     kept = list(leaves)
     place = 0
@@ -392,7 +404,7 @@ def joined(leaves: Sequence[frozenset[V]], combinations: Iterable[int]) -> list[
     ]
 
 
-def _covering(level: Table, region: Table) -> list[int]:
+def _covering(level: TruthTable, region: TruthTable) -> list[int]:
     """The smallest combinations of a level that are needed where it matters: the simplest, and those that say most,
     first.
     """
@@ -412,7 +424,9 @@ Weights = tuple[Sequence[int], int | None]
 """Of variables, in their order, and the bar they are held to, where that is known."""
 
 
-def weights_of(table: Table, sums: Sequence[Weights] = (), *, alike: bool = True) -> tuple[tuple[int, ...], int] | None:
+def weights_of(
+    table: TruthTable, sums: Sequence[Weights] = (), *, alike: bool = True
+) -> tuple[tuple[int, ...], int] | None:
     """Points and a bar for a monotone function of variables that all matter: one of these sums where it is right, else
     (where `alike` is allowed) all the same, else what is necessary or enough beside the rest; None where we see none.
     """
@@ -433,7 +447,7 @@ def weights_of(table: Table, sums: Sequence[Weights] = (), *, alike: bool = True
     return None
 
 
-def _right_sum(table: Table, sums: Iterable[Weights]) -> tuple[tuple[int, ...], int] | None:
+def _right_sum(table: TruthTable, sums: Iterable[Weights]) -> tuple[tuple[int, ...], int] | None:
     """The first of these sums that says what the table says."""
     index = np.arange(table.size)
     for weights, bar in sums:

@@ -110,7 +110,7 @@ class _Check:
             return ValueKind(Type.TEXT, frozenset([node.value]))
         if isinstance(node, tree.Number):
             return ValueKind(Type.NUMBER, constant=node.value)
-        if isinstance(node, tree.Truth):
+        if isinstance(node, tree.Boolean):
             return ValueKind(Type.BOOLEAN, constant=Fraction(int(node.value)))
         if isinstance(node, tree.Variable):
             return self.variable(node)
@@ -121,7 +121,7 @@ class _Check:
                 self.kind(node.operand), Type.BOOLEAN, node.operand, "wrong-type", "! turns a Boolean around"
             )
             return kind and ValueKind(Type.BOOLEAN, constant=None if kind.constant is None else 1 - kind.constant)
-        if isinstance(node, tree.Chain):
+        if isinstance(node, tree.Operation):
             return self.chain(node)
         if isinstance(node, tree.Compare):
             return self.compare(node)
@@ -164,7 +164,7 @@ class _Check:
         views = frozenset(View(node.name, leaf.case) for leaf in kind.leaves if isinstance(leaf, View))
         return ValueKind(Type.TEXT, views)
 
-    def chain(self, node: tree.Chain) -> ValueKind | None:
+    def chain(self, node: tree.Operation) -> ValueKind | None:
         wanted = Type.BOOLEAN if node.operator in "&|" else Type.NUMBER
         reason = {
             "&": "& joins Booleans",
@@ -325,7 +325,7 @@ class _Check:
         return None
 
 
-def _folded(operator: tree.ChainOperator, constants: list[Fraction]) -> Fraction:
+def _folded(operator: tree.Operator, constants: list[Fraction]) -> Fraction:
     if operator == "+":
         return sum(constants, Fraction(0))
     if operator == "|":

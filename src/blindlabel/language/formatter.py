@@ -51,7 +51,7 @@ def _format(node: tree.Expression) -> tuple[str, int]:
         return quote(node.value), _TIGHTNESS["primary"]
     if isinstance(node, tree.Number):
         return number(node.value), _TIGHTNESS["primary"]
-    if isinstance(node, tree.Truth):
+    if isinstance(node, tree.Boolean):
         return ("true" if node.value else "false"), _TIGHTNESS["primary"]
     if isinstance(node, tree.Variable):
         return f"${node.name}", _TIGHTNESS["primary"]

@@ -20,7 +20,7 @@ from fractions import Fraction
 from blindlabel.language import families, words
 from blindlabel.language.families import Family
 from blindlabel.language.limits import Limits
-from blindlabel.language.signatures import CaseRule, Clear, Function, Parameter, Predicate, Problem, Tally, Type
+from blindlabel.language.signatures import CaseRule, Clear, Counting, Function, Parameter, Predicate, Problem, Type
 
 _TEXT = Parameter("text", Type.TEXT)
 
@@ -290,8 +290,8 @@ _FORMS: tuple[Function, ...] = (
     ),
 )
 
-_TALLIES: tuple[Tally, ...] = (
-    Tally(
+_TALLIES: tuple[Counting, ...] = (
+    Counting(
         "common_words",
         (Parameter("words", Type.TEXT, clear=True), _TEXT),
         Type.NUMBER,
@@ -313,7 +313,7 @@ PREDICATES: dict[str, Predicate] = {predicate.name: predicate for predicate in _
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-def register(function: Predicate | Tally) -> None:
+def register(function: Predicate | Counting) -> None:
     """Make a function part of the language in this process. An agreement has to list a new predicate before a study can
     use it, and every party has to have registered it. Raises `ValueError` where the entry cannot work.
     """

@@ -12,7 +12,7 @@ from typing import Union
 from blindlabel.language import tree, words
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.record import Record
-from blindlabel.language.signatures import Predicate, Tally
+from blindlabel.language.signatures import Counting, Predicate
 
 Value = Union[str, Record, bool, Fraction]
 
@@ -31,7 +31,7 @@ def interpret(question: tree.Tree, record: Record) -> bool:
 
 
 def _evaluate(node: tree.Expression, variables: dict[str, Value]) -> Value:
-    if isinstance(node, (tree.Text, tree.Number, tree.Truth)):
+    if isinstance(node, (tree.Text, tree.Number, tree.Boolean)):
         return node.value
     if isinstance(node, tree.Variable):
         return variables[node.name]
@@ -41,7 +41,7 @@ def _evaluate(node: tree.Expression, variables: dict[str, Value]) -> Value:
         return record.attributes.get(node.name, "")
     if isinstance(node, tree.Not):
         return not _evaluate(node.operand, variables)
-    if isinstance(node, tree.Chain):
+    if isinstance(node, tree.Operation):
         values = [_evaluate(operand, variables) for operand in node.operands]
         if node.operator == "&":
             return all(values)
@@ -106,7 +106,7 @@ def _call(name: str, arguments: list[Value]) -> Value:
             return Record({key: convert(one) for key, one in value.attributes.items()}, convert(value.whole))
         return convert(text(value))
     function = FUNCTIONS[name]
-    if not isinstance(function, (Predicate, Tally)):
+    if not isinstance(function, (Predicate, Counting)):
         raise TypeError(f"{name} has no meaning of its own")
     clear = tuple(
         text(value) if isinstance(value, (str, Record)) else number(value)

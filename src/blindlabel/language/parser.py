@@ -212,9 +212,9 @@ class _Builder(Transformer[Token, Any]):
         keyword, value = parts
         return tree.Return(_plain(value), _join(span_of(keyword), value.span))
 
-    def chain(self, parts: list[Any]) -> tree.Chain:
+    def chain(self, parts: list[Any]) -> tree.Operation:
         operands = tuple(_plain(part) for part in parts[::2])
-        return tree.Chain(str(parts[1]), operands, _join(parts[0].span, parts[-1].span))  # type: ignore[arg-type]  # the grammar admits only these
+        return tree.Operation(str(parts[1]), operands, _join(parts[0].span, parts[-1].span))  # type: ignore[arg-type]  # the grammar admits only these
 
     def compare(self, parts: list[Any]) -> tree.Compare:
         left, operator, right = parts
@@ -236,8 +236,8 @@ class _Builder(Transformer[Token, Any]):
         # A number beyond every limit is refused later; reading it must not take long.
         return tree.Number(Fraction(digits) if len(digits) < 1000 else Fraction(0), span_of(parts[0]))
 
-    def truth(self, parts: list[Token]) -> tree.Truth:
-        return tree.Truth(parts[0].type == "TRUE", span_of(parts[0]))
+    def truth(self, parts: list[Token]) -> tree.Boolean:
+        return tree.Boolean(parts[0].type == "TRUE", span_of(parts[0]))
 
     def variable(self, parts: list[Token]) -> tree.Variable:
         return tree.Variable(str(parts[0])[1:], span_of(parts[0]))

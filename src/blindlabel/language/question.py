@@ -11,15 +11,39 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from blindlabel.errors import InputError
-from blindlabel.language import checker, constants, parser
-from blindlabel.language.chain import Chain, chain_in_words, chain_of, formula_in_words
-from blindlabel.language.diagnostics import Diagnostic, error, render
-from blindlabel.language.formula import Formula
+from blindlabel.language import checker, parser, tree
+from blindlabel.language.chain import Chain, chain_in_words, chain_of, formula_in_words, table_of
+from blindlabel.language.diagnostics import Diagnostic, error, render, warning
+from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.interpreter import interpret
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.language.rewriting import RewritingError, Rewritten, rewritten
 from blindlabel.language.tree import Tree
+
+_MOST_PREDICATES = 10
+"""Up to so many predicates every combination of their answers is tried; a larger question is rarely constant by
+mistake.
+"""
+
+
+def constant_warning(question: tree.Tree, formula: Formula) -> list[Diagnostic]:
+    """A warning at the `ret`, if the question always gives the same answer, or a yes to every record that has none of
+    what it asks about. Predicates are taken as independent of each other.
+    """
+    atoms = atoms_of(formula)
+    if len(atoms) > _MOST_PREDICATES:
+        return []
+    table = table_of(formula, {atom: (place,) for place, atom in enumerate(atoms)}, len(atoms))
+    returned = next(statement for statement in question.statements if isinstance(statement, tree.Return))
+    if table.all() or not table.any():
+        message = f"The answer is always {'yes' if table[0] else 'no'}, whatever the other record says."
+        return [warning("constant", message, returned.span, "Ask for something that only a matching record has.")]
+    if table[0]:
+        message = "A record that has nothing of what is asked gets a yes, so this is nearly always too loose."
+        return [warning("loose", message, returned.span, "Ask for something that a matching record has, too.")]
+    return []
+
 
 _FOLLOWS_FROM_SYNTAX = ("no-ret", "unknown-variable", "unused-variable", "unreachable")
 """What is missing because statements could not be read; not said beside the syntax errors themselves."""
@@ -55,7 +79,7 @@ class Question:
         if not any(one.severity == "error" for one in found):
             try:
                 made = rewritten(parsed.tree, self.limits)
-                found += constants.constant_warning(parsed.tree, made.formula)
+                found += constant_warning(parsed.tree, made.formula)
             except RewritingError as problem:
                 found.append(error(problem.code, problem.message, problem.span, problem.hint))
         found.sort(key=lambda one: (one.span.start, one.severity))

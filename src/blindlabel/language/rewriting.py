@@ -18,7 +18,7 @@ from blindlabel.language.formula import Formula
 from blindlabel.language.functions import FUNCTIONS, PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
-from blindlabel.language.signatures import Clear, Function, Predicate, Tally
+from blindlabel.language.signatures import Clear, Counting, Function, Predicate
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class Rewriting:
             return self.leaf(node.value)
         if isinstance(node, tree.Number):
             return _Sum(node.value, {})
-        if isinstance(node, tree.Truth):
+        if isinstance(node, tree.Boolean):
             return self.build.constant(node.value)
         if isinstance(node, tree.Variable):
             return self.variables[node.name]
@@ -136,13 +136,13 @@ class Rewriting:
             return self.mapped(self.text(self.value(node.record)), lambda source: self.attribute(source, node.name))
         if isinstance(node, tree.Not):
             return self.build.negation(self.formula(self.value(node.operand)))
-        if isinstance(node, tree.Chain):
+        if isinstance(node, tree.Operation):
             return self.chain(node)
         if isinstance(node, tree.Compare):
             return self.compare(node)
         return self.call(node)
 
-    def chain(self, node: tree.Chain) -> _Value:
+    def chain(self, node: tree.Operation) -> _Value:
         values = [self.value(operand) for operand in node.operands]
         if node.operator == "&":
             return self.build.conjunction([self.formula(value) for value in values])
@@ -200,7 +200,7 @@ class Rewriting:
         function = FUNCTIONS[node.function]
         if isinstance(function, Predicate):
             return self.over_texts(arguments, partial(self.predicate, function), self.build.choose)
-        if isinstance(function, Tally):
+        if isinstance(function, Counting):
             return self.over_texts(arguments, partial(self.tally, function), self.chosen_number)
         raise TypeError(f"{function.name} cannot be rewritten")
 
@@ -276,7 +276,7 @@ class Rewriting:
             return self.build.constant(predicate.meaning(text, clear))
         return self.build.atom(predicate.name, clear, text)
 
-    def tally(self, tally: Tally, sources: Sequence[_Source]) -> _Sum:
+    def tally(self, tally: Counting, sources: Sequence[_Source]) -> _Sum:
         """A tally of leaves: the sum of what it counts."""
         clear, text = _clear_and_text(tally, sources)
         each = [self.asked(PREDICATES[name], arguments, text) for name, arguments in tally.each(clear)]

@@ -123,7 +123,7 @@ class Predicate(Function):
 
 
 @dataclass(frozen=True)
-class Tally(Function):
+class Counting(Function):
     """A function that counts: how many of some predicates hold for one text of the other record."""
 
     meaning: Callable[[str, tuple[Clear, ...]], int]

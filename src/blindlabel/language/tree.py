@@ -46,7 +46,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Truth:
+class Boolean:
     """`true` or `false`."""
 
     value: bool
@@ -87,14 +87,14 @@ class Not:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-ChainOperator = Literal["&", "|", "+", "*"]
+Operator = Literal["&", "|", "+", "*"]
 
 
 @dataclass(frozen=True)
-class Chain:
+class Operation:
     """Two or more operands joined by the same operator."""
 
-    operator: ChainOperator
+    operator: Operator
     operands: tuple[Expression, ...]
     span: Span = field(default=NOWHERE, compare=False)
 
@@ -110,7 +110,7 @@ class Compare:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Expression = Union[Text, Number, Truth, Variable, Attribute, Call, Not, Chain, Compare]
+Expression = Union[Text, Number, Boolean, Variable, Attribute, Call, Not, Operation, Compare]
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Tree:
 
 def children(node: Expression) -> tuple[Expression, ...]:
     """The expressions directly inside an expression."""
-    if isinstance(node, Chain):
+    if isinstance(node, Operation):
         return node.operands
     if isinstance(node, Call):
         return node.arguments

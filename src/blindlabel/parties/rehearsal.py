@@ -14,8 +14,7 @@ import numpy as np
 
 from blindlabel.engines.interface import Answers
 from blindlabel.language import Question, Record
-from blindlabel.language.columns import Columns
-from blindlabel.language.formula import Formula
+from blindlabel.language.formula import Columns, Formula
 from blindlabel.protocol.labels import Labels, no_labels, open_counts, settle
 
 Oracle = Callable[[Record, int], Question]

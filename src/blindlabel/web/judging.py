@@ -23,8 +23,7 @@ from blindlabel.engines.registry import rules_named
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record
 from blindlabel.language.chain import Chain, Term
-from blindlabel.language.columns import Bits
-from blindlabel.language.formula import Atom, Constant, Count, Formula, Negation, in_order
+from blindlabel.language.formula import Atom, Bits, Constant, Count, Formula, Negation, in_order
 from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 from blindlabel.parties.joining import own_table
 from blindlabel.parties.questions import check_question, suggester_for

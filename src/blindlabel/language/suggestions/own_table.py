@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.language import words
-from blindlabel.language.columns import Bits, column
 from blindlabel.language.families import near
-from blindlabel.language.formula import Atom, Formula
+from blindlabel.language.formula import Atom, Bits, Formula, column
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
 from blindlabel.language.signatures import Clear
