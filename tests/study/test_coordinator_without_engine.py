@@ -5,6 +5,7 @@ of the packed engine that need one.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,7 +73,8 @@ def test_every_command_of_a_coordinator_works_where_no_homomorphic_library_can_b
     home, shared, file = tmp_path / "home", tmp_path / "shared", tmp_path / "agreement.toml"
     shared.mkdir()
     named = ("--name", "persons", "--owners", "anna,berta", "--attributes", "given_name,surname")
-    coordinator("new", file, *named, "--records", 4, "--rounds", 1, "--engine", engine)
+    coordinator("new", file, *named, "--records", 4, "--rounds", 1, "--engine", engine, "--record-length", 40)
+    file.write_text(re.sub(r"^profile = .*$", "profile = [1, 1]", file.read_text(), flags=re.MULTILINE))  # soon asked
     assert json.loads(coordinator("check", file, "--json"))["account"]["parties"]
     coordinator("invite", file, "--at", home, "--to", tmp_path / "inv", "--address", f"folder:{shared}")
     owners = []
