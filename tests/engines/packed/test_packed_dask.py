@@ -13,21 +13,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from blindlabel.engines.packed.running.dask import ClusterEngine, connecting
+from blindlabel.parties.computing import Computing
 
 from blindlabel.engines.interface import EngineUnavailable, Keys, Outcome, Terms, Working, outcomes
 from blindlabel.engines.packed import PackedEngine
-from blindlabel.engines.packed.running.dask import ClusterEngine, connecting
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
-from blindlabel.parties.computing import Computing
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import SuggestedQuestions
-from blindlabel.parties.running import run
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.packed_rounds import ENGINE, in_clear
 from support.patience import Patience

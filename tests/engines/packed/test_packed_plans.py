@@ -8,16 +8,16 @@ from random import Random
 from typing import Any
 
 import pytest
+from blindlabel.engines.packed.planning.probing import Probe, probes_of
+from blindlabel.engines.packed.questions import plan_of, plans_of
+from blindlabel.engines.packed.ways.assisted import plans
+from blindlabel.engines.packed.ways.choosing import way_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import QuestionError, Terms
 from blindlabel.engines.packed import PackedEngine
 from blindlabel.engines.packed.encoding.tables import tables_of
-from blindlabel.engines.packed.planning.probing import Probe, probes_of
-from blindlabel.engines.packed.questions import plan_of, plans_of
-from blindlabel.engines.packed.ways.assisted import plans
-from blindlabel.engines.packed.ways.choosing import way_of
 from blindlabel.language import Limits, Question, Record, View, interpret, words
 from blindlabel.language.formula import Atom, Formula, evaluate
 from blindlabel.language.functions import PREDICATES

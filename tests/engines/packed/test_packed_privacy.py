@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from blindlabel.engines.packed.keys import open_secret
+from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Kind
-from blindlabel.engines.packed.keys import open_secret
 from blindlabel.engines.packed.seal import ring
 from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
-from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, in_clear

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from blindlabel.engines.packed.seal.residues import Residues
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from blindlabel.engines.packed.encoding.tables import (
     interpolate,
     tables_of,
 )
-from blindlabel.engines.packed.seal.residues import Residues
 from blindlabel.language import Limits, Record, View
 from blindlabel.language.functions import PREDICATES
 from support.random_questions import random_text

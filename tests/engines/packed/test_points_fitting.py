@@ -8,13 +8,13 @@ from random import Random
 
 import numpy as np
 import pytest
+from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
+from blindlabel.engines.packed.ways.points.shape import shape_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import QuestionError, Terms, TermsError
 from blindlabel.engines.packed.encoding.tables import Tables, tables_of
-from blindlabel.engines.packed.ways.points.fitting import PointsPlan, compile_question
-from blindlabel.engines.packed.ways.points.shape import shape_of
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.rewriting import formula_of

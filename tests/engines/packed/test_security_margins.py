@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from blindlabel.engines.packed.planning import security
 from blindlabel.engines.packed.seal.parameters import RingParameters
 from blindlabel.engines.packed.ways.choosing import parameter_sets
+
+from blindlabel.engines.packed.planning import security
 
 RINGS = [ring for chosen in parameter_sets() for ring in chosen.rings]
 

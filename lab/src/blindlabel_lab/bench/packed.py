@@ -1,10 +1,9 @@
 """How fast the packed engine answers a round: random records and questions of one shape, every label checked against
 clear evaluation.
 
-All shapes are points questions, answered without any call, and the records' owner holds the key, as in an agreement by
-default; with `anything` the coordinator holds it and is called. `total` is what an owner waits for in a round: prepare
-+ evaluate + assist, the assist being served in this process. The bytes of records include the randomness that their
-owner sends with them.
+What is measured is a default agreement: its functions, its room, the ring that its account of bits asks for. `least`
+measures an agreement with room for just these questions instead. `total` is what an owner waits for in a round: prepare
++ evaluate. The bytes of records include the randomness that their owner sends with them.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import random
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from string import ascii_lowercase
 from typing import TypeVar
@@ -21,19 +20,18 @@ from typing import TypeVar
 import numpy as np
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import Answers, Evaluated, Keys, Outcome, Terms, Working, outcomes
-from blindlabel.engines.packed import PackedEngine
-from blindlabel.engines.packed.encoding.tables import features_of
-from blindlabel.engines.packed.keys import open_public, open_secret
-from blindlabel.engines.packed.records import encrypt_batch, share_parcels
-from blindlabel.engines.packed.running.processes import features
-from blindlabel.engines.packed.seal.residues import Residues
-from blindlabel.engines.packed.ways.choosing import way_of
-from blindlabel.engines.packed.ways.interface import Public, Secret
+from blindlabel.engines.interface import Answers, Evaluated, Keys, Terms, Working, is_yes, outcomes
+from blindlabel.engines.packed.planning.room import room_of
+from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.running.engine import PackedEngine
+from blindlabel.engines.packed.running.keys import Secret, open_secret
+from blindlabel.engines.packed.running.records import encrypt_batch, share_parcels
+from blindlabel.engines.packed.running.workers import features
 from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.record import Record, View
+from blindlabel.protocol import agreement as agreements
 
-SHAPES = ("and", "or", "not", "count")
+SHAPES = ("and", "or", "not", "unless", "count")
 _LETTERS = ascii_lowercase + "0123456789" + " " * 8
 
 
@@ -47,6 +45,7 @@ class PackedFigures:
     length: int
     needles: int
     workers: int
+    parameters: str
     seconds: dict[str, float]
     bytes: dict[str, int]
     peak_rss_mb: float
@@ -57,33 +56,24 @@ class PackedFigures:
         return {"engine": "packed", **self.__dict__}
 
 
-def terms_of(
-    shape: str,
-    records: int,
-    length: int,
-    needles: int,
-    full: bool = False,
-    *,
-    anything: bool = False,
-    exclusions: int = 0,
-) -> Terms:
-    """The agreement that is measured: whole records in lower case, is_in alone and places for just these questions, or
-    (`full`) what an agreement has by default. With the assist where `anything` may be asked.
+def terms_of(shape: str, records: int, length: int, needles: int, *, least: bool = False) -> Terms:
+    """The agreement that is measured: what a study has that says nothing, or (`least`) whole records in lower case,
+    is_in alone and room for just these questions.
     """
-    default = Terms(("text",), record_length=length, records=records)
-    default = replace(default, questions="any") if anything else replace(default, keys="owners")
-    if full:
-        return default
-    profiles = {"and": (1,), "or": (1, 1), "not": (1,), "count": tuple(sorted(weights_of(needles), reverse=True))}
-    return replace(
-        default,
+    if not least:
+        encoding, sampling = {"record_length": length}, {"records": records}
+        return agreements.new("bench", ("anna", "berta"), ("text",), encoding=encoding, sampling=sampling).terms()
+    profiles = {"or": (1, 1), "count": tuple(sorted(weights_of(needles), reverse=True))}
+    return Terms(
+        ("text",),
+        record_length=length,
+        records=records,
         encode_attributes=False,
         case="lower",
         functions=("is_in",),
-        profile=profiles[shape],
-        exclusions=max(exclusions, shape == "not"),
-        probes=needles,
-        inner_gates=0,
+        profile=profiles.get(shape, (1,)),
+        exclusions=int(shape in ("not", "unless")),
+        unless=int(shape == "unless"),
     )
 
 
@@ -104,7 +94,9 @@ def question(chance: random.Random, records: list[Record], own: int, needles: in
     if shape == "or" and needles > 1:
         either = Disjunction(parts[-2:])
         return Conjunction((*parts[:-2], either)) if needles > 2 else either
-    if shape == "not":
+    if shape == "unless" and needles > 2:
+        return Conjunction((*parts[:-2], Disjunction((Negation(parts[-2]), parts[-1]))))
+    if shape in ("not", "unless"):
         return Conjunction((*parts[:-1], Negation(parts[-1]))) if needles > 1 else Negation(parts[0])
     if shape == "count":
         weights = weights_of(needles)
@@ -112,18 +104,8 @@ def question(chance: random.Random, records: list[Record], own: int, needles: in
     return Conjunction(parts) if needles > 1 else parts[0]
 
 
-def _encoded(terms: Terms, records: list[Record], workers: int) -> Residues:
-    return features(terms, records, workers) if workers > 1 else features_of(way_of(terms).tables, records)
-
-
-def _encrypted(key: Public | Secret, encoded: Residues, batch: int, total: int, questions: int) -> list[bytes]:
-    parcels = list(encrypt_batch(key, encoded, batch, total))
-    return parcels + (list(share_parcels(key, batch, questions, total)) if isinstance(key, Secret) else [])
-
-
-def _key(terms: Terms, keys: Keys) -> Public | Secret:
-    """What records are encrypted with."""
-    return open_secret(terms, keys.secret) if terms.keys == "owners" else open_public(terms, keys.public)
+def _encrypted(key: Secret, encoded: Residues, batch: int, total: int, questions: int) -> list[bytes]:
+    return [*encrypt_batch(key, encoded, batch, total), *share_parcels(key, batch, questions, total)]
 
 
 def _read(
@@ -132,8 +114,7 @@ def _read(
     """The labels: what is opened is compared with the pads."""
     opened = engine.open(terms, keys.secret, [one.parcel for one in answers], questions, records)
     pads = engine.pad_values(terms, [one.pads for one in answers], questions, records)
-    labels: Answers = outcomes(opened == pads) == Outcome.YES
-    return labels
+    return is_yes(outcomes(opened == pads))
 
 
 _Result = TypeVar("_Result")
@@ -162,9 +143,7 @@ def measure(
     questions: int = 0,
     workers: int = 1,
     seed: int = 0,
-    full: bool = False,
-    anything: bool = False,
-    exclusions: int = 0,
+    least: bool = False,
     processor: bool = False,
 ) -> PackedFigures:
     """Play one round of `records` questions (or the first so many of them) over `records` records of `length`
@@ -173,26 +152,18 @@ def measure(
     chance = random.Random(seed)  # noqa: S311 - nothing secret
     rows = [Record.of({"text": "".join(chance.choices(_LETTERS, k=length))}) for _ in range(records)]
     asked = [question(chance, rows, own, needles, shape) for own in range(min(questions or records, records))]
-    terms = terms_of(shape, records, length, needles, full, anything=anything, exclusions=exclusions)
+    terms = terms_of(shape, records, length, needles, least=least)
     engine, clock = PackedEngine(), _Clock(processor)
-    way_of(terms)  # opening the library is not counted
+    room = room_of(terms)
     keys = clock.timed("keys", lambda: engine.make_keys(terms))
-    key = _key(terms, keys)
+    key = open_secret(terms, keys.secret)
     check_records(terms, rows)
     parcels: list[bytes] = []
-    block = key.way.layout.block
-    for batch in range(key.way.layout.batches(records)):
+    block = room.layout.block
+    for batch in range(room.layout.batches(records)):
         part = rows[batch * block : (batch + 1) * block]
-        encoded = clock.timed("encode", partial(_encoded, terms, part, workers))
+        encoded = clock.timed("encode", partial(features, terms, part, Working(workers)))
         parcels += clock.timed("encrypt", partial(_encrypted, key, encoded, batch, records, len(asked)))
-    moved = 0
-
-    def assist(request: bytes) -> bytes:
-        nonlocal moved
-        reply = clock.timed("assist", lambda: engine.assist(terms, keys.secret, request))
-        moved += len(request) + len(reply)
-        return reply
-
     prepare = [0.0, 0.0]
 
     def progress(phase: str, _: float) -> None:
@@ -202,19 +173,12 @@ def measure(
             prepare[1] = 0.0 if prepare[1] else now
 
     start = clock.now()
-    made = engine.evaluate(terms, keys.public, parcels, asked, assist, Working(workers, progress))
-    answers = list(made)
+    answers = list(engine.evaluate(terms, keys.public, parcels, asked, Working(workers, progress)))
     total = clock.now() - start
-    labels = clock.timed("decrypt", lambda: _read(engine, terms, keys, answers, len(asked), records))
+    labels = clock.timed("open", lambda: _read(engine, terms, keys, answers, len(asked), records))
     expected = np.array([[evaluate(one, row) for row in rows] for one in asked], dtype=np.bool_)
-    served = clock.seconds.get("assist", 0.0)
-    measured = clock.seconds | {
-        "prepare": prepare[0],
-        "assist": served,
-        "evaluate": max(0.0, total - prepare[0] - served),
-        "total": total,
-    }
-    order = ("keys", "encode", "encrypt", "prepare", "evaluate", "assist", "decrypt", "total")
+    measured = clock.seconds | {"prepare": prepare[0], "evaluate": max(0.0, total - prepare[0]), "total": total}
+    order = ("keys", "encode", "encrypt", "prepare", "evaluate", "open", "total")
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return PackedFigures(
         shape,
@@ -223,11 +187,11 @@ def measure(
         length,
         needles,
         workers,
+        room.ring.name,
         {name: round(measured[name], 4) for name in order},
         {
             "keys": len(keys.public),
             "records": sum(map(len, parcels)),
-            "assist": moved,
             "answers": sum(len(one.parcel) for one in answers),
         },
         round(peak / 1024, 1),

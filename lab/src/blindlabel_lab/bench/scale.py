@@ -1,10 +1,10 @@
 """What a round costs as a study grows: time, bytes and memory per pair at several sizes and numbers of worker
 processes, in one run.
 
-Every party works in a process of its own, as in a study, so that its memory is its own: the coordinator makes keys, one
-owner encrypts, the other evaluates, the coordinator decrypts and settles the round; files carry what they send each
-other. Labels are checked against clear evaluation. Processor time is what a busy machine leaves comparable; elapsed
-time (and so the gain of a second worker) needs a quiet one.
+Every party works in a process of its own, as in a study, so that its memory is its own: one owner makes keys and
+encrypts, the other evaluates, the first opens, the coordinator compares both lists and settles the round; files carry
+what they send each other. Labels are checked against clear evaluation. Processor time is what a busy machine leaves
+comparable; elapsed time (and so the gain of a second worker) needs a quiet one.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.interface import EngineError, Progress, Terms, Working
+from blindlabel.engines.interface import EngineError, Progress, Terms, Working, outcomes
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
+from blindlabel.protocol.comparing import HASH_BYTES
 from blindlabel_lab.bench.machine import machine
 
 _LENGTH = struct.Struct("<Q")
@@ -45,16 +46,14 @@ class Work:
     length: int = 148
     needles: int = 5
     shape: str = "or"
-    both_cases: bool = True
+    least: bool = False
 
     def terms(self) -> Terms:
-        """The agreement: whole records and is_in, and keys that the coordinator makes and decrypts with."""
-        from dataclasses import replace  # noqa: PLC0415
+        """The agreement: a default one, or room for just these questions."""
+        from blindlabel_lab.bench.packed import terms_of  # noqa: PLC0415 - brings the engine, which only owners need
 
-        from blindlabel_lab.bench.packed import terms_of  # noqa: PLC0415 - brings the engine, which only the parties' processes need
-
-        made = terms_of(self.shape, max(self.records, self.questions), self.length, self.needles)
-        return replace(made, keys="coordinator", case="both" if self.both_cases else made.case)
+        records = max(self.records, self.questions)
+        return terms_of(self.shape, records, self.length, self.needles, least=self.least)
 
     def content(self) -> tuple[list[Record], list[Formula]]:
         """Records and questions, the same in every process."""
@@ -72,7 +71,7 @@ class Spent:
 
     seconds: float
     processor_seconds: float
-    """Of the process and its workers, less what it did on behalf of another party."""
+    """Of the process and its workers."""
     memory_mb: float
     """Peak of the process plus, for each worker, the largest peak of a worker."""
     bytes: int
@@ -87,12 +86,11 @@ class Row:
     records: int
     questions: int
     workers: int
-    layout: str
+    parameters: str
     ms_per_pair: float
     processor_ms_per_pair: float
-    processor_ms_per_pair_assist: float
-    bytes_per_pair_answers: float
-    bytes_per_pair_assist: float
+    bytes_per_pair: float
+    """Of answers and of both lists of hashes."""
     bytes_per_record: float
     key_bytes: int
     encrypt_processor_ms_per_record: float
@@ -106,7 +104,7 @@ class Row:
 
 
 def _keys(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
+    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
 
     keys = PackedEngine().make_keys(work.terms())
     (folder / "public").write_bytes(keys.public)
@@ -115,42 +113,47 @@ def _keys(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str
 
 
 def _encrypt(work: Work, folder: Path, workers: int, progress: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
+    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
 
     rows, _ = work.content()
-    public = (folder / "public").read_bytes()
-    made = PackedEngine().encrypt(work.terms(), public, rows, working=Working(workers, progress))
+    secret = (folder / "secret").read_bytes()
+    made = PackedEngine().encrypt(work.terms(), secret, rows, work.questions, Working(workers, progress))
     return _write(folder / "records", made), {}
 
 
 def _evaluate(work: Work, folder: Path, workers: int, progress: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
+    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
 
-    engine, terms, secret = PackedEngine(), work.terms(), (folder / "secret").read_bytes()
+    engine, terms, public = PackedEngine(), work.terms(), (folder / "public").read_bytes()
     _, asked = work.content()
-    served = {"assist_processor_seconds": 0.0, "assist_bytes": 0.0}
+    made = engine.evaluate(terms, public, _read(folder / "records"), asked, Working(workers, progress))
+    pads: list[bytes] = []
 
-    def assist(request: bytes) -> bytes:
-        started = time.thread_time()
-        reply = engine.assist(terms, secret, request)
-        served["assist_processor_seconds"] += time.thread_time() - started
-        served["assist_bytes"] += len(request) + len(reply)
-        return reply
+    def leaving() -> Iterator[bytes]:
+        for one in made:
+            pads.append(one.pads)
+            yield one.parcel
 
-    public = (folder / "public").read_bytes()
-    made = engine.evaluate(terms, public, _read(folder / "records"), asked, assist, Working(workers, progress))
-    return _write(folder / "answers", (one.parcel for one in made)), served
+    size = _write(folder / "answers", leaving())
+    np.save(folder / "pads.npy", engine.pad_values(terms, pads, work.questions, work.records))
+    return size, {}
 
 
-def _decrypt(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed import PackedEngine  # noqa: PLC0415
+def _open(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
+    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
+
+    secret = (folder / "secret").read_bytes()
+    opened = PackedEngine().open(work.terms(), secret, _read(folder / "answers"), work.questions, work.records)
+    np.save(folder / "opened.npy", opened)
+    return opened.size * HASH_BYTES, {}
+
+
+def _compare(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.language.formula import evaluate  # noqa: PLC0415
     from blindlabel.protocol.labels import no_labels, settle  # noqa: PLC0415
 
-    secret = (folder / "secret").read_bytes()
-    labels = PackedEngine().decrypt(work.terms(), secret, _read(folder / "answers"), work.questions, work.records)
+    said = outcomes(np.load(folder / "opened.npy") == np.load(folder / "pads.npy"))
     # The round is settled as if the other owner had answered everything the same way.
-    said = labels.astype(np.uint8)
     others, asked_of = np.ascontiguousarray(said.T), range(work.records)
     settled = settle(no_labels(*said.shape), 1, range(work.questions), said, asked_of, others, work.records).labels
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -189,9 +192,7 @@ def _live(party: Party, work: Work, folder: Path, workers: int, line: Connection
         return
     seconds = time.perf_counter() - started
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = (
-        own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime - extra.get("assist_processor_seconds", 0.0)
-    )
+    spent = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
     memory = (own.ru_maxrss + (workers * children.ru_maxrss if workers > 1 else 0)) / 1024
     line.send(Spent(seconds, spent, memory, size, extra))
 
@@ -230,10 +231,10 @@ def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Call
 
 
 def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, __: None) -> list[Row]:
-    """One size: keys and records are made once, evaluation and decryption for each number of workers."""
-    from blindlabel.engines.packed.ways.choosing import way_of  # noqa: PLC0415
+    """One size: keys and records are made once, evaluation and opening for each number of workers."""
+    from blindlabel.engines.packed.planning.room import room_of  # noqa: PLC0415
 
-    layout = way_of(work.terms()).parameters.name
+    parameters = room_of(work.terms()).ring.name
     pairs = work.records * work.questions
     rows = []
     with tempfile.TemporaryDirectory(prefix="blindlabel-bench-") as name:
@@ -248,23 +249,22 @@ def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, _
         encrypted = play(_encrypt, "encrypting")
         for count in workers:
             asked = play(_evaluate, f"evaluating with {count} worker{'s' if count > 1 else ''}", count)
-            read = play(_decrypt, "decrypting and checking labels")
+            opened = play(_open, "opening")
+            read = play(_compare, "comparing and checking labels")
             rows.append(
                 Row(
                     work.records,
                     work.questions,
                     count,
-                    layout,
+                    parameters,
                     round(1000 * asked.seconds / pairs, 5),
                     round(1000 * asked.processor_seconds / pairs, 5),
-                    round(1000 * asked.extra["assist_processor_seconds"] / pairs, 5),
-                    round(asked.bytes / pairs, 2),
-                    round(asked.extra["assist_bytes"] / pairs, 2),
+                    round((asked.bytes + 2 * opened.bytes) / pairs, 2),
                     round(encrypted.bytes / work.records, 1),
                     keys.bytes,
                     round(1000 * encrypted.processor_seconds / work.records, 2),
-                    round(max(asked.memory_mb, encrypted.memory_mb), 1),
-                    round(max(keys.memory_mb, read.extra["peak_mb"]), 1),
+                    round(max(one.memory_mb for one in (asked, keys, encrypted, opened)), 1),
+                    round(read.extra["peak_mb"], 1),
                     int(read.extra["wrong"]),
                     int(read.extra["checked"]),
                 )
@@ -278,7 +278,7 @@ def measure(
     *,
     questions: int = 0,
     shape: str = "or",
-    both_cases: bool = True,
+    least: bool = False,
     length: int = 148,
     show: Progress = lambda _, __: None,
 ) -> dict[str, Any]:
@@ -287,9 +287,8 @@ def measure(
     """
     rows: list[Row] = []
     for size in sizes:
-        rows += measure_one(
-            Work(size, min(size, questions or size), length, shape=shape, both_cases=both_cases), workers, show
-        )
+        work = Work(size, min(size, questions or size), length, shape=shape, least=least)
+        rows += measure_one(work, workers, show)
     gains = {}
     for size in sizes:
         seconds = {row.workers: row.ms_per_pair for row in rows if row.records == size}
@@ -302,7 +301,7 @@ def measure(
         "load_before": round(os.getloadavg()[0], 1),
         "shape": shape,
         "length": length,
-        "cases": "both" if both_cases else "lower",
+        "agreement": "least" if least else "default",
         "rows": [asdict(row) for row in rows],
         "two_workers_gain": gains,
     }

@@ -17,15 +17,16 @@ def packed(
     ] = 0,
     length: Annotated[int, typer.Option(min=16, help="Characters of a record.")] = 148,
     needles: Annotated[int, typer.Option(min=1, max=24, help="Needles of a question.")] = 5,
-    shape: Annotated[str, typer.Option(help="and, or (one OR), not (one negation) or count (weights 1 to 3).")] = "or",
+    shape: Annotated[
+        str, typer.Option(help="and, or (one OR), not (one negation), unless (an exception to it) or count (weights).")
+    ] = "or",
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    full: Annotated[
-        bool, typer.Option("--full", help="Measure a default agreement: every function, attributes, both cases.")
+    least: Annotated[
+        bool,
+        typer.Option(
+            "--least", help="Measure is_in on lower case and room for just these questions, no default agreement."
+        ),
     ] = False,
-    anything: Annotated[
-        bool, typer.Option("--any", help='Measure an agreement with questions = "any", which calls the assist.')
-    ] = False,
-    exclusions: Annotated[int, typer.Option(min=0, max=8, help="Room for exclusions, used or not.")] = 0,
     processor: Annotated[
         bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")
     ] = False,
@@ -43,16 +44,7 @@ def packed(
         raise InputError(f"There is no shape {shape}; there are {', '.join(SHAPES)}.")
     try:
         figures = measure(
-            shape,
-            records,
-            length,
-            needles,
-            questions=questions,
-            workers=workers,
-            full=full,
-            anything=anything,
-            exclusions=exclusions,
-            processor=processor,
+            shape, records, length, needles, questions=questions, workers=workers, least=least, processor=processor
         )
     except EngineError as problem:
         raise InputError(str(problem)) from problem
@@ -63,12 +55,10 @@ def packed(
     seconds = figures.seconds
     result(
         f"{figures.questions} questions × {figures.records} records of {length} characters, {needles} needles, shape"
-        f" {shape}"
+        f" {shape}, {'room for just these' if least else 'a default agreement'}, {figures.parameters}"
     )
     result(f"keys {seconds['keys']:.2f} s, encode {seconds['encode']:.2f} s, encrypt {seconds['encrypt']:.2f} s")
-    result(
-        f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, assist {seconds['assist']:.2f} s"
-    )
+    result(f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, open {seconds['open']:.2f} s")
     result(f"a round: {seconds['total']:.2f} s, {1000 * seconds['total'] / pairs:.3f} ms a pair")
     if figures.questions < figures.records:
         whole = seconds["evaluate"] / pairs + seconds["prepare"] / figures.records**2

@@ -18,9 +18,14 @@ def scale(
     questions: Annotated[
         int, typer.Option(min=0, help="Ask at most so many questions at each size; 0: as many as records.")
     ] = 0,
-    shape: Annotated[str, typer.Option(help="and, or (one OR), not (one negation) or count (weights 1 to 3).")] = "or",
-    lower: Annotated[
-        bool, typer.Option("--lower", help="Measure records in lower case only; else exact and lower can be asked.")
+    shape: Annotated[
+        str, typer.Option(help="and, or (one OR), not (one negation), unless (an exception to it) or count (weights).")
+    ] = "or",
+    least: Annotated[
+        bool,
+        typer.Option(
+            "--least", help="Measure is_in on lower case and room for just these questions, no default agreement."
+        ),
     ] = False,
     length: Annotated[int, typer.Option(min=16, help="Characters of a record.")] = 148,
     json: JsonFlag = False,
@@ -40,7 +45,7 @@ def scale(
                 _numbers(workers, "--workers"),
                 questions=questions,
                 shape=shape,
-                both_cases=not lower,
+                least=least,
                 length=length,
                 show=lambda doing, share: bar.update(task, description=doing, completed=share),
             )
@@ -49,12 +54,12 @@ def scale(
     if json:
         result_json(document)
         return
-    result(f"shape {shape}, records of {length} characters, on {document['machine']}")
+    result(f"shape {shape}, records of {length} characters, {document['agreement']} agreement, {document['machine']}")
     for row in document["rows"]:
         result(
             f"{row['questions']} × {row['records']}, {row['workers']} worker(s): {row['processor_ms_per_pair']:.3f} ms"
             f" of processor and {row['ms_per_pair']:.3f} ms elapsed a pair,"
-            f" {row['bytes_per_pair_answers'] + row['bytes_per_pair_assist']:.0f} bytes a pair, owner"
+            f" {row['bytes_per_pair']:.0f} bytes a pair, owner"
             f" {row['owner_memory_mb']:.0f} MB, coordinator {row['coordinator_memory_mb']:.0f} MB, wrong labels:"
             f" {row['wrong_labels']}"
         )
