@@ -9,15 +9,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from blindlabel.errors import InputError
-from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol.labels import UNSAID, is_agreed, is_match, label_and_round
-from blindlabel.storage.workspace import Workspace
+
+if TYPE_CHECKING:
+    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.storage.workspace import Workspace
 
 _Pair = TypeVar("_Pair")
 
