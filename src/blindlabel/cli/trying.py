@@ -6,7 +6,7 @@ file, from standard input (`-`), or given as text.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,8 @@ from blindlabel.language.limits import Limits
 
 if TYPE_CHECKING:
     from blindlabel.engines.interface import Explained
+    from blindlabel.language import Question
+    from blindlabel.protocol.agreement import Agreement
 
 
 _MOST_BYTES = Limits().question_bytes * 16
@@ -94,7 +96,7 @@ def check(
     json: JsonFlag = False,
 ) -> None:
     """Check questions: errors and warnings with line, column, and what to do. Exit code 1 when there is an error."""
-    from blindlabel.language import Limits, Question, render
+    from blindlabel.language import Limits, render
     from blindlabel.parties.questions import check_by_default, check_question
 
     names = attribute_list(attributes)
@@ -151,8 +153,6 @@ def try_(
     from blindlabel.engines.ask import ask
     from blindlabel.engines.interface import Working
     from blindlabel.engines.registry import engine_named
-    from blindlabel.language import render
-    from blindlabel.parties.questions import check_by_default, check_question
     from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
@@ -164,19 +164,11 @@ def try_(
     name, source = question_source(question)
     table = read_table(records, id_column=id_column, attributes=named, encoding=encoding)
     lowered = gives_lower_case(steps)
-    checked = (
-        check_by_default(source, table.attributes, lowered=lowered)
-        if agreed is None
-        else check_question(agreed, source)
-    )
-    for one in checked.problems:
-        say(render(one, source, name))
-    if checked.formula is None:
-        raise InputError("The question cannot be used yet; see above.")
+    asked = _usable(name, source, agreed, table.attributes, lowered=lowered).usable()
     prepared = prepare_rows(table, table.attributes, steps)
     with progress_bar() as bar:
         working = Working(workers, phases(bar))
-        answers = ask(chosen, [checked.formula], prepared, table.attributes, lowered=lowered, working=working)[0]
+        answers = ask(chosen, [asked], prepared, table.attributes, lowered=lowered, working=working)[0]
     if json:
         pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]
         result_json({"engine": engine, "answers": pairs})
@@ -185,6 +177,23 @@ def try_(
     for own, answer, record in zip(table.ids, answers, prepared, strict=True):
         result(f"{'yes' if answer else 'no ':<3}  {own:<{width}}  {_brief(record.whole)}")
     say(f"{int(answers.sum())} of {len(table)} records: yes ({engine} engine).")
+
+
+def _usable(
+    name: str, source: str, agreed: Agreement | None, attributes: Sequence[str] | None, *, lowered: bool = False
+) -> Question:
+    """A question that can be asked under an agreement, or under a default one; its problems are said."""
+    from blindlabel.language import render
+    from blindlabel.parties.questions import check_by_default, check_question
+
+    checked = (
+        check_by_default(source, attributes, lowered=lowered) if agreed is None else check_question(agreed, source)
+    )
+    for one in checked.problems:
+        say(render(one, source, name))
+    if not checked.ok:
+        raise InputError("The question cannot be used yet; see above.")
+    return checked
 
 
 def _brief(text: str) -> str:
@@ -213,25 +222,22 @@ def explain(
     """
     from blindlabel.engines.interface import EngineError
     from blindlabel.engines.registry import rules_named
-    from blindlabel.language import Limits, render
-    from blindlabel.parties.questions import check_by_default, check_question, terms_by_default
+    from blindlabel.language import Limits
+    from blindlabel.parties.questions import terms_by_default
 
     if question.endswith(".toml"):
         _explain_agreement(Path(question), json=json)
         return
     name, source = question_source(question)
     agreed = None if agreement is None else agreement_in(agreement)
-    checked = check_by_default(source, attribute_list(attributes)) if agreed is None else check_question(agreed, source)
-    for one in checked.problems:
-        say(render(one, source, name))
-    if checked.formula is None:
-        raise InputError("The question cannot be used yet; see above.")
+    checked = _usable(name, source, agreed, attribute_list(attributes))
+    asked = checked.usable()
     try:
         if agreed is None:
             engine, terms = "packed", terms_by_default(checked, Limits(), records=records, record_length=length)
         else:
             engine, terms = agreed.encoding.engine, agreed.terms()
-        plan = rules_named(engine).explain(terms, checked.formula)
+        plan = rules_named(engine).explain(terms, asked)
     except EngineError as problem:
         raise InputError(str(problem)) from problem
     if json:

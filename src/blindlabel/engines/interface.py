@@ -221,6 +221,8 @@ class Rules(Protocol):
     name: str
     unbounded: str
     """Said where nothing bounds what a cheating owner learns; empty where the account of bits does."""
+    engine: str
+    """Where the engine itself is, as module:what makes it; importing it may need a homomorphic library."""
 
     def outcomes(self, terms: Terms) -> int:
         """How many outcomes a pair can have for whoever compares its values."""

@@ -60,10 +60,7 @@ class PlainEngine:
 
     name = "plain"
     unbounded = "NO BOUND: the plain engine encrypts nothing, so whoever asks can read every record that is asked."
-
-    def engine(self) -> PlainEngine:
-        """Itself."""
-        return self
+    engine = "blindlabel.engines.plain:PlainEngine"
 
     def outcomes(self, terms: Terms) -> int:  # noqa: ARG002
         """No and yes."""

@@ -7,21 +7,14 @@ before.
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Protocol, cast
+from typing import cast
 
 from blindlabel.engines.interface import Engine, EngineUnavailable, Rules
 from blindlabel.errors import InputError
 
 GROUP = "blindlabel.engines"
-
-
-class Offered(Rules, Protocol):
-    """What an entry point names: the rules of an engine, and the way to the engine itself."""
-
-    def engine(self) -> Engine:
-        """The engine; imports what it works with."""
-        ...
 
 
 def engine_names() -> list[str]:
@@ -30,19 +23,19 @@ def engine_names() -> list[str]:
 
 
 @lru_cache(maxsize=8)
-def rules_named(name: str) -> Offered:
+def rules_named(name: str) -> Rules:
     """The rules of the engine that an agreement names."""
     found = next(iter(entry_points(group=GROUP, name=name)), None)
     if found is None:
         raise InputError(f"There is no engine {name} on this machine; there are {', '.join(engine_names())}.")
-    return cast(Offered, found.load()())
+    return cast(Rules, found.load()())
 
 
 @lru_cache(maxsize=8)
 def engine_named(name: str) -> Engine:
     """The engine that an agreement names; `EngineUnavailable` where it cannot be used on this machine."""
-    rules = rules_named(name)
+    module, _, kind = rules_named(name).engine.partition(":")
     try:
-        return rules.engine()
+        return cast(Engine, getattr(import_module(module), kind)())
     except (ImportError, AttributeError) as error:
         raise EngineUnavailable(f"The {name} engine cannot be used on this machine: {error}.") from error

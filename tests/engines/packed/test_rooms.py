@@ -11,8 +11,8 @@ import pytest
 
 from blindlabel.engines.interface import Terms, TermsError
 from blindlabel.engines.packed.planning import noise, room, security
-from blindlabel.engines.packed.planning.rings import RINGS, RingParameters
 from blindlabel.engines.packed.planning.room import Room, room_of
+from blindlabel.engines.packed.rings import RINGS, RingParameters
 from blindlabel.engines.packed.rules import PackedRules
 from blindlabel.engines.packed.seal.library import sealapi
 from blindlabel.engines.packed.seal.ring import open_ring
@@ -185,6 +185,7 @@ class Forbidden:
 
 sys.meta_path.insert(0, Forbidden())
 from blindlabel.engines.packed import PackedRules
+from blindlabel.engines.registry import engine_named
 from blindlabel.language import Question
 from blindlabel.protocol import agreement as agreements
 
@@ -196,7 +197,7 @@ print(rules.outcomes(terms), rules.zero_tests(terms), rules.refuse(terms, questi
 print(rules.refuse(terms, denied))
 print(rules.least_terms(terms, [denied]).exclusions)
 try:
-    rules.engine()
+    engine_named("packed")
 except AssertionError as problem:
     print(problem)
 """

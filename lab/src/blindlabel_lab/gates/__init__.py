@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blindlabel.engines.interface import Engine, EngineUnavailable, Explained, Terms
+from blindlabel.engines.interface import Explained, Terms
 from blindlabel.language.formula import Formula
 from blindlabel_lab.gates.record_circuits import refusal
 
@@ -24,16 +24,7 @@ class GatesRules:
         " not known to have a bit to spare, and its answers are not sanitised by randomness of both sides. The owner of"
         " the records can also turn any no into a yes."
     )
-
-    def engine(self) -> Engine:
-        """The engine in this process, or in one of another environment; `EngineUnavailable` where neither works."""
-        from blindlabel_lab.gates import binfhe, bitwise, elsewhere  # noqa: PLC0415
-
-        try:
-            binfhe.openfhe()
-        except EngineUnavailable:
-            return elsewhere.GatesElsewhere(elsewhere.find_python())
-        return bitwise.GatesEngine()
+    engine = "blindlabel_lab.gates.elsewhere:gates_engine"
 
     def outcomes(self, terms: Terms) -> int:  # noqa: ARG002
         """No and yes."""

@@ -29,6 +29,7 @@ import blindlabel
 import blindlabel_lab
 from blindlabel.engines.interface import (
     IN_THIS_PROCESS,
+    Engine,
     EngineError,
     EngineUnavailable,
     Evaluated,
@@ -195,6 +196,15 @@ def serve(request: IO[bytes], reply: IO[bytes]) -> None:
     except EngineError as error:
         send("error", error)
     send("end")
+
+
+def gates_engine() -> Engine:
+    """The engine in this process, or in one of another environment; `EngineUnavailable` where neither works."""
+    try:
+        binfhe.openfhe()
+    except EngineUnavailable:
+        return GatesElsewhere(find_python())
+    return GatesEngine()
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from blindlabel.engines.allowed import refuse_question
-from blindlabel.engines.interface import Engine, EngineError, Explained, QuestionError, Terms
+from blindlabel.engines.interface import EngineError, Explained, QuestionError, Terms
 from blindlabel.engines.packed.planning import security
 from blindlabel.engines.packed.planning.fitting import Meaning, meaning_of
 from blindlabel.engines.packed.planning.room import room_of
@@ -24,12 +24,7 @@ class PackedRules:
 
     name = "packed"
     unbounded = ""
-
-    def engine(self) -> Engine:
-        """The engine itself, which needs SEAL."""
-        from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415 - no coordinator needs it
-
-        return PackedEngine()
+    engine = "blindlabel.engines.packed.running.engine:PackedEngine"
 
     def outcomes(self, terms: Terms) -> int:
         """No, yes, excluded, yes all the same, as far as there is room for them."""

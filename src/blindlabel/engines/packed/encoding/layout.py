@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blindlabel.engines.packed.encoding.tables import Tables
-from blindlabel.engines.packed.planning.rings import RingParameters
 from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.rings import RingParameters
 
 _PARCEL_BYTES = 8 << 20
 """About how much of a batch one parcel of records carries."""

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blindlabel.engines.packed.planning.rings import RingParameters
+from blindlabel.engines.packed.rings import RingParameters
 
 OPENED = 25
 """A ciphertext of answers may be opened wrongly with probability 2^-OPENED at most, whatever else may be wrong."""

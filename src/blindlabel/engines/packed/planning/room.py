@@ -28,9 +28,9 @@ from blindlabel.engines.packed.encoding.tables import tables_of
 from blindlabel.engines.packed.planning import noise, security
 from blindlabel.engines.packed.planning.fitting import Leaf, Plan, compile_question
 from blindlabel.engines.packed.planning.noise import At, Levels
-from blindlabel.engines.packed.planning.rings import RINGS, RingParameters
 from blindlabel.engines.packed.planning.shape import shape_of
 from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.rings import RINGS, RingParameters
 from blindlabel.language.formula import Formula
 from blindlabel.settings import declared
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from blindlabel.engines.packed.planning.rings import RingParameters
+from blindlabel.engines.packed.rings import RingParameters
 
 GUIDELINES = (
     (1024, 26),

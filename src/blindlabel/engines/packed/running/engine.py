@@ -9,7 +9,6 @@ import numpy as np
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import (
     IN_THIS_PROCESS,
-    Engine,
     Evaluated,
     Keys,
     ParcelError,
@@ -37,10 +36,6 @@ _PAD_BYTES = 4
 
 class PackedEngine(PackedRules):
     """Answers all questions of a round over all encrypted records in one pass."""
-
-    def engine(self) -> Engine:
-        """Itself."""
-        return self
 
     def make_keys(self, terms: Terms) -> Keys:
         """New keys, for one asker and one round."""

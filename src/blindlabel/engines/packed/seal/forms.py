@@ -27,8 +27,8 @@ import numpy as np
 import pyarrow as pa
 
 from blindlabel.engines.interface import EngineError, ParcelError
-from blindlabel.engines.packed.planning.rings import SEED
 from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.rings import SEED
 
 _HEADER = struct.Struct("<HBBBBHQ")
 _MAGIC, _MAJOR, _MINOR = 0xA15E, 4, 3

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blindlabel.engines.packed.planning.rings import SEED
 from blindlabel.engines.packed.residues import Residues, uniform
+from blindlabel.engines.packed.rings import SEED
 from blindlabel.engines.packed.seal.library import loaded, sealapi, written
 from blindlabel.engines.packed.seal.ring import Cipher, Plain, Ring
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.interface import EngineError
-from blindlabel.engines.packed.planning.rings import RingParameters
 from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.rings import RingParameters
 from blindlabel.engines.packed.seal import forms
 from blindlabel.engines.packed.seal.forms import CipherForm, Rows, SecretForm, SwitchingForm
 from blindlabel.engines.packed.seal.library import loaded, sealapi, written
