@@ -9,45 +9,29 @@ import pytest
 
 Command = Callable[..., Any]
 
-QUESTION = 'ret 3*is_in("pslx350h", lower($r)) + is_in("sony", $r) + !is_in("turntable", $r.name) >= 3'
+QUESTION = 'ret is_in("a", $r) & (is_in("b", lower($r)) | is_in("c", $r)) & !is_in("d", $r.name)'
 
 
 def test_explain_prints_the_plan(blindlabel: Command) -> None:
-    done = blindlabel("explain", QUESTION, "--any")
+    done = blindlabel("explain", QUESTION)
     assert done.code == 0
-    for word in (
-        "'pslx350h' among substring-8 of lower($r)",
-        "answer: 1 + 3·[0]",
-        "zero tests",
-        "assist",
-        "old noise",
-        "a round",
-        "bytes",
-    ):
+    for word in ("'b' among substring-1 of lower($r)", "but not", "unless", "is wrong with", "a round", "keys"):
         assert word in done.out
 
 
 def test_explain_as_json_holds_the_same(blindlabel: Command) -> None:
-    plan = blindlabel("explain", QUESTION, "--any", "--json").json
-    assert len(plan["predicates"]) == 3
-    assert plan["assist_calls"] > 0
-    assert all(left <= -53 for left in plan["noise_left"].values())
-    alone = blindlabel(
-        "explain", 'ret is_in("a", $r) & (is_in("b", $r) | is_in("c", $r)) & !is_in("d", $r)', "--json"
-    ).json
-    assert alone["assist_calls"] == 0
-    assert alone["parameters"].startswith("points-")
-    assert any("[0] & [1], [0] & [2]" in place for place in alone["places"])
-    assert any(place.endswith(": [3]") for place in alone["places"])
+    plan = blindlabel("explain", QUESTION, "--json").json["plan"]
+    assert len(plan["predicates"]) == 4
+    assert 0 < plan["wrong"] <= 1e-6
+    assert "&" in plan["places"][0]
+    assert any(place.startswith("but not") and "[" in place for place in plan["places"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (['ret is_in("a", $x)'], "errors"),
-        (['ret is_in("b", $r) | !is_in("a", $r)'], "denies something"),
+        (['ret is_in("a", $x)'], "no variable $x"),
         (["ret " + " | ".join(f'is_in("{i:02}", $r)' for i in range(30))], "agreement's profile"),
-        (["ret " + " | ".join(f'is_in("{i:02}", $r)' for i in range(30)), "--any"], "more probes"),
     ],
 )
 def test_explain_says_why_there_is_no_plan(blindlabel: Command, arguments: list[str], word: str) -> None:
@@ -63,13 +47,12 @@ def test_bench_packed_measures_and_checks_a_round(blindlabel: Command, shape: st
         "bench", "packed", "--records", "8", "--length", "24", "--needles", "3", "--shape", shape, "--json"
     ).json
     assert set(figures) == {
-        "engine", "shape", "questions", "records", "length", "needles", "workers", "seconds", "bytes",
+        "engine", "parameters", "shape", "questions", "records", "length", "needles", "workers", "seconds", "bytes",
         "peak_rss_mb", "wrong_labels",
     }  # fmt: skip
-    assert set(figures["seconds"]) == {"keys", "encode", "encrypt", "prepare", "evaluate", "assist", "decrypt", "total"}
-    assert set(figures["bytes"]) == {"keys", "records", "assist", "answers"}
+    assert {"keys", "encrypt", "evaluate", "total"} <= set(figures["seconds"])
+    assert set(figures["bytes"]) == {"keys", "records", "answers"}
     assert (figures["engine"], figures["questions"], figures["records"], figures["wrong_labels"]) == ("packed", 8, 8, 0)
-    assert figures["bytes"]["assist"] == 0
 
 
 def test_bench_packed_refuses_a_shape_it_does_not_know(blindlabel: Command) -> None:
