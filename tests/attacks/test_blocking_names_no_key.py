@@ -13,8 +13,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from blindlabel.envelope import Context, shared_secret
-from blindlabel.envelope.identity import POINT_BYTES, blinded, own_secret, point_of, scalar_of
+from blindlabel.envelope.identity import POINT_BYTES, Context, blinded, own_secret, point_of, scalar_of, shared_secret
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity, own_table
 from blindlabel.parties.owner import Owner

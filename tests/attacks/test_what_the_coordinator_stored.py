@@ -14,7 +14,8 @@ from nacl import bindings
 
 from blindlabel.engines.interface import IN_THIS_PROCESS, Keys, Terms, Working
 from blindlabel.engines.plain import PlainEngine
-from blindlabel.envelope import Context, EnvelopeError, open_, unlock
+from blindlabel.envelope.identity import Context, EnvelopeError
+from blindlabel.envelope.stream import open_, unlock
 from blindlabel.language.record import Record
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity

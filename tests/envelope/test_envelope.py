@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blindlabel.envelope import (
+from blindlabel.envelope import stream
+from blindlabel.envelope.identity import (
     Context,
     EnvelopeDamaged,
     EnvelopeError,
@@ -21,17 +22,11 @@ from blindlabel.envelope import (
     WrongRecipient,
     WrongSequence,
     WrongVersion,
-    lock,
     new_identity,
-    new_key,
-    open_,
-    read_header,
-    seal,
     sign,
-    stream,
-    unlock,
+    sign_for,
 )
-from blindlabel.envelope.identity import sign_for
+from blindlabel.envelope.stream import lock, new_key, open_, read_header, seal, unlock
 from blindlabel.errors import OutsideError
 
 NORTH = new_identity()

@@ -5,20 +5,19 @@ from __future__ import annotations
 import jellyfish
 import pytest
 
-from blindlabel.envelope import (
+from blindlabel.envelope.identity import (
     Context,
     Identity,
     KeyUnusable,
     PublicIdentity,
     SignatureWrong,
     new_identity,
-    seal,
     shared_secret,
     sign,
-    verification_words,
     verify,
 )
-from blindlabel.envelope.spoken_words import COUNT, WORDS
+from blindlabel.envelope.spoken_words import COUNT, WORDS, verification_words
+from blindlabel.envelope.stream import seal
 from blindlabel.language.words import phonetic_code, within_distance
 
 NORTH = new_identity()

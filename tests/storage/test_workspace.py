@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blindlabel.envelope import new_identity
+from blindlabel.envelope.identity import new_identity
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
 from blindlabel.parties.joining import signed_by

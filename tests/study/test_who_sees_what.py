@@ -19,9 +19,8 @@ from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, SealedBox
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from blindlabel.envelope import Context, EnvelopeError, PublicIdentity, open_, unlock
-from blindlabel.envelope.identity import blake2b
-from blindlabel.envelope.stream import _BOXED_KEY, _STREAM_HEADER, _read_header, _Reader
+from blindlabel.envelope.identity import Context, EnvelopeError, PublicIdentity, blake2b
+from blindlabel.envelope.stream import _BOXED_KEY, _STREAM_HEADER, _read_header, _Reader, open_, unlock
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import own_identity
 from blindlabel.parties.owner import Owner, run

@@ -64,6 +64,12 @@ class _Check:
     )
     found: list[Diagnostic] = field(default_factory=list)
 
+    def error(self, code: str, message: str, span: tree.Span, hint: str = "") -> None:
+        self.found.append(error(code, message, span, hint))
+
+    def warning(self, code: str, message: str, span: tree.Span, hint: str) -> None:
+        self.found.append(warning(code, message, span, hint))
+
     # -- statements
 
     def question(self, question: tree.Tree) -> None:
@@ -85,22 +91,16 @@ class _Check:
             self.variables[statement.name] = _Variable(kind, statement)
         if returned is None:
             end = question.statements[-1].span if question.statements else tree.NOWHERE
-            self.found.append(
-                error(
-                    "no-ret",
-                    "The question has no ret, so it never gives an answer.",
-                    end,
-                    "End it with ret and the condition.",
-                )
-            )
+            message = "The question has no ret, so it never gives an answer."
+            self.error("no-ret", message, end, "End it with ret and the condition.")
         elif unreachable is not None:
             message = "This is never reached, because the ret before it ends the question."
-            self.found.append(warning("unreachable", message, unreachable.span, "Remove it, or the earlier ret."))
+            self.warning("unreachable", message, unreachable.span, "Remove it, or the earlier ret.")
         for variable in [*past, *self.variables.values()]:
             if not variable.read and variable.assigned is not None:
                 message = f"${variable.assigned.name} is set here, but never used after."
-                self.found.append(
-                    warning("unused-variable", message, variable.assigned.name_span, "Use it, or remove the statement.")
+                self.warning(
+                    "unused-variable", message, variable.assigned.name_span, "Use it, or remove the statement."
                 )
 
     # -- expressions: None means that an error has been reported already
@@ -136,7 +136,7 @@ class _Check:
         hint = f"Did you mean ${close}?" if close else "Set it in a line above, or use $r, the other record."
         if self.attributes and node.name in self.attributes:
             hint = f"Did you mean $r.{node.name}, the attribute of the other record?"
-        self.found.append(error("unknown-variable", f"There is no variable ${node.name}.", node.span, hint))
+        self.error("unknown-variable", f"There is no variable ${node.name}.", node.span, hint)
         return None
 
     def attribute(self, node: tree.Attribute) -> ValueKind | None:
@@ -145,21 +145,13 @@ class _Check:
             close = nearest(node.name, self.attributes)
             hint = f"Did you mean {close}? " if close else ""
             message = f"Records have no attribute {node.name}."
-            self.found.append(
-                error("unknown-attribute", message, node.name_span, hint + f"There are: {', '.join(self.attributes)}.")
-            )
+            self.error("unknown-attribute", message, node.name_span, hint + f"There are: {', '.join(self.attributes)}.")
             return None
         if kind is None:
             return None
         if kind.type is not Type.RECORD:
-            self.found.append(
-                error(
-                    "wrong-type",
-                    f"A {kind.type.value} has no attributes.",
-                    node.record.span,
-                    "Only $r and lower($r) have attributes.",
-                )
-            )
+            message = f"A {kind.type.value} has no attributes."
+            self.error("wrong-type", message, node.record.span, "Only $r and lower($r) have attributes.")
             return None
         views = frozenset(View(node.name, leaf.case) for leaf in kind.leaves if isinstance(leaf, View))
         return ValueKind(Type.TEXT, views)
@@ -178,7 +170,7 @@ class _Check:
         constants = [kind.constant for kind in kinds if kind is not None]
         if node.operator == "*" and constants.count(None) > 1:
             message = "A product may hold only one part that depends on the other record."
-            self.found.append(error("not-a-constant", message, node.span, "To ask for both, join them with &."))
+            self.error("not-a-constant", message, node.span, "To ask for both, join them with &.")
             return None
         known = [constant for constant in constants if constant is not None]
         return ValueKind(wanted, constant=_folded(node.operator, known) if len(known) == len(constants) else None)
@@ -191,9 +183,7 @@ class _Check:
             return None
         if left.constant is None and right.constant is None:
             message = "One side of a comparison must be a plain number."
-            self.found.append(
-                error("not-a-constant", message, node.span, "Compare a count with a number, for example >= 2.")
-            )
+            self.error("not-a-constant", message, node.span, "Compare a count with a number, for example >= 2.")
             return None
         return ValueKind(Type.BOOLEAN)
 
@@ -205,11 +195,11 @@ class _Check:
         if function is None:
             close = nearest(node.function, FUNCTIONS)
             hint = f"Did you mean {FUNCTIONS[close].signature}?" if close else f"There are: {', '.join(FUNCTIONS)}."
-            self.found.append(error("unknown-function", f"There is no function {node.function}.", node.name_span, hint))
+            self.error("unknown-function", f"There is no function {node.function}.", node.name_span, hint)
             return None
         if len(kinds) != len(function.parameters):
             message = f"{function.name} takes {_arguments(len(function.parameters))}, not {len(kinds)}."
-            self.found.append(error("wrong-number-of-arguments", message, node.span, f"Write {function.signature}."))
+            self.error("wrong-number-of-arguments", message, node.span, f"Write {function.signature}.")
             return None
         if function.name == "choose":
             return self.choose(node, kinds)
@@ -248,7 +238,7 @@ class _Check:
         if types <= {Type.BOOLEAN, Type.NUMBER}:
             return ValueKind(Type.BOOLEAN if types == {Type.BOOLEAN} else Type.NUMBER)
         message = f"choose cannot mix a {first.type.value} and a {second.type.value}."
-        self.found.append(error("wrong-type", message, node.span, "Give it two Booleans, two numbers or two texts."))
+        self.error("wrong-type", message, node.span, "Give it two Booleans, two numbers or two texts.")
         return None
 
     def clear_arguments(self, function: Function, node: tree.Call, kinds: list[ValueKind]) -> bool:
@@ -263,11 +253,11 @@ class _Check:
                     " see."
                 )
                 hint = "Write it as a text in double quotes; the other record is the text that is searched."
-                self.found.append(error("needle-from-record", message, argument.span, hint))
+                self.error("needle-from-record", message, argument.span, hint)
                 good = False
             elif parameter.type is Type.NUMBER and kind.constant is None:
                 message = f"{parameter.name} of {function.signature} must be a plain number."
-                self.found.append(error("not-a-constant", message, argument.span))
+                self.error("not-a-constant", message, argument.span)
                 good = False
         return good
 
@@ -300,13 +290,13 @@ class _Check:
                     f"{_quoted(needle)} has capital letters, but the text is in lower case, so {predicate.name} is"
                     " never true."
                 )
-                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(words.lower(needle))}."))
+                self.warning("impossible-needle", message, span, f"Write {_quoted(words.lower(needle))}.")
             elif cases == {"upper"} and (self.lowered is False and words.has_paired_lower(needle)):
                 message = (
                     f"{_quoted(needle)} has small letters, but the text is in upper case, so {predicate.name} is never"
                     " true."
                 )
-                self.found.append(warning("impossible-needle", message, span, f"Write {_quoted(words.upper(needle))}."))
+                self.warning("impossible-needle", message, span, f"Write {_quoted(words.upper(needle))}.")
 
     def expect(
         self, kind: ValueKind | None, wanted: Type, node: tree.Expression, code: str, reason: str
@@ -321,7 +311,7 @@ class _Check:
         hint = _ADVICE.get((kind.type, wanted), "")
         if kind.type is Type.NUMBER and wanted is Type.TEXT:
             hint = "Put it in double quotes."
-        self.found.append(error(code, f"{reason}; this is a {kind.type.value}.", node.span, hint))
+        self.error(code, f"{reason}; this is a {kind.type.value}.", node.span, hint)
         return None
 
 

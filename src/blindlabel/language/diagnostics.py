@@ -133,10 +133,14 @@ _HINTS = {
 }
 
 
+def _wrong(message: str, span: Span, hint: str = "") -> Diagnostic:
+    return error("syntax", message, span, hint)
+
+
 def unknown_character(token: Token, span: Span) -> Diagnostic:
     """A character that has no place in the language."""
     name = f"The character {token}" if token.isprintable() else f"The character U+{ord(token):04X}"
-    return error("syntax", f"{name} means nothing here.", span, _HINTS.get(str(token), ""))
+    return _wrong(f"{name} means nothing here.", span, _HINTS.get(str(token), ""))
 
 
 def _shown(token: Token) -> str:
@@ -155,36 +159,32 @@ def unexpected(piece: list[Token], position: int, accepted: frozenset[str], span
             if token.type in _STARTS_A_VALUE
             else "Begin with ret, or with a variable and =."
         )
-        return error("syntax", "A statement begins with ret, or with a variable and =.", span, _habit(token) or hint)
+        return _wrong("A statement begins with ret, or with a variable and =.", span, _habit(token) or hint)
     if token.type in ("AND", "OR", "SAME") and previous.type == token.type:
-        return error("syntax", f"{previous}{token} is not needed.", span, f"Write a single {previous}.")
+        return _wrong(f"{previous}{token} is not needed.", span, f"Write a single {previous}.")
     if token.type == "ASSIGN" and previous.type == "NOT":
-        return error("syntax", "There is no !=.", span, "Write !(a == b).")
+        return _wrong("There is no !=.", span, "Write !(a == b).")
     if token.type == "ASSIGN":
-        return error(
-            "syntax", "Only a variable at the start of a statement can be assigned to.", span, "To compare, write ==."
-        )
+        return _wrong("Only a variable at the start of a statement can be assigned to.", span, "To compare, write ==.")
     if token.type == "NOT" and position + 1 < len(piece) and piece[position + 1].type == "ASSIGN":
-        return error("syntax", "There is no !=.", span, "Write !(a == b).")
+        return _wrong("There is no !=.", span, "Write !(a == b).")
     if previous.type == "NAME" and "LPAR" in accepted and len(accepted) == 1:
         hint = _habit(previous) or f"Variables start with $: ${previous}. Texts stand in double quotes."
         if str(previous) in FUNCTIONS:
             hint = f"Write its arguments in brackets: {FUNCTIONS[str(previous)].signature}."
-        return error("syntax", f"{_shown(previous)} is not a value by itself.", spanning(previous), hint)
+        return _wrong(f"{_shown(previous)} is not a value by itself.", spanning(previous), hint)
     if accepted & _STARTS_A_VALUE:
-        return error("syntax", f"Expected a value here, not {_shown(token)}.", span, _habit(token))
+        return _wrong(f"Expected a value here, not {_shown(token)}.", span, _habit(token))
     if token.type in _STARTS_A_VALUE:
         hint = _habit(token) or "Join conditions with & or |, and separate arguments with a comma."
-        return error("syntax", f"{_shown(token)} does not follow from what stands before it.", span, hint)
+        return _wrong(f"{_shown(token)} does not follow from what stands before it.", span, hint)
     if token.type == "RPAR":
-        return error("syntax", "This ) has no ( before it.", span, "Remove it, or open a bracket before.")
+        return _wrong("This ) has no ( before it.", span, "Remove it, or open a bracket before.")
     if token.type in ("AT_LEAST", "MORE", "AT_MOST", "LESS", "SAME"):
-        return error("syntax", "Comparisons cannot be chained.", span, "Join two comparisons with &.")
+        return _wrong("Comparisons cannot be chained.", span, "Join two comparisons with &.")
     if token.type == "COMMA":
-        return error(
-            "syntax", "A comma stands only between the arguments of a function.", span, "Join conditions with & or |."
-        )
-    return error("syntax", f"{_shown(token)} cannot stand here.", span, _habit(token))
+        return _wrong("A comma stands only between the arguments of a function.", span, "Join conditions with & or |.")
+    return _wrong(f"{_shown(token)} cannot stand here.", span, _habit(token))
 
 
 def ended(piece: list[Token], spanning: _Spanning) -> Diagnostic:
@@ -198,20 +198,16 @@ def ended(piece: list[Token], spanning: _Spanning) -> Diagnostic:
             open_brackets.pop()
     if last.type == "NAME" and str(last) not in FUNCTIONS and len(piece) > 1 and piece[-2].type != "DOT":
         hint = _habit(last) or f"Variables start with $: ${last}. Texts stand in double quotes."
-        return error("syntax", f"{_shown(last)} is not a value by itself.", spanning(last), hint)
+        return _wrong(f"{_shown(last)} is not a value by itself.", spanning(last), hint)
     if last.type == "NAME" and str(last) in FUNCTIONS:
-        return error(
-            "syntax", f"{last} needs its arguments.", spanning(last), f"Write {FUNCTIONS[str(last)].signature}."
-        )
+        return _wrong(f"{last} needs its arguments.", spanning(last), f"Write {FUNCTIONS[str(last)].signature}.")
     if open_brackets and last.type in ("TEXT", "NUMBER", "TRUE", "FALSE", "VARIABLE", "RPAR", "RSQB", "NAME"):
         bracket = open_brackets[-1]
         closing = ")" if bracket.type == "LPAR" else "]"
-        return error("syntax", f"This {bracket} is never closed.", spanning(bracket), f"Add a {closing}.")
+        return _wrong(f"This {bracket} is never closed.", spanning(bracket), f"Add a {closing}.")
     if last.type == "RET":
-        return error(
-            "syntax", "ret needs the answer behind it.", spanning(last), 'For example: ret is_in("canon", lower($r)).'
-        )
-    return error("syntax", f"The statement stops after {_shown(last)}; a value is missing.", spanning(last))
+        return _wrong("ret needs the answer behind it.", spanning(last), 'For example: ret is_in("canon", lower($r)).')
+    return _wrong(f"The statement stops after {_shown(last)}; a value is missing.", spanning(last))
 
 
 def _habit(token: Token) -> str:

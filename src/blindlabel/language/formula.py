@@ -147,13 +147,11 @@ class Algebra(Protocol[T]):
         ...
 
 
-def fold(formula: Formula, algebra: Algebra[T], last: Algebra[T] | None = None) -> T:
-    """What the formula comes to: every node once, parts before wholes. `last`, where given, is asked about the whole
-    formula in place of `algebra` (some engines treat the last step differently)."""
+def fold(formula: Formula, algebra: Algebra[T]) -> T:
+    """What the formula comes to: every node once, parts before wholes."""
     done: dict[int, T] = {}
     for node in in_order(formula):
-        asked = last if last is not None and node is formula else algebra
-        done[id(node)] = _fold_node(node, asked, [done[id(part)] for part in parts_of(node)])
+        done[id(node)] = _fold_node(node, algebra, [done[id(part)] for part in parts_of(node)])
     return done[id(formula)]
 
 
@@ -202,34 +200,14 @@ def evaluate(formula: Formula, record: Record) -> bool:
     return fold(formula, _OnRecord(record))
 
 
-class _Digests:
-    """What a formula is known by, in every process."""
-
-    def _of(self, *parts: object) -> str:
-        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-    def constant(self, value: bool) -> str:
-        return self._of("constant", value)
-
-    def atom(self, atom: Atom) -> str:
-        return self._of("atom", atom.function, atom.arguments, atom.view)
-
-    def negation(self, part: str) -> str:
-        return self._of("not", part)
-
-    def conjunction(self, parts: Sequence[str]) -> str:
-        return self._of("all", *parts)
-
-    def disjunction(self, parts: Sequence[str]) -> str:
-        return self._of("any", *parts)
-
-    def count(self, count: Count, parts: Sequence[str]) -> str:
-        return self._of("count", count.weights, count.low, count.high, *parts)
-
-
 def digest_of(formula: Formula) -> str:
-    """A digest of a formula: the same for formulas that are written alike."""
-    return fold(formula, _Digests())
+    """A digest of a formula: the same for formulas that are written alike, in every process."""
+    digests: dict[int, str] = {}
+    for node in in_order(formula):
+        own = [value for name, value in vars(node).items() if name not in ("part", "parts")]
+        said = repr((type(node).__name__, own, [digests[id(part)] for part in parts_of(node)]))
+        digests[id(node)] = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    return digests[id(formula)]
 
 
 Bits = npt.NDArray[np.bool_]

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from blindlabel.envelope import Identity
+from blindlabel.envelope.identity import Identity
 from blindlabel.errors import InputError
 from blindlabel.protocol import owner as rules
 from blindlabel.protocol.facts import StudyState, sides_of

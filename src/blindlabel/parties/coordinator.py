@@ -21,8 +21,7 @@ import nacl.signing
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.envelope import Identity, new_identity
-from blindlabel.envelope.identity import sign_for
+from blindlabel.envelope.identity import Identity, new_identity, sign_for
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blindlabel.envelope import Identity, PublicIdentity, new_identity, study_hash, verification_words
-from blindlabel.envelope.identity import sign_for
-from blindlabel.envelope.spoken_words import COUNT
+from blindlabel.envelope.identity import Identity, PublicIdentity, new_identity, sign_for
+from blindlabel.envelope.spoken_words import COUNT, study_hash, verification_words
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
 from blindlabel.parties.accounting import account_of

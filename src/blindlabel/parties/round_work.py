@@ -17,18 +17,8 @@ from typing import Literal, Protocol
 import numpy as np
 
 from blindlabel.engines.interface import Engine, Keys, ParcelError, Terms, Values, Working
-from blindlabel.envelope import (
-    Context,
-    EnvelopeDamaged,
-    EnvelopeError,
-    Identity,
-    lock,
-    new_key,
-    open_,
-    seal,
-    shared_secret,
-    unlock,
-)
+from blindlabel.envelope.identity import Context, EnvelopeDamaged, EnvelopeError, Identity, shared_secret
+from blindlabel.envelope.stream import lock, new_key, open_, seal, unlock
 from blindlabel.errors import InputError
 from blindlabel.language.formula import Formula
 from blindlabel.parties import auditing

@@ -11,8 +11,16 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from blindlabel.envelope import Context, EnvelopeError, Identity, PublicIdentity, open_, own_secret, seal, shared_secret
-from blindlabel.envelope.identity import scalar_of
+from blindlabel.envelope.identity import (
+    Context,
+    EnvelopeError,
+    Identity,
+    PublicIdentity,
+    own_secret,
+    scalar_of,
+    shared_secret,
+)
+from blindlabel.envelope.stream import open_, seal
 from blindlabel.errors import InputError
 from blindlabel.parties.joining import public_of
 from blindlabel.protocol import blocking

@@ -30,7 +30,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from blindlabel.envelope import KeyUnusable, PublicIdentity
+from blindlabel.envelope.identity import KeyUnusable, PublicIdentity
 from blindlabel.errors import InputError
 from blindlabel.protocol import enriched, messages, rounds, sampling
 from blindlabel.protocol import labels as labelling

@@ -424,7 +424,7 @@ class Annotation:
         verdict = await self._verdict_of(checked, question)
         cost = await run.io_bound(self._app.judging.cost, formula)
         if verdict is not None and (last, record) == (self._last, self._record):
-            self._pane.show_verdict(verdict, formula, cost or "")
+            self._pane.verdict.show(verdict, formula, cost or "")
 
     async def _verdict_of(self, checked: Question, question: str) -> Judged | None:
         formula: Formula | None = checked.formula

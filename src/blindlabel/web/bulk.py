@@ -31,7 +31,7 @@ from blindlabel.parties.question_folders import SUFFIX, file_name
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
 from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
-from blindlabel.web.components import FilePicker, ReviewCards, offer_undo, tell, text
+from blindlabel.web.components import FilePicker, ReviewCards, button, offer_undo, tell, text
 from blindlabel.web.judging import RISKIEST
 from blindlabel.web.points_pane import summary
 from blindlabel.web.question_pane import record_with_hits
@@ -222,12 +222,8 @@ class Review:
             self.note.props("role=status")
             self._cards = ReviewCards(self._choose, self._save)
             with ui.element("div").classes("actions"):
-                self._accept = (
-                    ui.button("Accept", color=None, on_click=self._save)
-                    .props("no-caps unelevated")
-                    .classes("button main")
-                )
-                ui.button("Close", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
+                self._accept = button("Accept", self._save, "main")
+                button("Close", self.dialog.close)
                 text("span", "J and K move, space chooses, enter accepts.", "quiet")
 
     async def show(self, texts: dict[int, str], note: str) -> None:
@@ -341,7 +337,7 @@ class ApplyPattern(Review):
             )
             with ui.row():
                 self._all = ui.checkbox("Also records that have a question or draft already")
-                ui.button("Preview", color=None, on_click=self._preview).props("no-caps outline").classes("button")
+                button("Preview", self._preview)
 
     async def open(self) -> None:
         """Show the dialog."""
@@ -384,7 +380,7 @@ class ImportQuestions:
             self._note = text("p", "", "quiet")
             self._note.props("role=status")
             with ui.element("div").classes("actions"):
-                ui.button("Close", color=None, on_click=self.dialog.close).props("no-caps outline").classes("button")
+                button("Close", self.dialog.close)
 
     def _chosen(self, tickets: list[str], problem: str) -> None:
         if problem:

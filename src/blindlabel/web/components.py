@@ -14,6 +14,10 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from blindlabel.errors import InputError
 
+_WAYS = ("first", "second", "third", "fourth")
+LIST_KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"next-open": ("N", "next open record"), "search": ("/", "search"), "help": ("?", "this page")}
+)
 KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "save-next": ("Ctrl+Enter", "save and next open record"),
@@ -24,13 +28,11 @@ KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "previous": ("Alt+P", "previous record of the list"),
         "leave": ("Alt+L", "back to the list; so does the browser's own back"),
         "unsure": ("Alt+U", "not sure, or sure again"),
-        "option-1": ("Alt+1", "in later rounds: keep the question"),
-        "option-2": ("Alt+2", "in later rounds: the second way to go on"),
-        "option-3": ("Alt+3", "in later rounds: the third"),
-        "option-4": ("Alt+4", "in later rounds: the fourth"),
+        **{f"option-{n}": (f"Alt+{n}", f"in later rounds: the {way} way to go on") for n, way in enumerate(_WAYS, 1)},
     }
 )
-"""What is done at a record by key: the action with its key, as the page writes it, and what it does."""
+"""What is done by key, in the list and at a record: the action with its key, as the page writes it, and what it does.
+"""
 
 
 class FilePicker(Element, component="browser/file_picker.js"):
@@ -91,18 +93,19 @@ def sentence(content: str, classes: str = "") -> ui.element:
     return paragraph
 
 
-def key_button(label: str, action: str, handler: Callable[[], Any], *, kind: str = "") -> ui.button:
+def button(label: str, handler: Callable[..., Any] | None = None, look: str = "outline") -> ui.button:
+    """A button in one of the framework's looks, or `main`: the one that most people press."""
+    made = ui.button(label, color=None, on_click=handler).props(f"no-caps {look.replace('main', 'unelevated')}")
+    return made.classes("button main" if "main" in look else "button")
+
+
+def key_button(label: str, action: str, handler: Callable[[], Any], look: str = "outline") -> ui.button:
     """A button with the key of the same action, where it has one."""
-    button = (
-        ui.button(color=None, on_click=handler)
-        .props("no-caps unelevated" if kind == "main" else "no-caps outline")
-        .classes(f"button {kind}")
-    )
-    with button:
+    with button("", handler, look) as made:
         text("span", label)
-        if action in KEYS:
-            text("kbd", KEYS[action][0])
-    return button
+        if key := {**LIST_KEYS, **KEYS}.get(action):
+            text("kbd", key[0])
+    return made
 
 
 UNDO_SECONDS = 12.0
@@ -131,5 +134,5 @@ def offer_undo(message: str, undo: Callable[[], Awaitable[str | None]]) -> None:
                 tell(said, "problem")
             toast.delete()
 
-        ui.button("Undo", color=None, on_click=undone).props("no-caps flat dense").classes("button")
+        button("Undo", undone, "flat dense")
         ui.timer(UNDO_SECONDS, lambda: toast.set_visibility(False), once=True)

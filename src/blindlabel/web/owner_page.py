@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nicegui import run, ui
@@ -18,7 +19,7 @@ from blindlabel.storage.annotations import Annotations, Team, Visit
 from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import tell, text
+from blindlabel.web.components import button, tell, text
 from blindlabel.web.judging import RISKIEST, Judged
 from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
@@ -71,15 +72,12 @@ class NameDialog:
             if team.names:
                 with ui.element("div").classes("actions"):
                     for name in team.names:
-                        ui.button(name, color=None, on_click=lambda name=name: self._named(name)).props(
-                            "no-caps outline"
-                        ).classes("button")
+                        button(name, partial(self._named, name))
             else:
                 field = ui.input(label="Name").props("outlined dense maxlength=60 autofocus")
                 field.on("keydown.enter", lambda: self._named(str(field.value or "")))
                 with ui.element("div").classes("actions"):
-                    begin = ui.button("Begin", color=None, on_click=lambda: self._named(str(field.value or "")))
-                    begin.props("no-caps unelevated").classes("button main")
+                    button("Begin", lambda: self._named(str(field.value or "")), "main")
             self._problem = text("p", "", "reason")
             self._problem.set_visibility(False)
 
@@ -170,17 +168,13 @@ class HandIn:
 
     def _build_dubious(self, record: int, verdict: Judged) -> None:
         with ui.element("li"):
-            ui.button(self._app.cache.record(record).id, color=None, on_click=lambda: self._go(record)).props(
-                "no-caps flat dense"
-            ).classes("button")
+            button(self._app.cache.record(record).id, lambda: self._go(record), "flat dense")
             text("span", verdict.headline, f"chip chip-{verdict.level}")
 
     def _buttons(self, main: tuple[str, Callable[[], Any]]) -> None:
         with ui.element("div").classes("actions"):
-            ui.button(main[0], color=None, on_click=main[1]).props("no-caps unelevated autofocus").classes(
-                "button main"
-            )
-            ui.button("Not yet", color=None, on_click=self._dialog.close).props("no-caps outline").classes("button")
+            button(*main, "main autofocus")
+            button("Not yet", self._dialog.close)
 
     def _go(self, record: int) -> Any:
         self._dialog.close()
@@ -275,7 +269,7 @@ class OwnerPage:
                     ("Keys", self._keys.open),
                     ("Guide", self._guide.open),
                 ):
-                    ui.button(label, color=None, on_click=opener).props("no-caps flat dense").classes("button")
+                    button(label, opener, "flat dense")
             self._build_round_actions()
 
     def _who_sentence(self) -> str:
@@ -284,14 +278,13 @@ class OwnerPage:
 
     def _build_round_actions(self) -> None:
         with ui.element("div").classes("round-actions") as self._round_actions:
-            many = ui.button("Many at once", color=None).props("no-caps outline dense icon-right=expand_more")
-            with many.classes("button"), ui.menu().props("auto-close"):
+            many = button("Many at once", look="outline dense icon-right=expand_more")
+            with many, ui.menu().props("auto-close"):
                 ui.menu_item("Suggest for all open records…", self._suggest_all.open)
                 ui.menu_item("Apply a pattern…", self._pattern.open)
                 ui.menu_item("Import questions…", self._import.dialog.open)
                 ui.menu_item("Export questions", self._export_questions)
-            self._hand_in_button = ui.button("Hand in the round", color=None, on_click=self._hand_in.open)
-            self._hand_in_button.props("no-caps unelevated dense").classes("button main")
+            self._hand_in_button = button("Hand in the round", self._hand_in.open, "main dense")
 
     def _build_dialogs(self, browser: str) -> None:
         workspace = self._app.workspace

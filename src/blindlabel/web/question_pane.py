@@ -21,7 +21,7 @@ from blindlabel.language.signatures import Function
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, EvidenceRows, key_button, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, key_button, text
 from blindlabel.web.judging import Judged, Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.record_pane import RecordWords, completion_words, marked
@@ -55,7 +55,8 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
             {"label": name, "access": attribute_access(name)} for name in workspace.agreement.attributes
         ]
         self._props["label"] = "Question about the other record"
-        self._props["keys"] = {name: key for name, (key, _) in KEYS.items()}
+        for place, keys in (("keys", KEYS), ("listKeys", LIST_KEYS)):
+            self._props[place] = {name: key for name, (key, _) in keys.items()}
         self._props["annotating"] = False
         self.on("change", lambda event: on_change(_written(event)))
         self.on("action", lambda event: on_action(_written(event)))
@@ -239,7 +240,7 @@ class QuestionPane:
     def _build_buttons(self) -> None:
         with ui.element("div").classes("actions").props('role=group aria-label="Actions"') as self._actions:
             for label, name in (("Save and next", "save-next"), ("Save", "save"), ("Suggest", "suggest")):
-                key_button(label, name, partial(self.editor.act, name), kind="main" if name == "save-next" else "")
+                key_button(label, name, partial(self.editor.act, name), "main" if name == "save-next" else "outline")
             key_button("Discard", "discard", partial(self.editor.act, "discard"))
         self._fixed = text("p", "", "reason")
         self._fixed.set_visibility(False)
@@ -330,10 +331,6 @@ class QuestionPane:
     def _go(self, start: int) -> None:
         self.switch(as_points=False, focus=False)  # what is typed at once must not come before the cursor is there
         self.editor.go(start)
-
-    def show_verdict(self, verdict: Judged, formula: Formula, cost: str) -> None:
-        """Show what is to be thought of the question."""
-        self.verdict.show(verdict, formula, cost)
 
     def explain(self, why: str) -> None:
         """Say why a question was suggested."""

@@ -54,7 +54,7 @@ class RecordList:
 
     def _build_tools(self, on_next: Callable[[], Any]) -> None:
         with ui.element("div").classes("tools"):
-            self._next = key_button("Next open record", "N", on_next, kind="main")
+            self._next = key_button("Next open record", "next-open", on_next, "main")
             field = ui.input(placeholder="Search", on_change=self._searched).props(
                 "dense outlined clearable debounce=150"
             )

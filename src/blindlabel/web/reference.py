@@ -13,7 +13,7 @@ from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.words import words_of
 from blindlabel.parties.questions import check_question
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.components import KEYS, text
+from blindlabel.web.components import KEYS, LIST_KEYS, button, text
 from blindlabel.web.question_pane import offered_functions
 
 _STEPS = (
@@ -52,7 +52,7 @@ _STEPS = (
     ),
 )
 _KEYS = (
-    ("In the list", (("N", "next open record"), ("/", "search"), ("?", "this page"))),
+    ("In the list", tuple(LIST_KEYS.values())),
     (
         "At a record",
         (
@@ -69,8 +69,7 @@ _KEYS = (
 
 
 def _dialog(title: str) -> ui.dialog:
-    dialog = ui.dialog().props(f'aria-label="{title}"')
-    return dialog
+    return ui.dialog().props(f'aria-label="{title}"')
 
 
 def agreed_dialog(workspace: Workspace) -> ui.dialog:
@@ -197,13 +196,9 @@ def guide_dialog(on_done: Callable[[], None]) -> ui.dialog:
         title = text("h2", "")
         body = text("p", "")
         with ui.element("div").classes("actions"):
-            back = ui.button("Back", color=None, on_click=lambda: go(-1)).props("no-caps outline").classes("button")
-            forward = (
-                ui.button("Next", color=None, on_click=lambda: go(1))
-                .props("no-caps unelevated autofocus")
-                .classes("button main")
-            )
-            ui.button("Skip the guide", color=None, on_click=dialog.close).props("no-caps flat").classes("button")
+            back = button("Back", lambda: go(-1))
+            forward = button("Next", lambda: go(1), "main autofocus")
+            button("Skip the guide", dialog.close, "flat")
     dialog.on("hide", on_done)
 
     def go(step: int) -> None:
@@ -226,4 +221,4 @@ def guide_dialog(on_done: Callable[[], None]) -> ui.dialog:
 
 def _close_button(dialog: ui.dialog) -> None:
     with ui.element("div").classes("actions"):
-        ui.button("Close", color=None, on_click=dialog.close).props("no-caps outline autofocus").classes("button")
+        button("Close", dialog.close, "outline autofocus")

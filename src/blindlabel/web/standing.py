@@ -21,7 +21,7 @@ from blindlabel.protocol.messages import Pairing
 from blindlabel.protocol.next_steps import of_owner
 from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import sentence, tell, text
+from blindlabel.web.components import button, sentence, tell, text
 from blindlabel.web.judging import duration
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
 
@@ -131,7 +131,7 @@ class Verifying:
             tell(f"{peer} is confirmed.")
 
         field.on("keydown.enter", confirm)
-        ui.button(f"Confirm {peer}", color=None, on_click=confirm).props("no-caps unelevated").classes("button main")
+        button(f"Confirm {peer}", confirm, "main")
 
     async def _show_words(self, peer: str, place: TextElement) -> None:
         words = await run.io_bound(words_to_read_out, self._app.workspace, peer)

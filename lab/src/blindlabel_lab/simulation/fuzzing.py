@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.engines.packed.encoding import parcels as packed_parcels
 from blindlabel.engines.plain import PlainEngine
-from blindlabel.envelope import Context, EnvelopeError, lock, new_identity, new_key, open_, seal, unlock
-from blindlabel.envelope.identity import point_of, scalar_of
+from blindlabel.envelope.identity import Context, EnvelopeError, new_identity, point_of, scalar_of
+from blindlabel.envelope.stream import lock, new_key, open_, seal, unlock
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Question, Record
 from blindlabel.protocol import agreement as agreements

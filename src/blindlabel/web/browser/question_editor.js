@@ -86,11 +86,12 @@ function dialogIsOpen() {
   return document.querySelector('[id^="q-portal--dialog"]') !== null;
 }
 
-// A key as the page writes it, "Ctrl+Enter" or "Alt+G". Ctrl is Cmd, too; with Alt a letter is known by its place, since it writes another one on a Mac.
+// A key as the page writes it: "N", "Ctrl+Enter", "Alt+G". Ctrl is Cmd, too; with Alt a letter is known by its place, since a Mac writes
+// another one then.
 function isPressed(event, key) {
-  const [held, name] = key.split("+");
+  const [name, held] = key.split("+").reverse();
   if (held === "Alt") return event.altKey && (event.code === `Key${name}` || event.code === `Digit${name}`);
-  return (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === name.toLowerCase();
+  return (event.ctrlKey || event.metaKey) === (held === "Ctrl") && !event.altKey && event.key.toLowerCase() === name.toLowerCase();
 }
 
 const QUIET = 10; // milliseconds without a key before a text is sent
@@ -99,7 +100,7 @@ const STORE = "blindlabel-unsaved:";
 
 export default {
   template: `<div class="question-editor"></div>`,
-  props: { functions: Array, keywords: Array, attributes: Array, label: String, keys: Object, annotating: Boolean },
+  props: { functions: Array, keywords: Array, attributes: Array, label: String, keys: Object, listKeys: Object, annotating: Boolean },
   emits: ["change", "action", "ask"],
   mounted() {
     this.key = "";
@@ -255,10 +256,9 @@ export default {
     pageKey(event) {
       if (event.defaultPrevented || event.repeat || dialogIsOpen()) return false;
       const writing = event.target.closest?.("input, textarea, select, [contenteditable=true]");
-      const held = event.ctrlKey || event.metaKey || event.altKey;
-      const name = this.annotating
-        ? Object.keys(this.keys).find((action) => isPressed(event, this.keys[action]))
-        : !held && !writing && { n: "next-open", "/": "search", "?": "help" }[event.key];
+      if (!this.annotating && writing) return false;
+      const keys = this.annotating ? this.keys : this.listKeys;
+      const name = Object.keys(keys).find((action) => isPressed(event, keys[action]));
       if (!name) return false;
       event.preventDefault();
       this.$emit("ask", name);
