@@ -5,72 +5,18 @@ from __future__ import annotations
 import pytest
 
 from blindlabel.language import Question, Record, interpret
-
-LENS = """
-$r = lower($r)
-$c1 = is_in("canon", $r)                         # condition 1
-$c2 = is_in("24-70", $r) | is_in("2470", $r)     # condition 2
-$c3 = !is_in("24-105", $r)                       # condition 3
-ret $c1 & $c2 & $c3
-"""
-
-AMAZON = """
-$r = lower($r)
-$c = is_in("cakewalk", $r)
-$c = $c & is_in("sonar", $r)
-ret $c
-"""
-
-GOOGLE_1 = """
-$r = lower($r)
-$c = is_in("cakewalk", $r)
-$c = $c & is_in("sonar", $r)
-$c = $c & is_in("6", $r)
-$c = $c & is_in("studio", $r)
-$c = $c & is_in("music", $r)
-ret $c
-"""
-
-DBLP_1 = """
-$r = lower($r)
-$c = is_in("honey", $r)
-$c = $c & is_in("i", $r)
-$c = $c & is_in("shrunk", $r)
-$c = $c & is_in("the", $r)
-$c = $c & is_in("dbms", $r)
-ret $c
-"""
-
-DBLP_2 = """
-$r = lower($r)
-$c = is_in("footprint", $r)
-$c = $c & is_in("mobility", $r)
-$c = $c & is_in("and", $r)
-$c = $c & is_in("beyond", $r)
-ret $c
-"""
-
-ACM_1 = """
-$r = lower($r)
-$c = is_in("honey", $r)
-$c = $c & is_in("shrunk", $r)
-$c = $c & is_in("the", $r)
-$c = $c & is_in("footprint,", $r)
-$c = $c & is_in("mobility,", $r)
-$c = $c & is_in("and", $r)
-$c = $c & is_in("beyond", $r)
-"""
-
-ACM_2 = ACM_1.replace('"footprint,"', '"footprint"') + '$c = $c & is_in("seshadri", $r)\nret $c\n'
-
-AMAZON_RECORD = "cakewalk sonar 6 studio"
-GOOGLE_RECORD = "cakewalk sonar 6 studio edition software music production software"
-DBLP_RECORD = (
-    '"Honey, I Shrunk the DBMS": Footprint, Mobility, and Beyond (Panel) | Praveen Seshadri | SIGMOD Conference | 1999'
-)
-ACM_RECORD = (
-    "Honey, I shrunk the database: footprint, mobility, and beyond | Praveen Seshadri | "
-    "International Conference on Management of Data | 1999"
+from support.publication import (
+    ACM_1,
+    ACM_2,
+    ACM_RECORD,
+    AMAZON,
+    AMAZON_RECORD,
+    DBLP_1,
+    DBLP_2,
+    DBLP_RECORD,
+    GOOGLE_1,
+    GOOGLE_RECORD,
+    LENS,
 )
 
 

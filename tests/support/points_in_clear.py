@@ -1,16 +1,15 @@
-"""The points way played in clear: the same algebra on the same feature vectors, with no encryption between."""
+"""A plan played in clear: the same algebra on the same feature vectors, or on nothing but which probes hold."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
 
 from blindlabel.engines.packed.encoding.tables import Tables, asking, features_of
-from blindlabel.engines.packed.ways.points.expressions import Leaf
-from blindlabel.engines.packed.ways.points.fitting import PointsPlan
-from blindlabel.engines.packed.ways.points.shape import Shape
+from blindlabel.engines.packed.planning.fitting import Leaf, Plan, Probe
+from blindlabel.engines.packed.planning.shape import Shape
 from blindlabel.language.record import Record
 
 
@@ -52,20 +51,47 @@ def half_of(shape: Shape, classes: Sequence[int], places: Sequence[int], modulus
     return found
 
 
-def masked(shape: Shape, plan: PointsPlan, places: Sequence[int], modulus: int, masks: Sequence[int]) -> int:
-    """y for these places and masks."""
+def missed(shape: Shape, plan: Plan, places: Sequence[int], modulus: int) -> int:
+    """Y for these places: zero where the points are reached."""
     left = half_of(shape, shape.left, places, modulus)
     right = half_of(shape, shape.right, places, modulus)
     total = 0
-    for number, (factor, mask) in enumerate(zip(right, masks, strict=True)):
-        total += mask * factor * sum(a for a, wanted in zip(left, plan.support[:, number], strict=True) if wanted)
+    for number, factor in enumerate(right):
+        total += factor * sum(a for a, wanted in zip(left, plan.support[:, number], strict=True) if wanted)
     return total % modulus
 
 
-def answer(tables: Tables, shape: Shape, plan: PointsPlan, record: Record, random: Random) -> bool:
-    """What the reader of the answers makes of a pair."""
+def answer(tables: Tables, shape: Shape, plan: Plan, record: Record, random: Random) -> bool:
+    """What comes out for a pair."""
     features = _features(tables, record.whole, tuple(record.attributes.items()))
+
+    def some_hold(leaves: Sequence[Leaf]) -> bool:
+        return any(place_value(tables, features, leaf, random) == 0 for leaf in leaves)
+
     places = [place_value(tables, features, leaf, random) for leaf in plan.places]
-    masks = [random.randrange(tables.modulus) for _ in range(shape.coefficients(shape.right))]
-    reached = masked(shape, plan, places, tables.modulus, masks) == 0
-    return reached and not any(place_value(tables, features, leaf, random) == 0 for leaf in plan.exclusions)
+    reached = missed(shape, plan, places, tables.modulus) == 0
+    return reached and (not some_hold(plan.exclusions) or some_hold(plan.unless))
+
+
+def holds(shape: Shape, plan: Plan, true: Callable[[Probe], bool]) -> bool:
+    """The plan's answer where these probes hold: exact, without any number. A class counts its places that do
+    not hold; the support says at which counts the question is false, and falseness only grows with them.
+    """
+
+    def hold(leaf: Leaf | None) -> bool:
+        return leaf is not None and all(map(true, leaf))
+
+    missing = [sum(not hold(plan.places[place]) for place in shape.places_of(n)) for n in range(len(shape.sizes))]
+    false = any(
+        plan.support[left, right]
+        for left, lefts in enumerate(_vectors(shape, shape.left))
+        for right, rights in enumerate(_vectors(shape, shape.right))
+        if all(lefts[n] <= missing[n] for n in lefts) and all(rights[n] <= missing[n] for n in rights)
+    )
+    return not false and (not any(map(hold, plan.exclusions)) or any(map(hold, plan.unless)))
+
+
+def _vectors(shape: Shape, classes: Sequence[int]) -> list[dict[int, int]]:
+    """The vectors of a half, in the support's order."""
+    ranges = [range(shape.sizes[number] + 1) for number in classes]
+    return [dict(zip(classes, counts)) for counts in itertools.product(*ranges)]

@@ -1,10 +1,14 @@
-"""Products of matrices modulo a prime, taken in doubles, are exact."""
+"""Arithmetic modulo primes on whole arrays is exact, products of matrices in doubles too; randomness is uniform."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from blindlabel.engines.packed import residues
+from blindlabel.engines.packed.rings import RINGS
 from blindlabel.engines.packed.seal import matrices
 
 PRIMES = {54: (1 << 54) - 33, 56: (1 << 56) - 5, 60: (1 << 60) - 93}
@@ -43,3 +47,20 @@ def test_small_values_may_be_one_digit_on_either_side(bits: int) -> None:
     assert (matrices.product(matrices.right_digits(large, prime), [digit], prime) == expected).all()
     turned = matrices.product([np.ascontiguousarray(digit.T)], matrices.right_digits(large.T, prime), prime)
     assert (expected == turned.T).all()
+
+
+def test_secret_randomness_is_uniform_and_in_range() -> None:
+    modulus = RINGS[0].modulus
+    drawn = residues.uniform(200_000, modulus)
+    assert drawn.max() < modulus
+    counts = np.bincount((drawn * np.uint64(64) // np.uint64(modulus)).astype(np.int64), minlength=64)
+    expected = drawn.size / 64
+    assert ((counts - expected) ** 2 / expected).sum() < 160  # 63 degrees of freedom: beyond it with probability 2e-10
+    assert residues.uniform_nonzero(100_000, 5).min() == 1
+    assert (residues.from_seed(100, modulus, bytes(32)) == residues.from_seed(100, modulus, bytes(32))).all()
+
+
+@given(st.integers(1, 2**24), st.integers(0, 50))
+def test_powers_are_powers(base: int, count: int) -> None:
+    modulus = RINGS[0].modulus
+    assert residues.powers(base, count, modulus).tolist() == [pow(base, k, modulus) for k in range(count)]

@@ -14,8 +14,8 @@ import pytest
 
 from blindlabel.engines.interface import Outcome, outcomes
 from blindlabel.engines.packed.planning.noise import PADDED
-from blindlabel.engines.packed.planning.rings import RingParameters
 from blindlabel.engines.packed.residues import Residues, uniform
+from blindlabel.engines.packed.rings import RingParameters
 from blindlabel.engines.packed.running import opening
 from blindlabel.engines.packed.seal import holders
 from blindlabel.engines.packed.seal.ring import Cipher, open_ring

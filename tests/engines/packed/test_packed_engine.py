@@ -29,9 +29,9 @@ from blindlabel.engines.interface import (
 from blindlabel.engines.packed.encoding import layout, parcels
 from blindlabel.engines.packed.planning import room as planning
 from blindlabel.engines.packed.planning.room import room_of
+from blindlabel.engines.packed.rings import SEED
 from blindlabel.engines.packed.running.keys import Secret, open_secret
 from blindlabel.engines.packed.running.workers import tiles_of
-from blindlabel.engines.packed.planning.rings import SEED
 from blindlabel.engines.packed.seal.holders import KeyHolder
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Record, interpret

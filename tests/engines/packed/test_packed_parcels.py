@@ -16,8 +16,8 @@ from blindlabel.engines.interface import Evaluated, Keys, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Parcel, Study
 from blindlabel.engines.packed.residues import uniform
+from blindlabel.engines.packed.rings import SEED
 from blindlabel.engines.packed.running.keys import open_public
-from blindlabel.engines.packed.planning.rings import SEED
 from blindlabel.language import Limits, Record
 from blindlabel.language.formula import Formula
 from support.packed_rounds import ENGINE, Round, asked, keys_of, parcel_of

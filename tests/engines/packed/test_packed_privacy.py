@@ -1,55 +1,56 @@
-"""What the coordinator, who holds the secret key, can see: uniform values, rounding noise, and sizes that say
-nothing.
+"""What a key holder sees of honest answers: numbers that say one of four outcomes and nothing else, whatever is asked,
+after the same steps.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from blindlabel.engines.packed.keys import open_secret
-from blindlabel.engines.packed.ways.assisted.polynomials import BIT_MODULUS
 
-from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed.encoding import parcels
-from blindlabel.engines.packed.encoding.parcels import Kind
-from blindlabel.engines.packed.seal import ring
-from blindlabel.engines.packed.seal.holders import Encryptor, KeyHolder
-from blindlabel.language import Limits, Question, Record
+from blindlabel.engines.interface import Outcome, Terms, is_yes, outcomes
+from blindlabel.engines.packed.planning.noise import PADDED
+from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.running.keys import open_secret
+from blindlabel.engines.packed.seal.ring import Ring
+from blindlabel.language import Limits, Record
 from blindlabel.language.formula import Formula
-from support.packed_rounds import ENGINE, Round, in_clear
+from support.packed_rounds import Round, asked, in_clear, parcel_of
 
 TERMS = Terms(
-    ("a",), questions="any",
-    record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
-    limits=Limits(needle_length=4, total_weight=7), probes=4, inner_gates=1, inner_weight=7,
+    ("a",), record_length=24, records=30, case="lower", encode_attributes=False, functions=("is_in", "has_word"),
+    limits=Limits(needle_length=4), profile=(2, 1, 1), exclusions=1, unless=1,
 )  # fmt: skip
-POINTS = replace(TERMS, questions="points", profile=(2, 1, 1), exclusions=0)
 RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
+CHAINS = asked(
+    *[
+        f'ret 2*is_in("w{i % 3}", $r) + is_in("x{i}", $r) + is_in("x1", $r) >= 2 & (!is_in("x{i + 1}", $r) |'
+        f' is_in("x2", $r))'
+        for i in range(20)
+    ]
+)
+ALWAYS = asked(*["ret true"] * 20)
+NEVER = asked(*['ret is_in("zzz", $r) & is_in("q", $r)'] * 20)
 
 
-def asked(*sources: str) -> list[Formula]:
-    return [formula for formula in (Question(source).formula for source in sources) if formula is not None]
-
-
-FEW = asked(*[f'ret is_in("q{i}", $r) & is_in("zz", $r)' for i in range(20)])
-MANY = asked(*[f'ret (has_word("w{i % 3}", $r) & is_in("com", $r)) | is_in("x{i}", $r)' for i in range(20)])
-
-
-def _opened(one: Round, content: bytes, *kinds: Kind) -> tuple[Kind, ring.Cipher]:
+def _answers(one: Round) -> Residues:
+    """All slots of all values, their pads taken away: [value, slot]."""
     secret = open_secret(one.terms, one.keys.secret)
-    parcel = parcels.read(content, kinds, secret.study, most_items=1, most_bytes=1 << 24)
-    ring = secret.way.ring if parcel.kind is Kind.DIGITS_REQUEST else secret.way.answer_ring
-    return parcel.kind, ring.load_cipher(parcel.items[0], 1)
-
-
-def _answer_slots(one: Round) -> npt.NDArray[np.uint64]:
-    secret = open_secret(one.terms, one.keys.secret)
-    holder = secret.answers
-    found = [holder.ring.read_slots(holder.decrypt(_opened(one, answer, Kind.ANSWERS)[1])) for answer in one.answers]
-    return np.concatenate(found)
+    ring, modulus = secret.holder.ring, np.uint64(secret.holder.ring.modulus)
+    (answer,), (pad,) = one.answers, one.pads
+    opened = np.stack(
+        [
+            ring.read_slots(secret.holder.decrypt(ring.load_cipher(item, PADDED)))
+            for item in parcel_of(one.terms, answer).items
+        ]
+    )
+    pads = np.stack([np.frombuffer(item, dtype="<u4") for item in parcel_of(one.terms, pad).items]).astype(np.uint64)
+    for values in (opened, pads):  # either side alone sees uniform numbers, in all slots
+        assert max(_chi_square(row, int(modulus)) for row in values) < LIMIT
+    return (opened + modulus - pads) % modulus
 
 
 def _chi_square(values: npt.NDArray[np.uint64], modulus: int, bins: int = 32) -> float:
@@ -63,127 +64,50 @@ LIMIT = 110.0
 
 
 @pytest.mark.slow
-def test_answers_are_zero_or_uniform_and_unused_slots_are_uniform() -> None:
-    """With the assist; `test_points_privacy` has the other way."""
-    no, unused, zeros = [], [], 0
-    for _ in range(3):
-        one = Round(TERMS)
-        labels = one.run(RECORDS, MANY)
-        assert (labels == in_clear(RECORDS, MANY)).all()
-        # Four probes of up to 64 questions share a ciphertext; the answer is in the first copy.
-        copies = _answer_slots(one).reshape(4, 32, 64)
-        table, rest = copies[0].T, np.concatenate([copies[1:].reshape(-1), copies[0, :, len(MANY) :].reshape(-1)])
-        pairs = table[: len(MANY), : len(RECORDS)]
-        assert ((pairs == 0) == labels).all()
-        no.append(pairs[pairs != 0])
-        unused.append(np.concatenate([rest, table[: len(MANY), len(RECORDS) :].reshape(-1)]))
-        zeros += int((unused[-1] == 0).sum())
-    assert _chi_square(np.concatenate(no), BIT_MODULUS) < LIMIT
-    assert _chi_square(np.concatenate(unused), BIT_MODULUS) < LIMIT
-    assert zeros < 30  # a slot that was forgotten would be zero in thousands
+@pytest.mark.parametrize("questions", [CHAINS, NEVER])
+def test_values_are_zero_or_uniform_and_slots_that_are_no_pair_are_uniform(questions: list[Formula]) -> None:
+    one = Round(TERMS)
+    labels = one.run(RECORDS, questions)
+    assert (labels == in_clear(RECORDS, questions)).all()
+    room = open_secret(TERMS, one.keys.secret).room
+    modulus, columns, found = room.ring.modulus, room.columns(len(questions)), _answers(one)
+    by_pair = np.stack([columns.pairs(row)[: len(questions), : len(RECORDS)] for row in found])
+    places = columns.pairs(np.arange(found.shape[1], dtype=np.uint64))[: len(questions), : len(RECORDS)]
+    no_pair = np.ones(found.shape[1], dtype=np.bool_)
+    no_pair[places.reshape(-1).astype(np.int64)] = False
+    outcome = outcomes(by_pair == 0)
+    assert (is_yes(outcome) == labels).all()
+    if questions is CHAINS:
+        assert set(np.unique(outcome)) == set(Outcome)
+    no = outcome == Outcome.NO
+    for value in range(3):  # what is below the points does not show where they are missed
+        assert _chi_square(by_pair[value][no], modulus, 8) < LIMIT
+    rest = by_pair[1:, outcome == Outcome.YES].reshape(-1)
+    assert rest.size == 0 or _chi_square(rest, modulus, 8) < LIMIT
+    # Unused columns of a record are made with the randomness of both sides as all others, on whatever is there.
+    assert (found[0, no_pair] != 0).any()
 
 
 @pytest.mark.slow
-def test_what_the_assist_decrypts_is_uniform_whatever_is_asked() -> None:
-    for questions in (FEW, MANY):
-        one = Round(TERMS)
-        one.run(RECORDS, questions)
-        secret = open_secret(TERMS, one.keys.secret)
-        for request in one.requests:
-            kind, cipher = _opened(one, request, Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST)
-            if kind is Kind.DIGITS_REQUEST:
-                values, modulus = (
-                    secret.way.ring.read_polynomial(secret.records.decrypt(cipher)),
-                    secret.way.ring.modulus,
-                )
-            else:
-                values, modulus = secret.way.answer_ring.read_slots(secret.answers.decrypt(cipher)), BIT_MODULUS
-            assert _chi_square(values, modulus) < LIMIT
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("terms", [TERMS, POINTS])
-def test_number_and_size_of_messages_do_not_depend_on_the_questions(terms: Terms) -> None:
-    shapes = []
-    for questions in (FEW, MANY):
-        one = Round(terms)
-        one.run(RECORDS, questions)
-        assert len(one.requests) == ENGINE.assist_schedule(terms, len(questions), len(RECORDS)).calls
-        shapes.append([len(message) for message in (*one.parcels, *one.requests, *one.replies, *one.answers)])
-    assert shapes[0] == shapes[1]
-    assert (len(shapes[0]) > 2) == (terms is TERMS)
-
-
-# -- the distinguisher: it owns the key and looks at the noise
-
-
-def _noise_of(holder: KeyHolder, cipher: ring.Cipher) -> float:
-    """Bits of the largest noise coefficient, to about a twentieth: the smallest factor k at which SEAL's whole-number
-    budget drops.
+def test_every_question_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products, rotations, encodings and all else are counted by name: a question that asks nothing, one that is always
+    true and one that uses every place make the same numbers, and parcels of the same sizes.
     """
-    ring = holder.ring
-    budget = holder.noise_budget(cipher)
-    for k in range(17, 33):
-        if (
-            holder.noise_budget(ring.multiply_plain(cipher, ring.polynomial(np.array([k], dtype=np.uint64))))
-            < budget - 4
-        ):
-            return float(-budget - np.log2(k / 32))
-    return float(-budget)
+    Round(TERMS).run(RECORDS, NEVER)  # tables that are made once
+    steps: Counter[str] = Counter()
+    for name in ("add", "add_into", "add_plain", "multiply_plain", "product", "relinearised", "to_ntt", "from_ntt",
+                 "automorphism", "slots", "transformed", "residues", "of_residues"):  # fmt: skip
+        original = getattr(Ring, name)
 
+        def counted(self: Ring, *given: Any, _name: str = name, _original: Any = original, **more: Any) -> Any:
+            steps[_name] += 1
+            return _original(self, *given, **more)
 
-def _noises(terms: Terms, questions: list[Formula], runs: int) -> dict[Kind, list[float]]:
-    """The noise of everything that leaves in some rounds, by kind."""
-    found: dict[Kind, list[float]] = {}
-    for _ in range(runs):
-        one = Round(terms)
+        monkeypatch.setattr(Ring, name, counted)
+    seen = []
+    for questions in (CHAINS, ALWAYS, NEVER):
+        steps.clear()
+        one = Round(TERMS)
         one.run(RECORDS, questions)
-        secret = open_secret(one.terms, one.keys.secret)
-        for content in (*one.requests, *one.answers):
-            kind, cipher = _opened(one, content, Kind.DIGITS_REQUEST, Kind.POWERS_REQUEST, Kind.ANSWERS)
-            holder = secret.records if kind is Kind.DIGITS_REQUEST else secret.answers
-            found.setdefault(kind, []).append(_noise_of(holder, cipher))
-    return found
-
-
-UNLIKE = asked(*["ret 1 == 1"] * len(MANY)), MANY
-"""Question sets whose computation leaves different noise: constants alone, against products or sums of everything."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("terms", [TERMS, POINTS])
-def test_a_distinguisher_with_the_secret_key_learns_nothing_from_sanitised_noise(terms: Terms) -> None:
-    one, other = (_noises(terms, questions, 2) for questions in UNLIKE)
-    assert one.keys() == other.keys()
-    for kind in one:
-        # The largest of 8,192 rounding errors varies by about a tenth of a bit, and upwards by more: two means of two
-        # lie 0.4 apart in one of a thousand runs, 0.9 never. In the points way's ring it comes out in whole bits. Noise
-        # that is not hidden stands out by more than five.
-        allowed = 1.1 if terms is POINTS else 0.9
-        assert abs(np.mean(one[kind]) - np.mean(other[kind])) < allowed
-        assert np.std([*one[kind], *other[kind]]) < allowed
-
-
-@pytest.mark.slow
-def test_the_same_distinguisher_succeeds_where_sanitising_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    primes = [0]  # that answers have when they are not switched down
-
-    def left_alone(_: Encryptor, cipher: ring.Cipher) -> ring.Cipher:
-        primes[0] = cipher.coeff_modulus_size()
-        return cipher
-
-    monkeypatch.setattr(Encryptor, "sanitised", left_alone)
-    form = ring.Ring.form
-    monkeypatch.setattr(
-        ring.Ring, "form", lambda self, level=0, **how: form(self, primes[0] if level == 1 else level, **how)
-    )
-    one, other = (_noises(POINTS, questions, 1) for questions in UNLIKE)
-    assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 5
-    # A fresh zero without switching down does not help either: the noise of the computation still stands out.
-    monkeypatch.setattr(
-        Encryptor,
-        "sanitised",
-        lambda self, cipher: self.ring.add(cipher, self.ring.switched(self.zero(), cipher.coeff_modulus_size())),
-    )
-    one, other = (_noises(POINTS, questions, 1) for questions in UNLIKE)
-    assert min(other[Kind.ANSWERS]) - max(one[Kind.ANSWERS]) > 5
+        seen.append((dict(steps), [len(content) for content in (*one.parcels, *one.answers)]))
+    assert seen[0] == seen[1] == seen[2]

@@ -1,17 +1,14 @@
-"""Every parameter set against the newest guidelines, and what a key can lose."""
+"""Every ring against the newest guidelines, and what a key can lose."""
 
 from __future__ import annotations
 
 import pytest
-from blindlabel.engines.packed.seal.parameters import RingParameters
-from blindlabel.engines.packed.ways.choosing import parameter_sets
 
 from blindlabel.engines.packed.planning import security
+from blindlabel.engines.packed.rings import RINGS, RingParameters
 
-RINGS = [ring for chosen in parameter_sets() for ring in chosen.rings]
 
-
-@pytest.mark.parametrize("ring", RINGS, ids=str)
+@pytest.mark.parametrize("ring", RINGS, ids=lambda ring: ring.name)
 def test_every_ring_has_a_margin_below_the_guidelines(ring: RingParameters) -> None:
     assert security.margin(ring.degree, sum(ring.prime_bits)) > 0
     assert security.zero_tests_left(ring.degree, sum(ring.prime_bits)) > 100
