@@ -147,3 +147,11 @@ def test_a_question_that_says_yes_to_whatever_lacks_something_is_warned_of(text:
     checked = Question(text)
     assert checked.ok
     assert [one.code for one in checked.problems] == ([] if code is None else [code])
+
+
+def test_a_written_condition_that_changes_nothing_yet_is_still_there() -> None:
+    """A person who adds a word to a question sees it, whatever the bar is at that moment."""
+    written = Question('ret 3*has_word("smith", $r) + has_word("anna", $r) >= 2 & !has_word("tv", $r)').chain
+    assert written is not None
+    assert [(one.atoms[0].arguments, one.points) for one in written.conditions] == [(("smith",), 3), (("anna",), 1)]
+    assert (written.bar, len(written.exclusions)) == (2, 1)

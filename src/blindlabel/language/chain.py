@@ -169,7 +169,13 @@ def _as_written(formula: Formula, sums: Sequence[_Sum]) -> tuple[tuple[Condition
     if not sums or len(atoms) > MOST_VARIABLES:
         return None
     table = table_of(formula, {atom: (place,) for place, atom in enumerate(atoms)}, len(atoms))
-    leaves, reached = relevant([frozenset([atom]) for atom in atoms], raised(table))
+    whole, index = raised(table), np.arange(table.size)
+    for one in sums:  # as a person sees it while it is written, with what changes nothing yet
+        weights, bar = _weights(one, [[frozenset([atom])] for atom in atoms])
+        total = np.sum([weight * (index >> place & 1) for place, weight in enumerate(weights)], axis=0)
+        if bar is not None and ((total >= bar) == whole).all():
+            return tuple(Condition(((atom,),), points) for atom, points in zip(atoms, weights) if points), bar
+    leaves, reached = relevant([frozenset([atom]) for atom in atoms], whole)
     found = weights_of(reached, [_weights(one, [[leaf] for leaf in leaves]) for one in sums], alike=False)
     if found is None:
         return None
