@@ -40,7 +40,6 @@ from blindlabel.language.formula import (
     atoms_of,
     column,
     evaluate,
-    fold,
     in_order,
     parts_of,
 )
@@ -556,38 +555,4 @@ def chain_in_words(chain: Chain) -> str:
         lines += [f"  {worth}: {one}" for worth, one in zip(points, shown)]
     for heading, terms in (("but not if:", chain.exclusions), ("unless:", chain.unless)):
         lines += [heading, *(f"  {term_text(term)}" for term in terms)] if terms else []
-    return "\n".join(lines)
-
-
-class _InWords:
-    """The algebra of lines: parts stand indented under what joins them."""
-
-    def constant(self, value: bool) -> list[str]:
-        return ["always"] if value else ["never"]
-
-    def atom(self, atom: Atom) -> list[str]:
-        return [call_of(atom)]
-
-    def negation(self, part: list[str]) -> list[str]:
-        return [f"not {part[0]}"] if len(part) == 1 else _under("not:", [part])
-
-    def conjunction(self, parts: Sequence[list[str]]) -> list[str]:
-        return _under("all of:", parts)
-
-    def disjunction(self, parts: Sequence[list[str]]) -> list[str]:
-        return _under("any of:", parts)
-
-    def count(self, count: Count, parts: Sequence[list[str]]) -> list[str]:
-        weighed = [[f"{weight} × {part[0]}", *part[1:]] for weight, part in zip(count.weights, parts)]
-        wanted = f"{count.low} to {count.high}" if count.low != count.high else f"exactly {count.low}"
-        return _under(f"{wanted} of {count.total}:", weighed)
-
-
-def _under(heading: str, parts: Sequence[list[str]]) -> list[str]:
-    return [heading, *(f"  {line}" for part in parts for line in part)]
-
-
-def formula_in_words(formula: Formula) -> str:
-    """A formula that is no chain, as nested lines."""
-    lines: list[str] = fold(formula, _InWords())
     return "\n".join(lines)

@@ -12,8 +12,9 @@ from functools import cached_property
 
 from blindlabel.errors import InputError
 from blindlabel.language import checker, parser, tree
-from blindlabel.language.chain import Chain, chain_in_words, chain_of, formula_in_words, table_of
+from blindlabel.language.chain import Chain, chain_in_words, chain_of, table_of
 from blindlabel.language.diagnostics import Diagnostic, error, render, warning
+from blindlabel.language.formatter import format_question
 from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.interpreter import interpret
 from blindlabel.language.limits import Limits
@@ -130,9 +131,9 @@ class Question:
         return None if self._rewritten is None else chain_of(self._rewritten.formula, self._rewritten.sums)
 
     def explain(self) -> str:
-        """What the question asks, line by line: as its chain, else as its parts."""
-        formula = self.usable()
-        return formula_in_words(formula) if self.chain is None else chain_in_words(self.chain)
+        """What the question asks, line by line: as its chain, else as it is written."""
+        self.usable()
+        return format_question(self.tree) if self.chain is None else chain_in_words(self.chain)
 
     def __str__(self) -> str:
         return self.text

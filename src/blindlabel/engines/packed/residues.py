@@ -6,8 +6,6 @@ encryption.
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import secrets
 from collections.abc import Callable
 
@@ -56,14 +54,6 @@ def uniform(count: int, modulus: int, source: Callable[[int], bytes] = secrets.t
         drawn = np.frombuffer(source(width * wanted), dtype=f"<u{width}").astype(np.uint64) & mask
         found = np.concatenate([found, drawn[drawn < modulus]])
     return found[:count]
-
-
-def from_seed(count: int, modulus: int, seed: bytes) -> Residues:
-    """Such values again and again the same from a secret seed of 32 bytes (SHAKE-256 as a generator)."""
-    blocks = itertools.count()
-    return uniform(
-        count, modulus, lambda size: hashlib.shake_256(seed + next(blocks).to_bytes(8, "little")).digest(size)
-    )
 
 
 def uniform_nonzero(count: int, modulus: int) -> Residues:

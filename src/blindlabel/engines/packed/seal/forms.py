@@ -290,12 +290,6 @@ def plain_to_seal(coefficients: Residues) -> bytes:
     return framed(_PLAIN.pack(bytes(32), coefficients.size, 1.0) + _array(coefficients))
 
 
-def plain_words(body: bytes) -> Residues:
-    """The coefficients of a plaintext that SEAL wrote (behind its header)."""
-    count = (len(body) - _PLAIN.size - _array_bytes(0)) // 8
-    return np.frombuffer(body, dtype="<u8", count=count, offset=_PLAIN.size + _array_bytes(0)).astype(np.uint64)
-
-
 class Seeds:
     """The seeds of everything that one key holder sent, each of which may be used once."""
 
