@@ -15,11 +15,10 @@ import pytest
 
 from blindlabel.envelope.identity import POINT_BYTES, Context, blinded, own_secret, point_of, scalar_of, shared_secret
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_identity, own_table
+from blindlabel.parties.joining import own_identity, own_table, public_of
 from blindlabel.parties.owner import Owner
-from blindlabel.parties.rounds import public_of
 from blindlabel.protocol import blocking
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.sampling import blocking_keys
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.preparation import prepare

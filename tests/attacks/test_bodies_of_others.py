@@ -1,5 +1,5 @@
 """Whether a body has arrived: in the first version the route answered about everything that the coordinator held, and
-an owner found the decrypted answers of a 5 × 5 study by 1,663 guesses. Now it speaks of the asker's own uploads alone,
+an owner found the opened answers of a 5 × 5 study by 1,663 guesses. Now it speaks of the asker's own uploads alone,
 and what the coordinator makes has names that do not follow from its content.
 """
 
@@ -16,12 +16,12 @@ from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.owner import Owner
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import labels
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
-from blindlabel.transport.limits import ServerLimits
+from blindlabel.transport.server_limits import ServerLimits
 from support.direct_line import DirectLine
 from support.study_parties import confirm_all, joined, served, small_agreement, write_person_tables
 
@@ -49,8 +49,8 @@ class Asker:
         return int(reply.status_code)
 
 
-def read_by_the_coordinator(folder: Path) -> tuple[Coordinator, list[Workspace]]:
-    """A study in which anna has handed in and the coordinator has opened her answers; berta has done nothing."""
+def compared_by_the_coordinator(folder: Path) -> tuple[Coordinator, list[Workspace]]:
+    """A study in which anna has handed in and the coordinator has compared both lists; berta has asked nothing."""
     agreement = small_agreement(2, records=N)
     coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, rows=N))
@@ -70,7 +70,7 @@ def read_by_the_coordinator(folder: Path) -> tuple[Coordinator, list[Workspace]]
 
 
 def test_an_owner_is_told_of_its_own_uploads_alone(tmp_path: Path) -> None:
-    coordinator, workspaces = read_by_the_coordinator(tmp_path)
+    coordinator, workspaces = compared_by_the_coordinator(tmp_path)
     study = workspaces[0].agreement.hash
     state, bodies = coordinator.load(study).state, coordinator.store.bodies(study)
     kept = state.rounds[-1].read["anna>berta"]
@@ -99,7 +99,7 @@ def test_uploading_what_another_has_sent_is_like_uploading_anything(tmp_path: Pa
     """Whoever guesses another's body must not find out by sending it: a list of the other's opened values follows from
     one's own pads where every answer is yes.
     """
-    coordinator, workspaces = read_by_the_coordinator(tmp_path)
+    coordinator, workspaces = compared_by_the_coordinator(tmp_path)
     bodies = coordinator.store.bodies(workspaces[0].agreement.hash)
     content = b"what berta has opened"
     theirs, unknown = blob_of(content), Blob(hash="ab" * 32, length=len(content))
@@ -116,7 +116,7 @@ def test_uploading_what_another_has_sent_is_like_uploading_anything(tmp_path: Pa
 
 
 def test_uploads_have_a_quota_of_their_owner_and_study(tmp_path: Path) -> None:
-    coordinator, workspaces = read_by_the_coordinator(tmp_path)
+    coordinator, workspaces = compared_by_the_coordinator(tmp_path)
     with (
         served(coordinator, ServerLimits(owner_bytes=100, owner_bodies=3)) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
@@ -130,7 +130,7 @@ def test_uploads_have_a_quota_of_their_owner_and_study(tmp_path: Path) -> None:
 
 def test_announcing_less_afterwards_makes_no_room_in_a_quota(tmp_path: Path) -> None:
     """A part stays on the coordinator's disk whatever its owner says of its length later."""
-    coordinator, workspaces = read_by_the_coordinator(tmp_path)
+    coordinator, workspaces = compared_by_the_coordinator(tmp_path)
     folder = tmp_path / "coordinator" / "bodies" / workspaces[0].agreement.hash
     limits = ServerLimits(owner_bytes=100, owner_bodies=9, requests_per_second=1e6)
     with served(coordinator, limits) as address, httpx.Client(base_url=address, trust_env=False) as client:

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import ParcelError
-from blindlabel.engines.packed.opening import joint, padding, pads
+from blindlabel.engines.packed.planning.noise import MIXED, PADDED
+from blindlabel.engines.packed.residues import Residues, uniform
+from blindlabel.engines.packed.rings import SEED, RingParameters
+from blindlabel.engines.packed.running import opening
 from blindlabel.engines.packed.seal import holders
-from blindlabel.engines.packed.seal.forms import SEED, Seeds
-from blindlabel.engines.packed.seal.parameters import RingParameters
-from blindlabel.engines.packed.seal.residues import Residues, uniform
+from blindlabel.engines.packed.seal.forms import Seeds
 from blindlabel.engines.packed.seal.ring import Cipher, Ring, open_ring
 
-RING = open_ring(RingParameters(8192, (38, 54, 54, 54), plain_bits=24))
+RING = open_ring(RingParameters("small", 8192, (38, 54, 54, 54)))
 BINS = 256
 LIMIT = 430.0
 """χ² of 255 degrees lies beyond this with probability 4e-11; some two hundred are looked at."""
@@ -70,7 +71,7 @@ class Hostile:
 
     def __init__(self, first: Callable[[Residues], Residues], *, secret: bool = True) -> None:
         self._first = first
-        self.keys = holders.generate(RING, [], relinearisation=True, seeded=True)
+        self.keys = holders.generate(RING, [])
         self.holder = holders.KeyHolder(RING, self.keys.secret)
         rows = RING.secret_form.rows
         self.secret = rows.read(self.keys.secret) if secret else np.zeros((len(rows.primes), RING.degree), np.uint64)
@@ -107,7 +108,7 @@ def _huge_noise(rows: Residues) -> Residues:
     """Noise of up to 2^95: the content survives, and the noise of a product says much of its other factor."""
     noise = uniform(rows.shape[1], 1 << 30)
     changed = [
-        (row + pads.times(noise, (1 << 65) % prime, prime)) % np.uint64(prime)
+        (row + opening.times(noise, (1 << 65) % prime, prime)) % np.uint64(prime)
         for row, prime in zip(rows, _primes(rows), strict=True)
     ]
     return np.stack(changed)
@@ -134,16 +135,16 @@ HOSTILE = {
 def _answers(hostile: Hostile, weights: Residues, *, padded: bool, count: int = 3) -> list[Cipher]:
     """What leaves when a question with these weights is asked about hostile records, with and without the pad."""
     relinearisation = holders.relinearisation_keys(RING, hostile.relinearisation)
-    encryptor = holders.SeededEncryptor(RING, hostile.changed(hostile.keys.public))
+    encryptor = holders.Encryptor(RING, hostile.changed(hostile.keys.zero))
     found = []
     for _ in range(count):
         result = RING.multiply_plain(hostile.record(), RING.polynomial(weights))
-        shares = [hostile.changed(share, joint.LEVEL) for share in joint.shares(hostile.holder, 1)]
-        (answer,) = joint.mixed(RING, [result], shares, relinearisation)
+        shares = [hostile.changed(share, MIXED) for share in opening.shares(hostile.holder, 1)]
+        (answer,) = opening.mixed(RING, [result], shares, relinearisation)
         if padded:
-            found.append(RING.load_cipher(padding.padded(encryptor, answer).cipher, padding.LEVEL))
+            found.append(RING.load_cipher(opening.padded(encryptor, answer).cipher, PADDED))
         else:
-            found.append(RING.switched(result, padding.LEVEL))
+            found.append(RING.switched(result, PADDED))
     return found
 
 

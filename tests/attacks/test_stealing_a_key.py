@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.engines.packed import PackedEngine
+from blindlabel.engines.packed import PackedRules
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, labels
 from blindlabel.protocol.account import key_bits
@@ -92,7 +92,7 @@ def test_a_robber_reads_no_more_of_a_key_than_the_account_says(tested: int) -> N
     told = study.truth("anna", "berta")
     learnt = most_read_back(told, robbery.tested, robbery.lured)
     allowed = key_bits(agreement.exposure, RECORDS, RECORDS)
-    bears = PackedEngine().zero_tests(agreement.terms())
+    bears = PackedRules().zero_tests(agreement.terms())
     matches = int(labels.is_match(told).sum())
     print(f"{tested} tests a question: {matches} matches, at most {learnt} of {DEGREE} coefficients; account {allowed}")
     assert learnt <= allowed <= bears // 2

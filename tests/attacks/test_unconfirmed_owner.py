@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import open_tasks
-from blindlabel.parties.running import run
 from blindlabel.protocol import coordinator as rules
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement, to_text
@@ -43,7 +42,7 @@ def kinds(owner: Owner) -> set[str]:
 
 @pytest.mark.parametrize("method", ["uniform", "enriched"])
 def test_an_owner_that_confirmed_nobody_gives_nothing_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str, method: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     sampling = {"records": 3, "method": method, "blocking": ["surname"] if method == "enriched" else []}
     agreement = small_agreement(2, sampling=sampling, rounds=1)

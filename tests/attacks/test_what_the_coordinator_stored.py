@@ -1,4 +1,4 @@
-"""Where owners hold the keys: nothing that ever reached the coordinator opens a record, and every asker gets a new key
+"""Owners hold the keys: nothing that ever reached the coordinator opens a record, and every asker gets a new key
 in every round.
 """
 
@@ -18,13 +18,11 @@ from blindlabel.envelope.identity import Context, EnvelopeError
 from blindlabel.envelope.stream import open_, unlock
 from blindlabel.language.record import Record
 from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.joining import own_identity
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.joining import own_identity, public_of
+from blindlabel.parties.owner import Owner, run
 from blindlabel.parties.questions import open_tasks
-from blindlabel.parties.rounds import public_of
-from blindlabel.parties.running import run
 from blindlabel.protocol import messages
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.direct_line import DirectLine

@@ -18,16 +18,14 @@ import pyarrow as pa
 
 from blindlabel.engines.interface import ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
-from blindlabel.engines.packed.encoding.parcels import Kind, Parcel
-from blindlabel.engines.packed.keys import open_public
-from blindlabel.engines.packed.ways.assisted import calls
-from blindlabel.engines.packed.ways.assisted.plans import Room
-from blindlabel.language import Limits, Question, Record
-from support.packed_rounds import ENGINE, Round
+from blindlabel.engines.packed.encoding.parcels import Parcel
+from blindlabel.engines.packed.running.keys import open_public
+from blindlabel.language import Limits, Record
+from support.packed_rounds import ENGINE, Round, asked, parcel_of
 
 TERMS = Terms(
-    ("a",), questions="any", record_length=12, records=8, case="lower", encode_attributes=False, functions=("equals",),
-    limits=Limits(needle_length=4, total_weight=7), probes=2, inner_gates=0, inner_levels=0,
+    ("a",), record_length=12, records=8, case="lower", encode_attributes=False, functions=("equals",),
+    limits=Limits(needle_length=4), profile=(1,), exclusions=1, unless=1,
 )  # fmt: skip
 _SEAL = struct.Struct("<HBBBBHQ")
 _CIPHER = struct.Struct("<32s?QQQdQ")
@@ -71,32 +69,19 @@ def crafted(good: Parcel, random: Random) -> bytes:
 def uses() -> dict[str, tuple[bytes, Callable[[bytes], object]]]:
     """For each kind an honest parcel and what the engine does with one."""
     played = Round(TERMS)
-    asked = Question('ret equals("x", $r)').formula
-    assert asked is not None
-    questions = [asked]
+    questions = asked('ret equals("x", $r)')
     played.run([Record.of({"a": "x"})], questions)
     public, secret = played.keys.public, played.keys.secret
-    opened = open_public(TERMS, public)
-    bits = opened.answers.encryptor
-    cipher = bits.sanitised(bits.zero())
-    powers = Room.of(TERMS).final_weight
+    records, shares = played.parcels
 
-    request = parcels.write(Parcel(Kind.POWERS_REQUEST, opened.study, (powers,), (bits.ring.sent(cipher),)))
-
-    def ask(reply: bytes) -> object:
-        answering = calls.Calls(lambda _: reply, 0, 0)
-        return list(calls.ask(opened, answering, Kind.POWERS_REQUEST, cipher, number=powers, expected=powers))
-
-    def evaluated(content: bytes) -> object:
-        return list(ENGINE.evaluate(TERMS, public, [content], questions, played.assist))
+    def evaluated(*contents: bytes) -> object:
+        return list(ENGINE.evaluate(TERMS, public, contents, questions))
 
     return {
         "public key": (public, lambda content: open_public.__wrapped__(TERMS, content)),
-        "records": (played.parcels[0], evaluated),
-        "digits request": (played.requests[0], lambda content: ENGINE.assist(TERMS, secret, content)),
-        "powers request": (played.requests[1], lambda content: ENGINE.assist(TERMS, secret, content)),
-        "assist reply": (ENGINE.assist(TERMS, secret, request), ask),
-        "answers": (played.answers[0], lambda content: ENGINE.decrypt(TERMS, secret, [content], 1, 1)),
+        "records": (records, lambda content: evaluated(content, shares)),
+        "shares": (shares, lambda content: evaluated(records, content)),
+        "answers": (played.answers[0], lambda content: ENGINE.open(TERMS, secret, [content], 1, 1)),
     }
 
 
@@ -112,7 +97,7 @@ def main(kind: str, count: int) -> None:
     use(good)
     before = _peak()
     random = Random(kind)
-    opened = parcels.read(good, tuple(Kind), None, most_items=1000, most_bytes=1 << 30)
+    opened = parcel_of(TERMS, good)
     refused = 0
     for _ in range(count):
         try:
