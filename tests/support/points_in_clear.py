@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
 
-from blindlabel.engines.packed.encoding.tables import Tables, asking, features_of
+from blindlabel.engines.packed.encoding.features import Tables, asking, features_of
 from blindlabel.engines.packed.planning.fitting import Leaf, Plan, Probe
-from blindlabel.engines.packed.planning.shape import Shape
+from blindlabel.engines.packed.planning.places import PlaceClasses
 from blindlabel.language.record import Record
 
 
@@ -39,7 +39,7 @@ def symmetric(values: Sequence[int], modulus: int) -> list[int]:
     return [one % modulus for one in found]
 
 
-def half_of(shape: Shape, classes: Sequence[int], places: Sequence[int], modulus: int) -> list[int]:
+def half_of(shape: PlaceClasses, classes: Sequence[int], places: Sequence[int], modulus: int) -> list[int]:
     """The coefficients of a half, in the support's order."""
     lists = [symmetric([places[place] for place in shape.places_of(number)], modulus) for number in classes]
     found = []
@@ -51,7 +51,7 @@ def half_of(shape: Shape, classes: Sequence[int], places: Sequence[int], modulus
     return found
 
 
-def missed(shape: Shape, plan: Plan, places: Sequence[int], modulus: int) -> int:
+def missed(shape: PlaceClasses, plan: Plan, places: Sequence[int], modulus: int) -> int:
     """Y for these places: zero where the points are reached."""
     left = half_of(shape, shape.left, places, modulus)
     right = half_of(shape, shape.right, places, modulus)
@@ -61,7 +61,7 @@ def missed(shape: Shape, plan: Plan, places: Sequence[int], modulus: int) -> int
     return total % modulus
 
 
-def answer(tables: Tables, shape: Shape, plan: Plan, record: Record, random: Random) -> bool:
+def answer(tables: Tables, shape: PlaceClasses, plan: Plan, record: Record, random: Random) -> bool:
     """What comes out for a pair."""
     features = _features(tables, record.whole, tuple(record.attributes.items()))
 
@@ -73,7 +73,7 @@ def answer(tables: Tables, shape: Shape, plan: Plan, record: Record, random: Ran
     return reached and (not some_hold(plan.exclusions) or some_hold(plan.unless))
 
 
-def holds(shape: Shape, plan: Plan, true: Callable[[Probe], bool]) -> bool:
+def holds(shape: PlaceClasses, plan: Plan, true: Callable[[Probe], bool]) -> bool:
     """The plan's answer where these probes hold: exact, without any number. A class counts its places that do
     not hold; the support says at which counts the question is false, and falseness only grows with them.
     """
@@ -91,7 +91,7 @@ def holds(shape: Shape, plan: Plan, true: Callable[[Probe], bool]) -> bool:
     return not false and (not any(map(hold, plan.exclusions)) or any(map(hold, plan.unless)))
 
 
-def _vectors(shape: Shape, classes: Sequence[int]) -> list[dict[int, int]]:
+def _vectors(shape: PlaceClasses, classes: Sequence[int]) -> list[dict[int, int]]:
     """The vectors of a half, in the support's order."""
     ranges = [range(shape.sizes[number] + 1) for number in classes]
     return [dict(zip(classes, counts)) for counts in itertools.product(*ranges)]

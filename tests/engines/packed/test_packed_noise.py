@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import Terms
-from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.encoding.features import features_of
 from blindlabel.engines.packed.planning.noise import MIXED
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.residues import Residues

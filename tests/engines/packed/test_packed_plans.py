@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import QuestionError, Terms
-from blindlabel.engines.packed.encoding.tables import tables_of
+from blindlabel.engines.packed.encoding.features import tables_of
 from blindlabel.engines.packed.planning.fitting import Probe, probes_of
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.rings import RINGS

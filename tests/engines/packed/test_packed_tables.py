@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from blindlabel.engines.allowed import check_record
 from blindlabel.engines.interface import RecordError, Terms
-from blindlabel.engines.packed.encoding.hashing import spare_columns
-from blindlabel.engines.packed.encoding.tables import (
-    Table,
+from blindlabel.engines.packed.encoding.features import (
+    SetTable,
     Tables,
     asking,
     check_sharing,
     features_of,
     interpolate,
+    spare_columns,
     tables_of,
 )
 from blindlabel.engines.packed.residues import Residues
@@ -32,7 +32,7 @@ LARGE, SMALL = 536690689, 114689
 ALL = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between", "far_from")
 
 
-def _answers(tables: Tables, features: Residues, table: Table, element: str) -> bool:
+def _answers(tables: Tables, features: Residues, table: SetTable, element: str) -> bool:
     weights, fingerprint = asking(tables, table, element)
     t = np.uint64(tables.modulus)
     return int((weights * features[table.offset : table.end] % t).sum() % t) == fingerprint

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.interface import QuestionError, Terms, TermsError
-from blindlabel.engines.packed.encoding.tables import Tables, tables_of
+from blindlabel.engines.packed.encoding.features import Tables, tables_of
 from blindlabel.engines.packed.planning.fitting import Plan, compile_question
-from blindlabel.engines.packed.planning.shape import shape_of
+from blindlabel.engines.packed.planning.places import shape_of
 from blindlabel.language import Limits, Question, Record
 from blindlabel.language.formula import Formula, evaluate
 from blindlabel.language.rewriting import rewritten

@@ -3,11 +3,25 @@
 Sizes of primes are in bits, the last being the special prime of key switching. SEAL checks every ring against 128-bit
 security when it is opened, and a test holds the plaintext modulus to the prime that SEAL takes for batching.
 docs/packed-engine.md derives every number.
+
+**What a ring is worth.** The guidelines (Bossuat and others, "Security Guidelines for Implementing Homomorphic
+Encryption", IACR Communications in Cryptology 1(4), 2025, eprint 2024/463, table 5.2) give for every degree the largest
+modulus, special prime included, at which a uniform ternary secret has 128 bits against classical attacks. They are
+stricter than the standard of 2018 that SEAL enforces (16384: 430 bits instead of 438).
+
+A cheating owner makes the answers to its questions say something about the key instead of the records, one bit a
+question at most. A coefficient of the key has log2(3) bits, so n bits tell at most n / log2(3) coefficients, and a key
+of which so many are known is a key of a smaller dimension under the same modulus. `zero_tests_left` is the number of
+bits after which the dimension that is left still has 128 bits by the guidelines' table, read linearly between its rows.
+An estimator run for exactly these hints would give more: hints that do not fix a coefficient each shrink the dimension
+by less than is counted here, and the table's rows lie slightly above 128 bits.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 SEED = 64
 """Bytes of a seed of SEAL's generator, in place of the second half of a ciphertext."""
@@ -59,3 +73,50 @@ RINGS = (
 """Cheapest first: the first that can do what the terms ask for is taken. The number is the bits of all primes; the last
 two are for keys that must be able to lose many bits.
 """
+
+
+# -- what a ring is worth
+
+GUIDELINES = (
+    (1024, 26),
+    (2048, 53),
+    (4096, 106),
+    (8192, 214),
+    (16384, 430),
+    (32768, 868),
+    (65536, 1747),
+    (131072, 3523),
+)
+"""Degree, and the most bits of the modulus at 128 bits of security."""
+
+
+def most_bits(degree: int) -> int:
+    """The most bits that the modulus of a ring of this degree may have."""
+    return dict(GUIDELINES)[degree]
+
+
+def margin(degree: int, modulus_bits: float) -> float:
+    """Bits of modulus that are left below the guidelines' limit; negative beyond it."""
+    return most_bits(degree) - modulus_bits
+
+
+def dimension_needed(modulus_bits: float) -> float:
+    """The dimension at which a modulus of so many bits has 128 bits of security."""
+    first_degree, first_bits = GUIDELINES[0]
+    if modulus_bits <= first_bits:
+        return float(first_degree)
+    for (low, low_bits), (high, high_bits) in pairwise(GUIDELINES):
+        if modulus_bits <= high_bits:
+            return low + (modulus_bits - low_bits) * (high - low) / (high_bits - low_bits)
+    return math.inf
+
+
+def zero_tests(ring: RingParameters) -> int:
+    """How many bits a key of this ring can lose."""
+    return zero_tests_left(ring.degree, sum(ring.prime_bits))
+
+
+def zero_tests_left(degree: int, modulus_bits: float) -> int:
+    """How many bits about its key a ring can lose and still have 128 bits of security; 0 where it has no margin."""
+    left = degree - dimension_needed(modulus_bits)
+    return max(0, math.floor(math.log2(3) * left)) if math.isfinite(left) else 0

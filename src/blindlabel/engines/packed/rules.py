@@ -10,10 +10,10 @@ from typing import Any
 
 from blindlabel.engines.allowed import refuse_question
 from blindlabel.engines.interface import EngineError, Explained, QuestionError, Terms
-from blindlabel.engines.packed.planning import security
+from blindlabel.engines.packed import rings
 from blindlabel.engines.packed.planning.fitting import Meaning, meaning_of
+from blindlabel.engines.packed.planning.places import MOST_PLACES, cost_of
 from blindlabel.engines.packed.planning.room import room_of
-from blindlabel.engines.packed.planning.shape import MOST_PLACES, cost_of
 from blindlabel.language.formula import Formula
 
 Settings = dict[str, Any]
@@ -50,7 +50,7 @@ class PackedRules:
 
     def zero_tests(self, terms: Terms) -> int:
         """How many bits about a key made for these terms may be lost before it has fewer than 128 left."""
-        return security.zero_tests(room_of(terms).ring)
+        return rings.zero_tests(room_of(terms).ring)
 
     def explain(self, terms: Terms, question: Formula) -> Explained:
         """The plan of a question under these terms, and what a round of such questions costs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blindlabel.engines.packed.encoding.tables import Tables
+from blindlabel.engines.packed.encoding.features import Tables
 from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.rings import RingParameters
 

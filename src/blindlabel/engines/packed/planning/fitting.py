@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from blindlabel.engines.allowed import refuse_atom
 from blindlabel.engines.interface import QuestionError, Terms
-from blindlabel.engines.packed.encoding.tables import Table, Tables
-from blindlabel.engines.packed.planning.shape import Shape, shape_of
+from blindlabel.engines.packed.encoding.features import SetTable, Tables
+from blindlabel.engines.packed.planning.places import PlaceClasses, shape_of
 from blindlabel.language import chain, words
 from blindlabel.language.formula import Atom, Count, Formula, atoms_of, in_order
 from blindlabel.language.functions import PREDICATES
@@ -42,7 +42,7 @@ _MOST_TRIES = 2_000
 class Probe:
     """Is this element in that table?"""
 
-    table: Table
+    table: SetTable
     element: str
 
     def __str__(self) -> str:
@@ -214,7 +214,7 @@ def _groups(count: int, table: chain.TruthTable) -> list[list[int]]:
 # -- where the classes of leaves go
 
 
-def _alike(shape: Shape, meaning: Meaning) -> Fit | None:
+def _alike(shape: PlaceClasses, meaning: Meaning) -> Fit | None:
     """Groups of leaves that are alike, each in classes of its own."""
     taken = _covered(shape.sizes, [len(group) for group in meaning.alike], frozenset(range(len(shape.sizes))))
     if taken is None:
@@ -245,7 +245,7 @@ def _covered(sizes: Sequence[int], wanted: Sequence[int], free: frozenset[int]) 
     return None
 
 
-def _alternatives(shape: Shape, meaning: Meaning) -> Fit | None:
+def _alternatives(shape: PlaceClasses, meaning: Meaning) -> Fit | None:
     """As an OR of ANDs, each on a place of its own."""
     if len(meaning.ways_to_yes) > shape.places:
         return None
@@ -259,7 +259,7 @@ def _alternatives(shape: Shape, meaning: Meaning) -> Fit | None:
 # -- by points, a condition on several places
 
 
-def _weighed(shape: Shape, profile: tuple[int, ...], meaning: Meaning) -> Fit | None:
+def _weighed(shape: PlaceClasses, profile: tuple[int, ...], meaning: Meaning) -> Fit | None:
     """The conditions of a count on places whose units come to their points."""
     weights = chain.weights_of(meaning.table, meaning.sums)
     if weights is None:
@@ -281,7 +281,7 @@ def _weighed(shape: Shape, profile: tuple[int, ...], meaning: Meaning) -> Fit | 
     return None
 
 
-def _units(shape: Shape, profile: tuple[int, ...], points: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def _units(shape: PlaceClasses, profile: tuple[int, ...], points: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """What a place of every class may be worth: the profile's weights and their multiples, then whatever occurs."""
     own = sorted(profile, reverse=True)
     weights = tuple(own[shape.places_of(number)[0]] for number in range(len(shape.sizes)))
@@ -330,7 +330,7 @@ def _ways(points: int, units: Sequence[int], left: Sequence[int]) -> Iterator[tu
 # -- plans
 
 
-def _places(shape: Shape, fit: Fit) -> tuple[Leaf | None, ...]:
+def _places(shape: PlaceClasses, fit: Fit) -> tuple[Leaf | None, ...]:
     """What every place asks."""
     places: list[Leaf | None] = []
     for size, leaves in zip(shape.sizes, fit.classes):
@@ -338,7 +338,7 @@ def _places(shape: Shape, fit: Fit) -> tuple[Leaf | None, ...]:
     return tuple(places)
 
 
-def _vectors(shape: Shape) -> npt.NDArray[np.int64]:
+def _vectors(shape: PlaceClasses) -> npt.NDArray[np.int64]:
     """Every vector of how many places of each class do not hold, in the support's order; classes in the shape's."""
     order = [*shape.left, *shape.right]
     grids = np.meshgrid(*(np.arange(shape.sizes[number] + 1) for number in order), indexing="ij")
@@ -348,13 +348,13 @@ def _vectors(shape: Shape) -> npt.NDArray[np.int64]:
     return found
 
 
-def _held(shape: Shape, fit: Fit) -> npt.NDArray[np.int64]:
+def _held(shape: PlaceClasses, fit: Fit) -> npt.NDArray[np.int64]:
     """How many of each class's leaves hold at every vector, at most."""
     used = np.array([len(leaves) for leaves in fit.classes])
     return np.asarray(np.minimum(used, np.array(shape.sizes) - _vectors(shape)))
 
 
-def _support(shape: Shape, fit: Fit, meaning: Meaning) -> Support:
+def _support(shape: PlaceClasses, fit: Fit, meaning: Meaning) -> Support:
     """False where the table is, with as many leaves of every group as hold, no matter which."""
     held = _held(shape, fit)
     index = np.zeros(len(held), dtype=np.int64)
@@ -365,16 +365,16 @@ def _support(shape: Shape, fit: Fit, meaning: Meaning) -> Support:
     return _shaped(shape, ~meaning.table[index])
 
 
-def _weighed_support(shape: Shape, fit: Fit) -> Support:
+def _weighed_support(shape: PlaceClasses, fit: Fit) -> Support:
     return _shaped(shape, _held(shape, fit) @ np.array(fit.units) < fit.bar)
 
 
-def _constant(shape: Shape, value: bool) -> Support:
+def _constant(shape: PlaceClasses, value: bool) -> Support:
     """Always yes: nothing makes it false. Always no: the constant 1 does."""
     support = np.zeros((shape.coefficients(shape.left), shape.coefficients(shape.right)), dtype=np.uint8)
     support[0, 0] = not value
     return support
 
 
-def _shaped(shape: Shape, false: chain.TruthTable) -> Support:
+def _shaped(shape: PlaceClasses, false: chain.TruthTable) -> Support:
     return false.astype(np.uint8).reshape(shape.coefficients(shape.left), shape.coefficients(shape.right))

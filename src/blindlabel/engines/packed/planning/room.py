@@ -22,13 +22,14 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from blindlabel.engines.interface import Encoded, Explained, Terms, TermsError
+from blindlabel.engines.packed import rings
+from blindlabel.engines.packed.encoding.features import tables_of
 from blindlabel.engines.packed.encoding.layout import RecordLayout, block_of
 from blindlabel.engines.packed.encoding.parcels import Study
-from blindlabel.engines.packed.encoding.tables import tables_of
-from blindlabel.engines.packed.planning import noise, security
+from blindlabel.engines.packed.planning import noise
 from blindlabel.engines.packed.planning.fitting import Leaf, Plan, compile_question
 from blindlabel.engines.packed.planning.noise import At, Levels
-from blindlabel.engines.packed.planning.shape import shape_of
+from blindlabel.engines.packed.planning.places import shape_of
 from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.rings import RINGS, RingParameters
 from blindlabel.language.formula import Formula
@@ -328,11 +329,11 @@ def room_of(terms: Terms) -> Room:
     check_terms(terms)
     Room(terms, RINGS[0]).check()
     for ring in RINGS:
-        if terms.key_bits <= security.zero_tests(ring):
+        if terms.key_bits <= rings.zero_tests(ring):
             room = Room(terms, ring)
             if room.fits:
                 return room
-    if terms.key_bits > max(map(security.zero_tests, RINGS)):
+    if terms.key_bits > max(map(rings.zero_tests, RINGS)):
         raise TermsError(
             f"A key would have to withstand the loss of {terms.key_bits} bits, more than any ring of this engine can."
             " Agree on fewer records or rounds, or release less."

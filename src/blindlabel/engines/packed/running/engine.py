@@ -18,8 +18,8 @@ from blindlabel.engines.interface import (
     Working,
 )
 from blindlabel.engines.packed.encoding import parcels as forms
+from blindlabel.engines.packed.encoding.features import check_sharing
 from blindlabel.engines.packed.encoding.parcels import ParcelKind, Study
-from blindlabel.engines.packed.encoding.tables import check_sharing
 from blindlabel.engines.packed.planning.noise import PADDED
 from blindlabel.engines.packed.planning.room import Room, room_of
 from blindlabel.engines.packed.residues import Residues

@@ -17,12 +17,12 @@ import numpy as np
 from blindlabel.engines.interface import Evaluated, ParcelError
 from blindlabel.engines.packed import residues
 from blindlabel.engines.packed.encoding import parcels
+from blindlabel.engines.packed.encoding.features import Tables, asking
 from blindlabel.engines.packed.encoding.parcels import Parcel, ParcelKind
-from blindlabel.engines.packed.encoding.tables import Tables, asking
 from blindlabel.engines.packed.planning.fitting import Leaf, Plan
 from blindlabel.engines.packed.planning.room import QuestionColumns, groups
 from blindlabel.engines.packed.residues import Residues
-from blindlabel.engines.packed.running import linear, opening, tree
+from blindlabel.engines.packed.running import linear, multiplying, opening
 from blindlabel.engines.packed.running.keys import Public
 from blindlabel.engines.packed.running.records import Batch
 from blindlabel.engines.packed.seal.ring import Cipher
@@ -81,7 +81,7 @@ class OpenedBatch:
         pair, other slots hold anything.
         """
         public, room = self.public, self.public.room
-        products = tree.Tree(room, public.encryptor, public.relinearisation)
+        products = multiplying.ProductTree(room, public.encryptor, public.relinearisation)
         forms = linear.aligned(public.ring, self._columns, outputs, public.galois)
         support = np.stack([plan.support for plan in self._group(group)], axis=-1).astype(np.uint64)
         count, (exclusions, unless) = room.shape.places, room.below

@@ -32,7 +32,7 @@ import numpy as np
 
 from blindlabel import __version__
 from blindlabel.engines.interface import EngineUnavailable, Evaluated, Terms, WorkerLost, Working
-from blindlabel.engines.packed.encoding.tables import features_of
+from blindlabel.engines.packed.encoding.features import features_of
 from blindlabel.engines.packed.planning.fitting import Plan
 from blindlabel.engines.packed.planning.room import Room, room_of
 from blindlabel.engines.packed.residues import Residues
@@ -172,7 +172,7 @@ def _features(terms: Terms, records: Sequence[Record]) -> Residues:
 
 
 @dataclass(frozen=True, eq=False)
-class Team:
+class TileMakers:
     """Those who make tiles: an executor, how many they are, how a batch gets to them, and whether they are still
     there.
     """
@@ -222,13 +222,13 @@ class Team:
 
 
 @contextmanager
-def _team(working: Working) -> Iterator[Team | None]:
+def _team(working: Working) -> Iterator[TileMakers | None]:
     if working.cluster:
         with connected(working.cluster) as client:
             yield _on_cluster(client)
     elif working.workers > 1:
         with _processes(working.workers) as executor, TemporaryDirectory(prefix="blindlabel-") as folder:
-            yield Team(executor, working.workers, lambda *what: _in_file(Path(folder), *what), lambda: None)
+            yield TileMakers(executor, working.workers, lambda *what: _in_file(Path(folder), *what), lambda: None)
     else:
         yield None
 
@@ -317,7 +317,7 @@ def _in_file(folder: Path, asked: Asked, batch: Batch) -> tuple[Asked, Batch]:
 # -- a cluster
 
 
-def _on_cluster(client: Any) -> Team:
+def _on_cluster(client: Any) -> TileMakers:
     def shipped(asked: Asked, batch: Batch) -> tuple[Any, Any]:
         with _worker_lost():
             return (
@@ -339,7 +339,7 @@ def _on_cluster(client: Any) -> Team:
                 ) from problem
 
     executor: Executor = client.get_executor(pure=False)
-    return Team(executor, max(1, len(client.nthreads())), shipped, look)
+    return TileMakers(executor, max(1, len(client.nthreads())), shipped, look)
 
 
 def check_address(address: str) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from blindlabel.engines.packed.planning.places import merged
 from blindlabel.engines.packed.planning.room import Room
-from blindlabel.engines.packed.planning.shape import merged
 from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.running import periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
@@ -33,7 +33,7 @@ Coefficients = dict[tuple[int, ...], Node]
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class ProductTree:
     """What the products of a group are made with."""
 
     room: Room

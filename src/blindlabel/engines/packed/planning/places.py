@@ -33,7 +33,7 @@ MOST_COEFFICIENTS = 64
 
 
 @dataclass(frozen=True)
-class Shape:
+class PlaceClasses:
     """Classes of places, in the profile's order, and which of them make up the left half of the tree."""
 
     sizes: tuple[int, ...]
@@ -74,7 +74,7 @@ class Shape:
 
 
 @lru_cache(maxsize=64)
-def shape_of(profile: tuple[int, ...]) -> Shape:
+def shape_of(profile: tuple[int, ...]) -> PlaceClasses:
     """The shape of a profile: the division into halves that costs least."""
     if not 1 <= len(profile) <= MOST_PLACES:
         raise TermsError(f"The profile has {len(profile)} places; the packed engine takes 1 to {MOST_PLACES}.")
@@ -100,13 +100,13 @@ def cost_of(profile: tuple[int, ...]) -> float:
         return math.inf
 
 
-def _divisions(sizes: tuple[int, ...]) -> list[Shape]:
+def _divisions(sizes: tuple[int, ...]) -> list[PlaceClasses]:
     numbers = range(len(sizes))
     halves = itertools.chain.from_iterable(itertools.combinations(numbers, count) for count in range(len(sizes) + 1))
-    return [Shape(sizes, half, tuple(number for number in numbers if number not in half)) for half in halves]
+    return [PlaceClasses(sizes, half, tuple(number for number in numbers if number not in half)) for half in halves]
 
 
-def _cost(shape: Shape) -> tuple[float, ...]:
+def _cost(shape: PlaceClasses) -> tuple[float, ...]:
     """Products of ciphertexts, of which the last ones are cheap (few primes are left, and their sum is relinearised
     once), and some more for coefficients, each of which is turned into words and back. A level of depth is worth about
     a third, the clear combination of the left half about four fifths of a level.

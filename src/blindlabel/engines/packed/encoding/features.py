@@ -9,12 +9,18 @@ Every set family of the whole record has a place of its own in the vector. The a
 name of the attribute being part of what is hashed: together they are no longer than the whole record, so their sets
 need no more room than its own. A record with a single attribute *is* that attribute, so the two share everything.
 
+An element of a family becomes a point, a fingerprint and a few further values, all in F_t and all from one SHAKE-256
+call keyed by the study's public salt. The output is 8 bytes a value, so the bias of reducing modulo t < 2^32 is below
+2^-32 of 1/t and does not matter.
+
 This module says which tables there are, fills them from records, and gives the weights that ask a table about an
 element. It does not know how feature vectors are laid out in ciphertexts.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,19 +31,20 @@ import numpy as np
 from blindlabel.engines.allowed import longest_text, text_views
 from blindlabel.engines.interface import RecordError, Terms
 from blindlabel.engines.packed import residues
-from blindlabel.engines.packed.encoding.hashing import bucket_bound, bucket_of, hash_elements, spare_columns
 from blindlabel.engines.packed.residues import Residues
 from blindlabel.language.families import Family
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import SEPARATOR, Record, View
 from blindlabel.language.signatures import CaseRule
 
+_FAILURE = 2.0**-40
+"""How likely one table may be impossible to encode (see `spare_columns`)."""
 _LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
 """Families beyond the first size are divided into buckets of about the second, named with the third."""
 
 
 @dataclass(frozen=True)
-class Table:
+class SetTable:
     """One set family of one view: where its features stand and how many there are. Several may stand at one place, and
     what is there is then filled from all of them.
     """
@@ -68,14 +75,14 @@ class Tables:
 
     modulus: int
     salt: bytes
-    tables: tuple[Table, ...]
+    tables: tuple[SetTable, ...]
 
     @property
     def features(self) -> int:
         """Length of a record's feature vector."""
         return self.tables[-1].end if self.tables else 0
 
-    def find(self, view: View, family: str, element: str) -> Table | None:
+    def find(self, view: View, family: str, element: str) -> SetTable | None:
         """The table of a view in which an element of a family would be, if there is one."""
         found = _positions(self).get((view, family), [])
         if len(found) > 1:
@@ -84,8 +91,8 @@ class Tables:
 
 
 @lru_cache(maxsize=64)
-def _positions(tables: Tables) -> dict[tuple[View, str], list[Table]]:
-    positions: dict[tuple[View, str], list[Table]] = {}
+def _positions(tables: Tables) -> dict[tuple[View, str], list[SetTable]]:
+    positions: dict[tuple[View, str], list[SetTable]] = {}
     for table in tables.tables:
         positions.setdefault((table.view, table.family.name.partition(_BUCKET)[0]), []).append(table)
     return positions
@@ -94,7 +101,7 @@ def _positions(tables: Tables) -> dict[tuple[View, str], list[Table]]:
 @lru_cache(maxsize=64)
 def tables_of(terms: Terms, modulus: int) -> Tables:
     """Every table that questions under these terms can be asked of."""
-    found: list[Table] = []
+    found: list[SetTable] = []
     seen: set[tuple[View, str]] = set()
     offset = 0
     for together in _sharing(terms):
@@ -111,7 +118,7 @@ def tables_of(terms: Terms, modulus: int) -> Tables:
                 spare = spare_columns(size, modulus)
                 for (view, name), families in zip(named, parts, strict=True):
                     tagged = name if buckets == 1 else f"{name}{_BUCKET}{number}"
-                    found.append(Table(view, families[number], tagged, offset, size, spare))
+                    found.append(SetTable(view, families[number], tagged, offset, size, spare))
                 offset = found[-1].end
     return Tables(modulus, terms.salt, tuple(found))
 
@@ -207,7 +214,7 @@ def features_of(tables: Tables, records: Sequence[Record]) -> Residues:
     return result
 
 
-def _elements(sharing: Sequence[Table], record: Record) -> dict[str, list[str]]:
+def _elements(sharing: Sequence[SetTable], record: Record) -> dict[str, list[str]]:
     """The elements of a record at one place, by what they are hashed under."""
     found: dict[str, set[str]] = {}
     for table in sharing:
@@ -215,7 +222,7 @@ def _elements(sharing: Sequence[Table], record: Record) -> dict[str, list[str]]:
     return {name: sorted(elements) for name, elements in found.items()}
 
 
-def _fill(tables: Tables, sharing: Sequence[Table], records: Sequence[Record]) -> Residues:
+def _fill(tables: Tables, sharing: Sequence[SetTable], records: Sequence[Record]) -> Residues:
     modulus, table = tables.modulus, sharing[0]
     points = np.empty((len(records), table.bound), dtype=np.uint64)
     values = np.zeros((len(records), table.bound), dtype=np.uint64)
@@ -308,7 +315,7 @@ def interpolate(points: Residues, values: Residues, modulus: int) -> Residues:
     return result
 
 
-def asking(tables: Tables, table: Table, element: str) -> tuple[Residues, int]:
+def asking(tables: Tables, table: SetTable, element: str) -> tuple[Residues, int]:
     """Weights w over the table's features and the fingerprint f: the element is in the set iff <w, features> = f."""
     point, fingerprint, *spare = _asked(tables, table.name, element, table.spare)
     weights = np.concatenate([residues.powers(point, table.bound, tables.modulus), np.array(spare, dtype=np.uint64)])
@@ -317,3 +324,54 @@ def asking(tables: Tables, table: Table, element: str) -> tuple[Residues, int]:
 
 def _asked(tables: Tables, name: str, element: str, spare: int) -> tuple[int, ...]:
     return tuple(hash_elements(tables.salt, name, [element], spare, tables.modulus)[0].tolist())
+
+
+# -- hashing
+
+
+def spare_columns(elements: int, modulus: int) -> int:
+    """How many further values a table of this many elements needs so that colliding points can still be told apart.
+
+    Two elements with the same point need one spare column to be separated. The number of such coincidences is at most
+    Poisson-like with mean n²/2t; the tail beyond the spare columns is held below 2^-40.
+    """
+    mean = elements * elements / (2 * modulus)
+    spare, tail = 1, mean**2 / 2
+    while tail > _FAILURE:
+        spare += 1
+        tail = mean ** (spare + 1) / math.factorial(spare + 1)
+    return spare
+
+
+def bucket_of(salt: bytes, family: str, element: str, buckets: int) -> int:
+    """Which of the buckets of a large family an element belongs to."""
+    start = hashlib.blake2b(element.encode("utf-8", "surrogatepass"), digest_size=8, key=salt[:64], person=b"bl-bucket")
+    start.update(b"\0" + family.encode())
+    return int.from_bytes(start.digest(), "little") % buckets
+
+
+def bucket_bound(elements: int, buckets: int) -> int:
+    """The most elements that a bucket is given room for: more come together with probability below 2^-40 (Chernoff, all
+    buckets).
+    """
+    mean = elements / buckets
+    bound = math.ceil(mean)
+    while bound < elements:
+        excess = (bound + 1) / mean - 1
+        if buckets * math.exp(-mean * ((1 + excess) * math.log1p(excess) - excess)) < _FAILURE:
+            break
+        bound += 1
+    return bound
+
+
+def hash_elements(salt: bytes, family: str, elements: Sequence[str], spare: int, modulus: int) -> Residues:
+    """One row an element: point, fingerprint, spare values."""
+    columns = 2 + spare
+    start = hashlib.shake_256(len(salt).to_bytes(2, "little") + salt + family.encode() + b"\0")
+    digests = []
+    for element in elements:
+        state = start.copy()
+        state.update(element.encode("utf-8", "surrogatepass"))
+        digests.append(state.digest(8 * columns))
+    raw = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+    return (raw % np.uint64(modulus)).reshape(len(elements), columns)
