@@ -63,7 +63,8 @@ def advice(terms: Terms, question: Formula) -> str:
     settings = _first(terms, [question], _changes(terms, question))
     if settings is None:
         return ""
-    said = " and ".join(f"{name} = {_shown(value)}" for name, value in settings.items())
+    shown = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+    said = " and ".join(f"{name} = {value}" for name, value in shown.items())
     return f"An agreement with {said} would answer it."
 
 
@@ -134,7 +135,3 @@ def _profiles(meanings: Sequence[Meaning]) -> Iterator[tuple[int, ...]]:
         (1,) * max(1, *(len(meaning.ways_to_yes) for meaning in meanings)),
     ]
     yield from (profile for profile in wanted if len(profile) <= MOST_PLACES)
-
-
-def _shown(value: Any) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)

@@ -317,13 +317,10 @@ def interpolate(points: Residues, values: Residues, modulus: int) -> Residues:
 
 def asking(tables: Tables, table: SetTable, element: str) -> tuple[Residues, int]:
     """Weights w over the table's features and the fingerprint f: the element is in the set iff <w, features> = f."""
-    point, fingerprint, *spare = _asked(tables, table.name, element, table.spare)
+    (hashed,) = hash_elements(tables.salt, table.name, [element], table.spare, tables.modulus)
+    point, fingerprint, *spare = hashed.tolist()
     weights = np.concatenate([residues.powers(point, table.bound, tables.modulus), np.array(spare, dtype=np.uint64)])
     return weights, fingerprint
-
-
-def _asked(tables: Tables, name: str, element: str, spare: int) -> tuple[int, ...]:
-    return tuple(hash_elements(tables.salt, name, [element], spare, tables.modulus)[0].tolist())
 
 
 # -- hashing

@@ -194,7 +194,7 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> Plan:
     fit = _weighed(shape, terms.profile, meaning) or _alternatives(shape, meaning)
     if fit is None:
         raise _too_large(terms, len(meaning.leaves))
-    return made(_places(shape, fit), _weighed_support(shape, fit))
+    return made(_places(shape, fit), _shaped(shape, _held(shape, fit) @ np.array(fit.units) < fit.bar))
 
 
 def _groups(count: int, table: chain.TruthTable) -> list[list[int]]:
@@ -363,10 +363,6 @@ def _support(shape: PlaceClasses, fit: Fit, meaning: Meaning) -> Support:
         bits = [1 << meaning.leaves.index(leaf) for leaf in group]
         index += np.cumsum([0, *bits])[held[:, own].sum(axis=1)]
     return _shaped(shape, ~meaning.table[index])
-
-
-def _weighed_support(shape: PlaceClasses, fit: Fit) -> Support:
-    return _shaped(shape, _held(shape, fit) @ np.array(fit.units) < fit.bar)
 
 
 def _constant(shape: PlaceClasses, value: bool) -> Support:

@@ -84,8 +84,8 @@ class PackedEngine(PackedRules):
         def slots(item: bytes) -> Residues:
             return ring.read_slots(opened.holder.decrypt(ring.load_cipher(item, PADDED)))
 
-        collected = _Collected(opened.room, opened.study, ParcelKind.ANSWERS, ring.form(PADDED).length)
-        return collected.values(parcels, questions, records, slots)
+        kind, length = ParcelKind.ANSWERS, ring.form(PADDED).length
+        return _collected(opened.room, (opened.study, kind, length), parcels, (questions, records), slots)
 
     def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
         """The pads of all pairs, in the form of what was opened."""
@@ -97,34 +97,34 @@ class PackedEngine(PackedRules):
                 raise ParcelError("These pads are damaged.")
             return np.frombuffer(item, dtype="<u4").astype(np.uint64)
 
-        return _Collected(room, room.study(b""), ParcelKind.PADS, length).values(pads, questions, records, slots)
+        return _collected(room, (room.study(b""), ParcelKind.PADS, length), pads, (questions, records), slots)
 
 
-class _Collected:
-    """The slots of all parcels put in their places. Every pair must be there exactly once."""
-
-    def __init__(self, room: Room, study: Study, kind: ParcelKind, length: int) -> None:
-        self._room, self._study, self._kind, self._length = room, study, kind, length
-
-    def values(
-        self, contents: Iterable[bytes], questions: int, records: int, slots_of: Callable[[bytes], Residues]
-    ) -> Values:
-        """The values [value, question, record]."""
-        room = self._room
-        size, block, columns = room.group_size(questions), room.layout.block, room.columns(questions)
-        wanted = {(b, g) for b in range(room.layout.batches(records)) for g in range(room.group_count(questions))}
-        found: Values = np.zeros((room.values, questions, records), dtype=np.uint64)
-        for content in contents:
-            parcel = forms.read(content, self._kind, self._study, most_items=room.values, most_bytes=self._length)
-            batch, group, asked, total = parcel.numbers[:4]
-            if (asked, total) != (questions, records) or len(parcel.items) != room.values:
-                raise ParcelError("These answers have another shape than was asked for.")
-            if (batch, group) not in wanted:
-                raise ParcelError("These answers came twice, or belong to other questions or records.")
-            wanted.discard((batch, group))
-            place = found[:, group * size : (group + 1) * size, batch * block : (batch + 1) * block]
-            for value, item in zip(place, parcel.items):
-                value[...] = columns.pairs(slots_of(item))[: value.shape[0], : value.shape[1]]
-        if wanted:
-            raise ParcelError("Answers are missing.")
-        return found
+def _collected(
+    room: Room,
+    due: tuple[Study, ParcelKind, int],
+    contents: Iterable[bytes],
+    shape: tuple[int, int],
+    slots_of: Callable[[bytes], Residues],
+) -> Values:
+    """The slots of all parcels, of which study, kind and size are known, put in their places. Every pair must be there
+    exactly once.
+    """
+    (study, kind, length), (questions, records) = due, shape
+    size, block, columns = room.group_size(questions), room.layout.block, room.columns(questions)
+    wanted = {(b, g) for b in range(room.layout.batches(records)) for g in range(room.group_count(questions))}
+    found: Values = np.zeros((room.values, questions, records), dtype=np.uint64)
+    for content in contents:
+        parcel = forms.read(content, kind, study, most_items=room.values, most_bytes=length)
+        batch, group, asked, total = parcel.numbers[:4]
+        if (asked, total) != shape or len(parcel.items) != room.values:
+            raise ParcelError("These answers have another shape than was asked for.")
+        if (batch, group) not in wanted:
+            raise ParcelError("These answers came twice, or belong to other questions or records.")
+        wanted.discard((batch, group))
+        place = found[:, group * size : (group + 1) * size, batch * block : (batch + 1) * block]
+        for value, item in zip(place, parcel.items):
+            value[...] = columns.pairs(slots_of(item))[: value.shape[0], : value.shape[1]]
+    if wanted:
+        raise ParcelError("Answers are missing.")
+    return found

@@ -89,7 +89,8 @@ class ProductTree:
         lists: dict[int, Coefficients] = {}
         for position, number in enumerate(classes):
             made = self._alike([places[place] for place in self.room.shape.places_of(number)])
-            lists[number] = {_unit(len(classes), position, count + 1): node for count, node in enumerate(made)}
+            before, after = (0,) * position, (0,) * (len(classes) - position - 1)
+            lists[number] = {(*before, count, *after): node for count, node in enumerate(made, start=1)}
         following = max(classes, default=-1) + 1
         for one, other in merged([((self.room.shape.sizes[number] - 1).bit_length(), number) for number in classes]):
             first, second = lists.pop(one), lists.pop(other)
@@ -146,7 +147,3 @@ def _nonzero(ring: Ring, rows: Residues, other: Residues, zero: Cipher) -> Ciphe
     idle = not rows.any()
     added = ring.add(zero, ring.from_ntt(ring.of_residues(other if idle else rows, transformed=True)))
     return zero if idle else added
-
-
-def _unit(length: int, position: int, count: int) -> tuple[int, ...]:
-    return tuple(count if place == position else 0 for place in range(length))
