@@ -30,12 +30,6 @@ def refuse_atom(terms: Terms, atom: Atom) -> str | None:
     return None if problem is None else f"{atom.function}: {problem.message} {problem.hint}"
 
 
-def refuse_texts(terms: Terms, question: Formula) -> str | None:
-    """Why a question cannot look at the texts it names; None where it can."""
-    attributes = dict.fromkeys(atom.view.attribute for atom in atoms_of(question))
-    return next((refused for one in attributes if (refused := refuse_text(terms, one)) is not None), None)
-
-
 def refuse_text(terms: Terms, attribute: str | None) -> str | None:
     """Why nothing can be asked about this attribute (None: the whole record); None where something can."""
     if attribute is None:

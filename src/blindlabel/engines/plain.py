@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.engines.allowed import check_record, refuse_texts
+from blindlabel.engines.allowed import check_record, refuse_question
 from blindlabel.engines.interface import (
     IN_THIS_PROCESS,
     Evaluated,
@@ -80,7 +80,7 @@ class PlainEngine:
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
         """Only what the agreement does not encode is beyond the plain engine."""
-        return refuse_texts(terms, question)
+        return refuse_question(terms, question)
 
     def make_keys(self, terms: Terms) -> Keys:
         """Keys that keep nothing secret."""

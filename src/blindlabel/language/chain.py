@@ -157,7 +157,12 @@ def chain_of(formula: Formula, written: Sums = ()) -> Chain | None:
         return tuple(sorted(leaf, key=order.__getitem__))
 
     below = [tuple(sorted(map(term, terms), key=lambda one: [order[atom] for atom in one])) for terms in levels.below]
-    sums = [*_whole(written), *_counts(formula)]
+    sums: list[_Sum] = [
+        ({part: int(weight) for part, weight in weights.items() if weight > 0}, int(bar))
+        for weights, bar in written
+        if all(number.denominator == 1 for number in (bar, *weights.values()))
+    ]
+    sums += [(dict(zip(node.parts, node.weights)), None) for node in in_order(formula) if isinstance(node, Count)]
     conditions, bar = _as_written(formula, sums) or _conditions(levels, sums, term)
     return Chain(conditions, bar, *below)
 
@@ -227,18 +232,6 @@ def _alternatives(
 
 _Sum = tuple[Mapping[Formula, int], int | None]
 """Weights of parts of a formula, and the bar they are held to, where that is known."""
-
-
-def _whole(written: Sums) -> list[_Sum]:
-    return [
-        ({part: int(weight) for part, weight in weights.items() if weight > 0}, int(bar))
-        for weights, bar in written
-        if all(weight.denominator == 1 for weight in weights.values()) and bar.denominator == 1
-    ]
-
-
-def _counts(formula: Formula) -> list[_Sum]:
-    return [(dict(zip(node.parts, node.weights)), None) for node in in_order(formula) if isinstance(node, Count)]
 
 
 def _weights(sum_: _Sum, groups: Sequence[Sequence[frozenset[Atom]]]) -> Weights:
