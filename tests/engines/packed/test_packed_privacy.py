@@ -27,8 +27,8 @@ TERMS = Terms(
 RECORDS = [Record.of({"a": f"w{i % 3} common x{i}"}) for i in range(30)]
 CHAINS = asked(
     *[
-        f'ret 2*is_in("w{i % 3}", $r) + is_in("x{i}", $r) + is_in("x1", $r) >= 2 & (!is_in("x{i + 1}", $r) |'
-        f' is_in("x2", $r))'
+        f'ret 2*is_in("w{i % 3}", $r) + is_in("x{i}", $r) + is_in("x2", $r) >= 2 & (!is_in("x1", $r) |'
+        f' is_in("x1{i % 10}", $r))'
         for i in range(20)
     ]
 )
