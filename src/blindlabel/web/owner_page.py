@@ -23,7 +23,7 @@ from blindlabel.web.components import button, tell, text
 from blindlabel.web.judging import RISKIEST, Judged
 from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
-from blindlabel.web.standing import Standing, Verifying
+from blindlabel.web.standing_panel import StandingPanel, Verifying
 
 # How long the rest of a round will take a person, from that person's own pace
 
@@ -213,7 +213,7 @@ class OwnerPage:
         self._build_head()
         with ui.element("div").classes("page"):
             self._verifying = Verifying(app)
-            self._standing = Standing(app)
+            self._standing = StandingPanel(app)
             self._list = RecordList(app, self._seat, self._open, self._next_open)
             self._annotation = Annotation(
                 app,

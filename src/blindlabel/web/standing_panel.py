@@ -154,7 +154,7 @@ RUNS_NOT = (
 )
 
 
-class Standing:
+class StandingPanel:
     """The panel of one tab. It is shown whenever there is nothing to write, and in later rounds."""
 
     def __init__(self, app: OwnerApp) -> None:
