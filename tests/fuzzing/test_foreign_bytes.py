@@ -27,7 +27,6 @@ def test_foreign_bytes_give_only_the_expected_error(name: str) -> None:
 
 def test_good_examples_are_read() -> None:
     for name in (
-        "parcels in a body",
         "blinded keys",
         "compared lists",
         "labels",
