@@ -24,6 +24,8 @@ class Setting:
     sentence: str
     least: int | None = None
     most: int | None = None
+    example: str = ""
+    """Lines of a table that is empty by default."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         """How pydantic learns the range; the setting's type stays as it was written."""
@@ -82,6 +84,8 @@ def _default(section: Any, name: str) -> Any:
     """The default of a field of a dataclass or of a pydantic model."""
     if dataclasses.is_dataclass(section):
         field = next(field for field in dataclasses.fields(section) if field.name == name)
+        if field.default_factory is not dataclasses.MISSING:
+            return field.default_factory()
         return REQUIRED if field.default is dataclasses.MISSING else field.default
     model = section.model_fields[name]
     return REQUIRED if model.is_required() else model.get_default(call_default_factory=True)

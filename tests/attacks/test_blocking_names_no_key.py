@@ -21,7 +21,6 @@ from blindlabel.protocol import blocking
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.sampling import blocking_keys
 from blindlabel.records.generator import Size, generate
-from blindlabel.records.preparation import prepare
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from support.direct_line import DirectLine
@@ -60,7 +59,7 @@ def points(bodies: Iterable[bytes]) -> list[bytes]:
 
 def keys_of(workspace: Workspace) -> list[str]:
     table, agreement = own_table(workspace), workspace.agreement
-    rows = (prepare(table.row(row), agreement.attributes, agreement.preparation.steps) for row in range(len(table)))
+    rows = agreement.recipe.rows(table, agreement.attributes)
     return [key for row in rows for key in blocking_keys(row, BLOCKING)]
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blindlabel.api.ground_truth import scores
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import evaluate
 from blindlabel.parties.rehearsal import in_clear
-from blindlabel.api.ground_truth import scores
 from blindlabel.records.generator import Size, generate, write
 from blindlabel_lab.experiments.datasets import (
     KNOWN,
@@ -231,7 +231,7 @@ def test_packed_engine_labels_a_sample_of_each_benchmark_set_as_in_clear(name: s
 
 
 def test_preparation_is_stated_and_leaves_lower_case(persons: Dataset) -> None:
-    assert "lower" in PREPARATION
+    assert "lower" in PREPARATION.steps
     assert all(record.whole == record.whole.lower() for record in persons.records[0])
 
 
@@ -242,7 +242,7 @@ def test_published_preparation_keeps_case_and_every_strategy_can_be_asked() -> N
     assert kept.fingerprint != read_dataset(place, "lenses").fingerprint
     for strategy in STRATEGIES:
         first, _ = oracles_of(kept, strategy)
-        own = [question_of(first.ask(record, 3), kept.attributes, lowered=False) for record in kept.records[0]]
+        own = [question_of(first.ask(record, 3), kept.attributes, kept.recipe) for record in kept.records[0]]
         said = in_clear(0, [question.usable() for question in own], kept.records[0])
         assert said.diagonal().all(), f"{strategy} does not fit the records it is about"
 

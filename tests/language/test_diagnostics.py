@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blindlabel.language import Limits, Question, render
+from blindlabel.records.preparation import Recipe
 
 ATTRIBUTES = ("title", "year", "date of birth")
 
@@ -148,9 +149,9 @@ def test_carets_stand_under_the_place_also_behind_wide_and_long_text() -> None:
     assert shown[1][shown[2].index("^") : shown[2].rindex("^") + 1] == "$nowhere"
 
 
-def test_with_lowered_records_a_capital_needle_is_impossible() -> None:
+def test_with_lowered_records_a_capital_needle_is_looked_for_in_small_letters() -> None:
     source = 'ret is_in("Canon", $r) | is_in("x", $r)'
-    assert [one.code for one in Question(source, lowered=True).problems] == ["impossible-needle"]
+    assert [one.code for one in Question(source, recipe=Recipe(("lower",))).problems] == ["prepared-needle"]
     assert Question(source).problems == ()
 
 

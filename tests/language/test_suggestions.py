@@ -28,6 +28,7 @@ from blindlabel.language.suggestions.suggestion import Reason
 from blindlabel.language.suggestions.weighing import MOST_POINTS, Weighed, evened, fits_places
 from blindlabel.language.words import words_in_order
 from blindlabel.records.generator import PERSON_ATTRIBUTES, PRODUCT_ATTRIBUTES, Size, generate, typing_error
+from blindlabel.records.preparation import Recipe
 
 PRODUCTS = [
     {"name": name, "price": price}
@@ -292,7 +293,7 @@ def test_no_lower_is_written_where_records_are_lower_case_already() -> None:
     lowered = [{name: text.lower() for name, text in row.items()} for row in PRODUCTS]
     suggestion = Suggester(records(lowered), ["name", "price"], lowered=True).suggest(Record.of(lowered[0]))
     assert "lower" not in suggestion.text
-    assert Question(suggestion.text, lowered=True).problems == ()
+    assert Question(suggestion.text, recipe=Recipe(("lower",))).problems == ()
 
 
 @pytest.mark.parametrize("functions", [{"has_word"}, {"is_in"}, {"sounds_like"}, {"equals"}, {"starts_with"}, set()])
@@ -349,7 +350,7 @@ def test_every_suggestion_reads_without_error_within_any_limits(
     suggester = Suggester(table, attributes, limits=limits, lowered=lowered)
     for record in table:
         suggestion = suggester.suggest(record, number)
-        checked = Question(suggestion.text, attributes=attributes, limits=limits, lowered=lowered)
+        checked = Question(suggestion.text, attributes, limits, Recipe(("lower",) if lowered else ()))
         assert checked.ok, (suggestion.text, checked.problems)
         assert suggestion.why
 
@@ -801,7 +802,7 @@ def test_the_packed_engine_answers_suggestions() -> None:
     for record in table:
         for number in (1, 2, 3):
             text = suggester.suggest(record, number).text
-            question = Question(text, attributes=["name", "year"], limits=terms.limits, lowered=True)
+            question = Question(text, attributes=["name", "year"], limits=terms.limits, recipe=Recipe(("lower",)))
             assert question.formula is not None
             assert PackedRules().refuse(terms, question.formula) is None, text
 

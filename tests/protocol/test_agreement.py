@@ -9,7 +9,7 @@ from blindlabel.language import Question
 from blindlabel.language.record import Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
-from blindlabel.records.preparation import prepare_table
+from blindlabel.records.preparation import Recipe, prepare_table
 from blindlabel.records.tables import Table
 
 
@@ -19,6 +19,7 @@ def test_written_agreement_reads_back_the_same() -> None:
         ["a", "b-2"],
         ["name", "date of birth", 'quoted "x"'],
         sampling={"method": "rows", "records": 3, "rows": {"a": [1, 2], "b-2": [0]}},
+        preparation={"types": {"date of birth": "date", 'quoted "x"': "code"}, "country": "49", "day_first": True},
         encoding={"engine": "plain", "attribute_length": 20},
         budget={"records_asked": 9},
     )
@@ -52,6 +53,9 @@ def test_everything_wrong_is_said_at_once() -> None:
         ({"attributes": []}, "at least one"),
         ({"deadline": "2030-02-31"}, "there is no day"),
         ({"preparation": {"steps": ["nfcc"]}}, "Did you mean"),
+        ({"preparation": {"types": {"name": "phone"}}}, "no type 'phone' for name"),
+        ({"preparation": {"types": {"other": "date"}}}, "'other' is not one of the attributes"),
+        ({"preparation": {"country": "+49"}}, "is no country code"),
         ({"sampling": {"method": "enriched"}}, "needs the attributes"),
         ({"sampling": {"method": "rows", "rows": {"a": [1]}}}, "b needs between 1 and 50"),
         ({"encoding": {"functions": ["nothing"]}}, "there is no 'nothing'"),
@@ -107,7 +111,7 @@ def test_agreement_without_whole_records_takes_records_of_any_length_together() 
     """Found from outside: `encoding.whole = false` still refused records by the whole's length."""
     made = agreements.new("s", ["a", "b"], ["name", "city"], encoding={"whole": False, "record_length": 6})
     table = Table("t", ("1",), ("name", "city"), (("abcdef", "ghijkl"),))
-    record = prepare_table(table, [0], ["name", "city"], [], made.lengths())[0]
+    record = prepare_table(table, [0], ["name", "city"], Recipe(()), made.lengths())[0]
     assert record.whole == "abcdef | ghijkl"
     keys = PlainEngine().make_keys(made.terms())
     [parcel] = PlainEngine().encrypt(made.terms(), keys.secret, [record], 1)

@@ -7,17 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.errors import InputError
-from blindlabel.language import words
+from blindlabel.language import Record, words
 from blindlabel.records.preparation import (
     DEFAULT_STEPS,
     STEPS,
     Lengths,
+    Recipe,
     TooLongError,
     check_lengths,
     check_steps,
     fit,
-    gives_lower_case,
-    prepare,
     prepare_table,
     prepare_text,
 )
@@ -58,13 +57,13 @@ def test_unknown_and_repeated_steps_are_refused() -> None:
 
 
 def test_a_record_has_the_agreed_attributes_in_the_agreed_order() -> None:
-    record = prepare(TABLE.row(0), ["surname", "given", "age"], ["strip_punctuation", "lower"])
+    record = Recipe(("strip_punctuation", "lower")).record(TABLE.row(0), ["surname", "given", "age"])
     assert dict(record.attributes) == {"surname": "oneilsmith", "given": "zoë", "age": ""}
     assert record.whole == "oneilsmith | zoë | "
 
 
 def test_too_long_is_refused_with_position_and_length() -> None:
-    record = prepare({"given": "abcdef", "surname": "gh"}, ["given", "surname"], [])
+    record = Record.of({"given": "abcdef", "surname": "gh"})
     assert fit(record, Lengths(record_length=11, attribute_length=6), 3) is record
     with pytest.raises(TooLongError, match=r"encodes 5 .*row 4 \(its given has 6 characters\)"):
         fit(record, Lengths(record_length=11, attribute_length=5), 3)
@@ -73,7 +72,7 @@ def test_too_long_is_refused_with_position_and_length() -> None:
 
 
 def test_every_row_that_is_too_long_is_named_at_once_and_those_that_are_cut_are_counted() -> None:
-    rows = [prepare({"given": "a" * size, "surname": ""}, ["given", "surname"], []) for size in (3, 9, 4, 12)]
+    rows = [Record.of({"given": "a" * size, "surname": ""}) for size in (3, 9, 4, 12)]
     with pytest.raises(TooLongError, match=r"2 rows are too long .* row 4 .*12 characters\), row 2 .*\(12 for"):
         check_lengths(rows, Lengths(record_length=20, attribute_length=5))
     cut = check_lengths(rows, Lengths(record_length=20, attribute_length=5, too_long="cut"))
@@ -81,37 +80,37 @@ def test_every_row_that_is_too_long_is_named_at_once_and_those_that_are_cut_are_
 
 
 def test_cutting_cuts_attributes_first_then_the_whole_and_with_it_its_attributes() -> None:
-    record = prepare({"given": "abcdef", "surname": "ghijkl"}, ["given", "surname"], [])
+    record = Record.of({"given": "abcdef", "surname": "ghijkl"})
     cut = fit(record, Lengths(record_length=8, attribute_length=4, too_long="cut"), 0)
     assert dict(cut.attributes) == {"given": "abcd", "surname": "g"}
     assert cut.whole == "abcd | g"
-    three = fit(prepare({"a": "abcdef", "b": "ghij", "c": "k"}, ["a", "b", "c"], []), Lengths(14, too_long="cut"), 0)
+    three = fit(Record.of({"a": "abcdef", "b": "ghij", "c": "k"}), Lengths(14, too_long="cut"), 0)
     assert three.whole == "abcdef | gh | " == " | ".join(three.attributes.values())  # the engine adds up the same
 
 
 def test_the_whole_may_be_any_length_where_only_attributes_are_encoded() -> None:
-    record = prepare({"given": "abcdef", "surname": "ghijkl"}, ["given", "surname"], [])
+    record = Record.of({"given": "abcdef", "surname": "ghijkl"})
     assert fit(record, Lengths(record_length=8, encode_whole=False), 0) is record
     assert fit(record, Lengths(record_length=5, too_long="cut", encode_whole=False), 0).whole == "abcde | ghijk"
 
 
 def test_rows_of_a_table_are_prepared_in_the_order_asked() -> None:
-    records = prepare_table(TABLE, [1, 0], ["given", "surname"], ["lower"], Lengths(148))
+    records = prepare_table(TABLE, [1, 0], ["given", "surname"], Recipe(("lower",)), Lengths(148))
     assert [record.whole for record in records] == [" | ", "zoë | o'neil-smith"]
     with pytest.raises(InputError, match="people has no attribute 'age'"):
-        prepare_table(TABLE, [0], ["age"], [], Lengths(148))
+        prepare_table(TABLE, [0], ["age"], Recipe(), Lengths(148))
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "a\0b", "👩‍👩‍👧 ok", "\u0301", "ﷺ" * 50])
 def test_odd_texts_pass_every_step_and_limit(text: str) -> None:
-    prepared = fit(prepare({"a": text}, ["a"], list(STEPS)), Lengths(148, too_long="cut"), 0)
+    prepared = fit(Recipe(tuple(STEPS)).record({"a": text}, ["a"]), Lengths(148, too_long="cut"), 0)
     assert len(prepared.whole) <= 148
 
 
 def test_where_lower_case_is_certain() -> None:
-    assert gives_lower_case(["nfkc", "lower", "collapse_space"])
-    assert not gives_lower_case(["lower", "ascii"])
-    assert not gives_lower_case(["nfkc"])
+    assert Recipe(("nfkc", "lower", "collapse_space")).lowered
+    assert not Recipe(("lower", "ascii")).lowered
+    assert not Recipe(("nfkc",)).lowered
 
 
 @settings(max_examples=200, deadline=None)
@@ -119,7 +118,7 @@ def test_where_lower_case_is_certain() -> None:
 def test_preparation_promises_hold_for_any_text(text: str, order: list[str], count: int) -> None:
     steps = order[:count]
     prepared = prepare_text(text, steps)
-    if gives_lower_case(steps):
+    if Recipe(tuple(steps)).lowered:
         assert words.lower(prepared) == prepared
     if steps and steps[-1] == "collapse_space":
         assert prepared == " ".join(prepared.split())

@@ -19,7 +19,7 @@ from blindlabel.language.suggestions import Suggester
 from blindlabel.parties import rehearsal
 from blindlabel.protocol.labels import MOST_ROUNDS
 from blindlabel.records import tables
-from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case, prepare_rows
+from blindlabel.records.preparation import DEFAULT_STEPS, Recipe
 from blindlabel.records.tables import Dictionaries, Frame, Table, table_of
 
 Source = Union[Table, str, Path, Frame, Dictionaries]
@@ -47,18 +47,19 @@ def read_table(
     return table_of(source, id_column=id_column, attributes=attributes, name=name)
 
 
-def suggest(table: Source, *, round: int = 1, prepare: Sequence[str] = DEFAULT_STEPS) -> list[Question]:
+def suggest(
+    table: Source, *, round: int = 1, prepare: Sequence[str] = DEFAULT_STEPS, types: Mapping[str, str] | None = None
+) -> list[Question]:
     """A question for each row: what to look for in the other table, from this table alone.
 
-    Round 2 asks for other things, later ones for less of the first. `prepare` are the steps of text preparation, as in
-    an agreement. `why` of a question says why it was suggested.
+    Round 2 asks for other things, later ones for less of the first. `prepare` are the steps of text preparation and
+    `types` the types of attributes, as in an agreement. `why` of a question says why it was suggested.
     """
-    table, steps = read_table(table), check_steps(prepare)
-    lowered = gives_lower_case(steps)
-    rows = prepare_rows(table, table.attributes, steps)
-    suggester = Suggester(rows, table.attributes, lowered=lowered)
+    table, recipe = read_table(table), Recipe.of(prepare, types)
+    rows = recipe.rows(table, table.attributes)
+    suggester = Suggester(rows, table.attributes, lowered=recipe.lowered)
     made = (suggester.suggest(row, round) for row in rows)
-    return [Question(one.text, table.attributes, lowered=lowered, why=one.why) for one in made]
+    return [Question(one.text, table.attributes, recipe=recipe, why=one.why) for one in made]
 
 
 def ask(
@@ -67,6 +68,7 @@ def ask(
     engine: str = "packed",
     *,
     prepare: Sequence[str] = DEFAULT_STEPS,
+    types: Mapping[str, str] | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Answers:
@@ -75,16 +77,15 @@ def ask(
     Keys, encryption, evaluation and decryption are those of a study, but all in this process: it shows what the engine
     answers and protects nothing. `InputError` where a question has an error or cannot be asked.
     """
-    table, steps = read_table(records), check_steps(prepare)
-    lowered = gives_lower_case(steps)
+    table, recipe = read_table(records), Recipe.of(prepare, types)
     asked = [questions] if isinstance(questions, (str, Question)) else questions
-    read = [Question(one, table.attributes, lowered=lowered) if isinstance(one, str) else one for one in asked]
+    read = [Question(one, table.attributes, recipe=recipe) if isinstance(one, str) else one for one in asked]
     return engine_ask.ask(
         engine_named(engine),
         [question.usable() for question in read],
-        prepare_rows(table, table.attributes, steps),
+        recipe.rows(table, table.attributes),
         table.attributes,
-        lowered=lowered,
+        lowered=recipe.lowered,
         working=Working(workers, progress),
     )
 
@@ -102,6 +103,7 @@ def rehearse(
     writers: tuple[Writer, Writer] | None = None,
     rows: tuple[Sequence[int], Sequence[int]] | None = None,
     prepare: Sequence[str] = DEFAULT_STEPS,
+    types: Mapping[str, str] | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> GroundTruth:
@@ -114,23 +116,23 @@ def rehearse(
     """
     if not 1 <= rounds <= MOST_ROUNDS:
         raise InputError(f"A study has 1 to {MOST_ROUNDS} rounds.")
-    steps = check_steps(prepare)
-    lowered = gives_lower_case(steps)
+    recipe = Recipe.of(prepare, types)
     first, second = read_table(a), read_table(b)
     attributes = [name for name in first.attributes if name in second.attributes]
     if not attributes:
         raise InputError("The two tables have no attribute in common.")
-    whole = prepare_rows(first, attributes, steps), prepare_rows(second, attributes, steps)
+    whole = recipe.rows(first, attributes), recipe.rows(second, attributes)
     chosen = (range(len(first)), range(len(second))) if rows is None else rows
     _check_rows(first, chosen[0])
     _check_rows(second, chosen[1])
     records = [whole[0][i] for i in chosen[0]], [whole[1][j] for j in chosen[1]]
-    given = writers or (_suggesting(whole[0], attributes, lowered), _suggesting(whole[1], attributes, lowered))
-    oracles = _reading(given[0], attributes, lowered), _reading(given[1], attributes, lowered)
+    given = writers or (_suggesting(whole[0], attributes, recipe), _suggesting(whole[1], attributes, recipe))
+    oracles = _reading(given[0], attributes, recipe), _reading(given[1], attributes, recipe)
 
     def through_engine(_side: int, questions: Sequence[Formula], others: Sequence[Record]) -> Answers:
+        working = Working(workers, progress)
         return engine_ask.ask(
-            engine_named(engine), questions, others, attributes, lowered=lowered, working=Working(workers, progress)
+            engine_named(engine), questions, others, attributes, lowered=recipe.lowered, working=working
         )
 
     done = rehearsal.rehearse(records, oracles, rehearsal.in_clear if engine == "plain" else through_engine, rounds)
@@ -146,8 +148,8 @@ def _check_rows(table: Table, rows: Sequence[int]) -> None:
         raise InputError(f"No row of {table.name} takes part.")
 
 
-def _suggesting(records: Sequence[Record], attributes: Sequence[str], lowered: bool) -> Writer:
-    suggester = Suggester(records, attributes, lowered=lowered)
+def _suggesting(records: Sequence[Record], attributes: Sequence[str], recipe: Recipe) -> Writer:
+    suggester = Suggester(records, attributes, lowered=recipe.lowered)
     asked: dict[int, list[str]] = {}
 
     def write(record: Record, round: int) -> str:
@@ -158,9 +160,9 @@ def _suggesting(records: Sequence[Record], attributes: Sequence[str], lowered: b
     return write
 
 
-def _reading(writer: Writer, attributes: Sequence[str], lowered: bool) -> rehearsal.Oracle:
+def _reading(writer: Writer, attributes: Sequence[str], recipe: Recipe) -> rehearsal.Oracle:
     def oracle(record: Record, round: int) -> Question:
         written = writer(record, round)
-        return Question(written, attributes, lowered=lowered) if isinstance(written, str) else written
+        return Question(written, attributes, recipe=recipe) if isinstance(written, str) else written
 
     return oracle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ from blindlabel.cli.stores import (
     read_agreement,
     studies_at,
 )
-from blindlabel.cli.trying import listed
+from blindlabel.cli.trying import TypeOption, listed, types_given
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ def new(
     record_length: Annotated[
         int, typer.Option("--record-length", help="Longest record in characters, after preparation.")
     ] = 148,
+    types: TypeOption = None,
+    proposal: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--proposal", help="What an owner's `owner check --json` printed: types for attributes. Repeatable."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
     """Write a new agreement with comments, to be edited and then sent round with `invite`."""
@@ -68,12 +76,35 @@ def new(
         listed(owners, "--owners"),
         listed(attributes, "--attributes"),
         rounds=rounds,
+        preparation=_preparation(types, proposal),
         sampling={"records": records},
         encoding={"engine": engine, "record_length": record_length},
     )
     file.write_text(to_text(made), encoding="utf-8")
     result(str(file))
     say("Edit it, above all the criteria, and then run `blindlabel coordinator invite`.")
+
+
+def _preparation(given: list[str] | None, files: list[Path] | None) -> dict[str, object]:
+    """The types that owners propose alike, and those that are decided here; where owners differ that is said."""
+    from blindlabel.records.proposing import together
+
+    decided, proposed, readable, orders = types_given(given), [], [], set()
+    for file in files or []:
+        try:
+            found = json_of(file.read_text(encoding="utf-8"))
+            proposed.append({name: str(one["type"]) for name, one in found["types"].items()})
+            readable.append({name: list(map(str, kinds)) for name, kinds in found["readable"].items()})
+            orders |= {found["day_first"]} - {None}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{file} is not what `owner check --json` prints.") from error
+    alike, differences = together(proposed, readable)
+    for attribute, sentence in differences.items():
+        if attribute not in decided:
+            say(f"NOTE: {sentence}")
+    if len(orders) > 1:
+        say("NOTE: one table has the day of dates first, another the month; preparation.day_first is false.")
+    return {"types": alike | decided, "day_first": orders == {True}}
 
 
 @app.command("check")

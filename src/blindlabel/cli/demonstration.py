@@ -28,7 +28,7 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState, directions
 from blindlabel.records.generator import PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
-from blindlabel.records.preparation import prepare_rows
+from blindlabel.records.preparation import Recipe
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 
@@ -121,7 +121,8 @@ class _Standstill:
 
 def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
-    longest = max(len(record.whole) for table in (made.a, made.b) for record in prepare_rows(table, attributes, STEPS))
+    recipe = Recipe(STEPS)
+    longest = max(len(record.whole) for table in (made.a, made.b) for record in recipe.rows(table, attributes))
     return agreements.new(
         "demonstration",
         NAMES,

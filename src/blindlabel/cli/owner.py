@@ -111,6 +111,8 @@ def _tell_joined(workspace: Workspace, way: str) -> None:
         say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
     if is_in_clear(way):
         say(f"NOTE: over {way} your token travels in clear. Ask the coordinator for an https:// address.")
+    if workspace.remembered("unread"):
+        say(f"NOTE: values that cannot be read as their type stay text: {workspace.remembered('unread')}.")
     if workspace.remembered("cut"):
         say(f"NOTE: {workspace.remembered('cut')}")
     if workspace.remembered("without_ids"):

@@ -63,6 +63,12 @@ def check(
         raise typer.Exit(1)
 
 
+def _value(raw: str, prepared: str) -> str:
+    from blindlabel.records.preparation import is_another
+
+    return f"{raw} (asked as {prepared or 'nothing'})" if is_another(raw, prepared) else raw
+
+
 def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     """List the sampled records with their ids and how far their questions of this round are."""
     workspace = workspace_at(at)
@@ -77,6 +83,7 @@ def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "state": tasks[record.record].state if record.record in tasks else "not asked",
             "source": tasks[record.record].source if record.record in tasks else "",
             "values": record.row,
+            "prepared": dict(record.prepared.attributes),
         }
         for record in own
     ]
@@ -84,7 +91,8 @@ def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         result_json(rows)
         return
     for row in rows:
-        values = " | ".join(value for value in row["values"].values() if value)
+        pairs = ((value, row["prepared"].get(name, "")) for name, value in row["values"].items() if value)
+        values = " | ".join(_value(raw, prepared) for raw, prepared in pairs)
         source = f" ({row['source']})" if row["source"] else ""
         result(f"{row['id']}  {row['state']}{source}  {values}")
 

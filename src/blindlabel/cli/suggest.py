@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json
-from blindlabel.cli.trying import attribute_list, listed
+from blindlabel.cli.trying import TypeOption, attribute_list, recipe_given
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
+    from blindlabel.language import Question
     from blindlabel.language.chain import Chain
     from blindlabel.language.formula import Formula
     from blindlabel.language.record import Record
     from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
+    from blindlabel.records.preparation import Recipe
 
 
 def suggest(
@@ -38,6 +40,7 @@ def suggest(
             "--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."
         ),
     ] = None,
+    types: TypeOption = None,
     variants: Annotated[
         bool, typer.Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
     ] = False,
@@ -56,20 +59,20 @@ def suggest(
     instead.
     """
     from blindlabel.language.suggestions import Suggester
-    from blindlabel.records.preparation import DEFAULT_STEPS, check_steps, gives_lower_case, prepare_rows
+    from blindlabel.records.preparation import DEFAULT_STEPS
     from blindlabel.records.tables import read_table
 
     chosen = attribute_list(attributes)
-    steps = check_steps(listed(prepare or "", "--prepare") or DEFAULT_STEPS)
+    recipe = recipe_given(prepare or ",".join(DEFAULT_STEPS), types)
     table = read_table(records, id_column=id_column, attributes=chosen)
-    rows = prepare_rows(table, table.attributes, steps)
-    suggester = Suggester(rows, table.attributes, lowered=gives_lower_case(steps))
+    rows = recipe.rows(table, table.attributes)
+    suggester = Suggester(rows, table.attributes, lowered=recipe.lowered)
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
     if question is not None and len(positions) != 1:
         raise InputError("--question needs exactly one --id: the row that you wrote the question for.")
+    own = None if question is None else _read(question, suggester, recipe)
     found = [
-        {"id": table.ids[row], **_judged(suggester, rows[row], table.ids, round, question, variants)}
-        for row in positions
+        {"id": table.ids[row], **_judged(suggester, rows[row], table.ids, round, own, variants)} for row in positions
     ]
     if json:
         result_json({"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found})
@@ -81,8 +84,19 @@ def suggest(
             result(line)
 
 
+def _read(given: str, suggester: Suggester, recipe: Recipe) -> Question:
+    from blindlabel.cli.trying import question_source
+    from blindlabel.language import Question
+
+    name, text = question_source(given)
+    checked = Question(text, attributes=suggester.attributes, limits=suggester.limits, recipe=recipe)
+    if not checked.ok:
+        raise InputError(f"{name} cannot be used yet: {checked.problems[0].message}")
+    return checked
+
+
 def _judged(
-    suggester: Suggester, record: Record, ids: Sequence[str], round: int, question: str | None, variants: bool
+    suggester: Suggester, record: Record, ids: Sequence[str], round: int, question: Question | None, variants: bool
 ) -> dict[str, Any]:
     """One row's suggestion, or a person's question for it, with variants where they are wanted."""
     if question is None:
@@ -99,19 +113,13 @@ def _judged(
 
 
 def _written(
-    given: str, suggester: Suggester, record: Record, ids: Sequence[str]
+    question: Question, suggester: Suggester, record: Record, ids: Sequence[str]
 ) -> tuple[Chain | Formula, dict[str, Any]]:
     """A person's own question and its verdict."""
-    from blindlabel.cli.trying import question_source
-    from blindlabel.language import Question
-
-    name, text = question_source(given)
-    checked = Question(text, attributes=suggester.attributes, limits=suggester.limits, lowered=suggester.lowered)
-    if checked.formula is None:
-        raise InputError(f"{name} cannot be used yet: {checked.problems[0].message}")
-    verdict = suggester.verdict(checked.formula, record)
-    return checked.chain or checked.formula, {
-        "question": text,
+    formula = question.usable()
+    verdict = suggester.verdict(formula, record)
+    return question.chain or formula, {
+        "question": question.text,
         "why": verdict.sentence,
         "verdict": _verdict(verdict, ids),
     }

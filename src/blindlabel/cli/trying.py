@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from blindlabel.engines.interface import Explained
     from blindlabel.language import Question
     from blindlabel.protocol.agreement import Agreement
+    from blindlabel.records.preparation import Recipe
 
+PrepareOption = Annotated[
+    str, typer.Option("--prepare", help="Text preparation, separated by commas, for example nfkc,lower.")
+]
+TypeOption = Annotated[
+    list[str] | None,
+    typer.Option("--type", help="attribute=type: name, telephone, date, year, number, code or text. Repeatable."),
+]
 
 _MOST_BYTES = Limits().question_bytes * 16
 """More than any question may have, so that a mistaken file name does not fill the memory."""
@@ -72,6 +80,21 @@ def listed(text: str, option: str) -> list[str]:
     return names
 
 
+def recipe_given(prepare: str, types: list[str] | None) -> Recipe:
+    """What --prepare and --type say; nothing is done to texts where neither is given."""
+    from blindlabel.records.preparation import Recipe
+
+    return Recipe.of(listed(prepare, "--prepare"), types_given(types))
+
+
+def types_given(types: list[str] | None) -> dict[str, str]:
+    """What --type says: attribute to type."""
+    pairs = [one.partition("=") for one in types or []]
+    if any(not attribute or not name for attribute, _, name in pairs):
+        raise InputError("--type takes attribute=type, for instance phone=telephone.")
+    return {attribute: name for attribute, _, name in pairs}
+
+
 def attribute_list(given: str | None) -> list[str] | None:
     """The attributes that --attributes names; None where it is not given."""
     if given is None:
@@ -88,7 +111,8 @@ def check(
         str | None, typer.Option(help="The attributes records have, separated by commas. Without it any is taken.")
     ] = None,
     needle: Annotated[int, typer.Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
-    lowered: Annotated[bool, typer.Option("--lowered", help="Prepared records are in lower case.")] = False,
+    prepare: PrepareOption = "",
+    types: TypeOption = None,
     agreement: Annotated[
         Path | None,
         typer.Option(help="An agreement, or an invitation: what it encodes and has room for, else a default one's."),
@@ -101,7 +125,8 @@ def check(
 
     names = attribute_list(attributes)
     limits = Limits(needle_length=needle)
-    read: Callable[[str], Question] = partial(check_by_default, attributes=names, limits=limits, lowered=lowered)
+    recipe = recipe_given(prepare, types)
+    read: Callable[[str], Question] = partial(check_by_default, attributes=names, limits=limits, recipe=recipe)
     if agreement is not None:
         read = partial(check_question, agreement_in(agreement))
     documents = []
@@ -139,7 +164,8 @@ def try_(
         str | None, typer.Option(help="The columns a question may use, separated by commas; else all but the id.")
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="Of a text table that is not UTF-8.")] = None,
-    prepare: Annotated[str, typer.Option(help="Text preparation, separated by commas, for example nfkc,lower.")] = "",
+    prepare: PrepareOption = "",
+    types: TypeOption = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 1,
     agreement: Annotated[
         Path | None,
@@ -153,22 +179,20 @@ def try_(
     from blindlabel.engines.ask import ask
     from blindlabel.engines.interface import Working
     from blindlabel.engines.registry import engine_named
-    from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
     from blindlabel.records.tables import read_table
 
-    if agreement is not None and (attributes is not None or prepare):
+    if agreement is not None and (attributes is not None or prepare or types):
         raise InputError("The agreement says which attributes there are and how they are prepared; leave that out.")
     chosen, agreed = engine_named(engine), None if agreement is None else agreement_in(agreement)
-    steps = check_steps(listed(prepare, "--prepare")) if agreed is None else agreed.preparation.steps
+    recipe = recipe_given(prepare, types) if agreed is None else agreed.recipe
     named = attribute_list(attributes) if agreed is None else list(agreed.attributes)
     name, source = question_source(question)
     table = read_table(records, id_column=id_column, attributes=named, encoding=encoding)
-    lowered = gives_lower_case(steps)
-    asked = _usable(name, source, agreed, table.attributes, lowered=lowered).usable()
-    prepared = prepare_rows(table, table.attributes, steps)
+    asked = _usable(name, source, agreed, table.attributes, recipe).usable()
+    prepared = recipe.rows(table, table.attributes)
     with progress_bar() as bar:
         working = Working(workers, phases(bar))
-        answers = ask(chosen, [asked], prepared, table.attributes, lowered=lowered, working=working)[0]
+        answers = ask(chosen, [asked], prepared, table.attributes, lowered=recipe.lowered, working=working)[0]
     if json:
         pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]
         result_json({"engine": engine, "answers": pairs})
@@ -180,15 +204,13 @@ def try_(
 
 
 def _usable(
-    name: str, source: str, agreed: Agreement | None, attributes: Sequence[str] | None, *, lowered: bool = False
+    name: str, source: str, agreed: Agreement | None, attributes: Sequence[str] | None, recipe: Recipe | None = None
 ) -> Question:
     """A question that can be asked under an agreement, or under a default one; its problems are said."""
     from blindlabel.language import render
     from blindlabel.parties.questions import check_by_default, check_question
 
-    checked = (
-        check_by_default(source, attributes, lowered=lowered) if agreed is None else check_question(agreed, source)
-    )
+    checked = check_by_default(source, attributes, recipe=recipe) if agreed is None else check_question(agreed, source)
     for one in checked.problems:
         say(render(one, source, name))
     if not checked.ok:

@@ -1,14 +1,16 @@
 """The checker: names, types, and what a question may ask, reported as diagnostics.
 
 What it lets through, the interpreter can run and `rewriting` can turn into a formula. It knows the attributes of the
-agreement (None: any attribute is taken) and whether prepared records are in lower case already, so that a needle that
-can never be found is said at once. It goes through all statements, also those behind a `ret`, and reports all it finds.
+agreement (None: any attribute is taken) and how records are prepared. Needles are prepared here, as the values they are
+asked of, and nowhere else: what comes after sees them as they will be looked for. A needle that no prepared record can
+contain is said at once, also one that excludes. It goes through all statements, also those behind a `ret`, and reports
+all it finds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Union
 
@@ -17,7 +19,7 @@ from blindlabel.language.diagnostics import Diagnostic, error, nearest, warning
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
-from blindlabel.language.signatures import CaseRule, Clear, Function, Predicate, Type
+from blindlabel.language.signatures import CaseRule, Clear, Function, NeedleRecipe, NeedleUse, Predicate, Type
 
 TextSource = Union[str, View]
 """Where a text may come from: a text written in the question, or a view of the other record."""
@@ -58,11 +60,13 @@ class _Variable:
 class _Check:
     attributes: Sequence[str] | None
     limits: Limits
-    lowered: bool
+    recipe: NeedleRecipe | None
     variables: dict[str, _Variable] = field(
         default_factory=lambda: {"r": _Variable(ValueKind(Type.RECORD, frozenset([View()])), None, True)}
     )
     found: list[Diagnostic] = field(default_factory=list)
+    needles: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Needles that are not looked for as they were written, by call (its `id`) and argument."""
 
     def error(self, code: str, message: str, span: tree.Span, hint: str = "") -> None:
         self.found.append(error(code, message, span, hint))
@@ -263,10 +267,12 @@ class _Check:
 
     def arguments(self, function: Function, node: tree.Call, kinds: list[ValueKind]) -> None:
         """What the function says about each value that a clear argument can have."""
-        for kind, parameter, argument in zip(kinds, function.parameters, node.arguments):
+        for place, (kind, parameter, argument) in enumerate(zip(kinds, function.parameters, node.arguments)):
             if not parameter.clear:
                 continue
             needles = sorted(leaf for leaf in kind.leaves if isinstance(leaf, str))
+            if needles:
+                needles = self.prepared(node, place, needles, kinds[function.text_position], parameter.use)
             values: list[Clear] = [*needles] if kind.constant is None else [kind.constant]
             for problem in (parameter.check(value, self.limits) for value in values):
                 if problem is not None:
@@ -275,13 +281,36 @@ class _Check:
             if isinstance(function, Predicate) and function.case_rule is CaseRule.NEEDLES:
                 self.impossible(function, needles, kinds[function.text_position], argument.span)
 
+    def prepared(self, node: tree.Call, place: int, needles: list[str], text: ValueKind, use: NeedleUse) -> list[str]:
+        """The needles of an argument as they look in prepared records. One that is written otherwise is replaced where
+        there is one way to write it; else it can never be found.
+        """
+        views = [leaf for leaf in text.leaves if isinstance(leaf, View)]
+        if self.recipe is None or len(views) < len(text.leaves):
+            return needles
+        span, found = node.arguments[place].span, []
+        for needle in needles:
+            forms = {form for view in views for form in _forms(self.recipe, view, needle, use)}
+            if use == "words" and any(words.words_of(form) == words.words_of(needle) for form in forms):
+                forms = {needle}
+            found.append(min(forms) if len(forms) == 1 and len(needles) == 1 else needle)
+            if needle in forms:
+                continue
+            if found[-1] != needle:
+                self.needles[id(node), place] = found[-1]
+                message = f"{_quoted(needle)} is looked for as {_quoted(found[-1])}, as records are prepared."
+                self.warning("prepared-needle", message, span, f"Write {_quoted(found[-1])} if that is meant.")
+            else:
+                message = f"No prepared record contains {_quoted(needle)}, so {node.function} is never true."
+                written = " or ".join(map(_quoted, sorted(forms)))
+                hint = f"Records have {written} instead." if forms else "Preparation leaves nothing of it."
+                self.warning("impossible-needle", message, span, hint)
+        return found
+
     def impossible(self, predicate: Predicate, needles: list[str], text: ValueKind, span: tree.Span) -> None:
         """A needle in a case that no searched text can have."""
-        cases = {
-            "lower" if self.lowered and leaf.case == "exact" else leaf.case
-            for leaf in text.leaves
-            if isinstance(leaf, View)
-        }
+        lowered = self.recipe is not None and self.recipe.lowered
+        cases = {leaf.case for leaf in text.leaves if isinstance(leaf, View)}
         if not cases or any(isinstance(leaf, str) for leaf in text.leaves):
             return
         for needle in needles:
@@ -291,7 +320,7 @@ class _Check:
                     " never true."
                 )
                 self.warning("impossible-needle", message, span, f"Write {_quoted(words.lower(needle))}.")
-            elif cases == {"upper"} and (self.lowered is False and words.has_paired_lower(needle)):
+            elif cases == {"upper"} and not lowered and words.has_paired_lower(needle):
                 message = (
                     f"{_quoted(needle)} has small letters, but the text is in upper case, so {predicate.name} is never"
                     " true."
@@ -341,8 +370,38 @@ def _arguments(count: int) -> str:
     return "1 argument" if count == 1 else f"{count} arguments"
 
 
-def check(question: tree.Tree, attributes: Sequence[str] | None, limits: Limits, lowered: bool) -> list[Diagnostic]:
-    """All findings about a parsed question, in the order of their places."""
-    checking = _Check(attributes, limits, lowered)
+def _forms(recipe: NeedleRecipe, view: View, needle: str, use: NeedleUse) -> frozenset[str]:
+    """What a needle looks like in a view of prepared records."""
+    forms = recipe.forms(view.attribute, needle, use)
+    return frozenset(map(words.upper, forms)) if view.case == "upper" and recipe.lowered else forms
+
+
+def _with_needles(node: tree.Expression, needles: Mapping[tuple[int, int], str]) -> tree.Expression:
+    """The expression with the needles as they are looked for."""
+    if isinstance(node, tree.Call):
+        arguments = tuple(
+            tree.Text(needles[id(node), place], one.span)
+            if (id(node), place) in needles
+            else _with_needles(one, needles)
+            for place, one in enumerate(node.arguments)
+        )
+        return replace(node, arguments=arguments)
+    if isinstance(node, tree.Operation):
+        return replace(node, operands=tuple(_with_needles(one, needles) for one in node.operands))
+    if isinstance(node, tree.Not):
+        return replace(node, operand=_with_needles(node.operand, needles))
+    if isinstance(node, tree.Compare):
+        return replace(node, left=_with_needles(node.left, needles), right=_with_needles(node.right, needles))
+    return node
+
+
+def check(
+    question: tree.Tree, attributes: Sequence[str] | None, limits: Limits, recipe: NeedleRecipe | None
+) -> tuple[tree.Tree, list[Diagnostic]]:
+    """A parsed question with its needles prepared, and all findings about it, in the order of their places."""
+    checking = _Check(attributes, limits, recipe)
     checking.question(question)
-    return sorted(checking.found, key=lambda finding: (finding.span.start, finding.severity))
+    if checking.needles:
+        statements = (replace(one, value=_with_needles(one.value, checking.needles)) for one in question.statements)
+        question = replace(question, statements=tuple(statements))
+    return question, sorted(checking.found, key=lambda finding: (finding.span.start, finding.severity))

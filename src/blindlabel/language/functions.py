@@ -59,7 +59,7 @@ def _two_decimals(value: Clear, _limits: Limits) -> Problem | None:
 
 
 _NEEDLE = Parameter("needle", Type.TEXT, clear=True, check=_bounded)
-_WORD = Parameter("word", Type.TEXT, clear=True, check=_one_word)
+_WORD = Parameter("word", Type.TEXT, clear=True, check=_one_word, use="word")
 
 
 def _string(arguments: tuple[Clear, ...]) -> str:
@@ -151,7 +151,7 @@ _PREDICATES: tuple[Predicate, ...] = (
     _at_an_end("ends_with", "ends", 'ret ends_with("son", lower($r.surname))', str.endswith, families.suffixes),
     Predicate(
         "equals",
-        (Parameter("value", Type.TEXT, clear=True), _TEXT),
+        (Parameter("value", Type.TEXT, clear=True, use="value"), _TEXT),
         Type.BOOLEAN,
         "Whether the text is exactly the value.",
         'Any length is allowed. equals("", text) is true for the empty text only.',
@@ -293,7 +293,7 @@ _FORMS: tuple[Function, ...] = (
 _TALLIES: tuple[Counting, ...] = (
     Counting(
         "common_words",
-        (Parameter("words", Type.TEXT, clear=True), _TEXT),
+        (Parameter("words", Type.TEXT, clear=True, use="words"), _TEXT),
         Type.NUMBER,
         "How many of these words the text has.",
         "A number, to be compared: each different word counts once, however often it occurs on either side. "

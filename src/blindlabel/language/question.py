@@ -20,6 +20,7 @@ from blindlabel.language.interpreter import interpret
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.language.rewriting import RewritingError, Rewritten, rewritten
+from blindlabel.language.signatures import NeedleRecipe
 from blindlabel.language.tree import Tree
 
 _MOST_PREDICATES = 10
@@ -54,16 +55,17 @@ _FOLLOWS_FROM_SYNTAX = ("no-ret", "unknown-variable", "unused-variable", "unreac
 class Question:
     """A question. Making one never raises, whatever the text; `problems` says what is wrong with it.
 
-    `attributes` are those of the agreement (None: any is taken); `lowered` says that prepared records are in lower case
-    already; `why` says why it was suggested, where it was.
+    `attributes` are those of the agreement (None: any is taken). `recipe` says how records are prepared: needles are
+    looked for as they stand there (None: as they are written). `why` says why it was suggested, where it was.
     """
 
     text: str
     attributes: Sequence[str] | None = None
     limits: Limits = field(default_factory=Limits)
-    lowered: bool = False
+    recipe: NeedleRecipe | None = None
     why: str = ""
     tree: Tree = field(init=False, repr=False, compare=False)
+    """With needles as they are looked for."""
     problems: tuple[Diagnostic, ...] = field(init=False, repr=False, compare=False)
     """Errors and warnings, in the order of their places."""
     formula: Formula | None = field(init=False, repr=False, compare=False)
@@ -72,24 +74,29 @@ class Question:
 
     def __post_init__(self) -> None:
         parsed = parser.parse(self.text, self.limits)
-        findings = checker.check(parsed.tree, self.attributes, self.limits, self.lowered)
+        read, findings = checker.check(parsed.tree, self.attributes, self.limits, self.recipe)
         if parsed.diagnostics:
             findings = [one for one in findings if one.code not in _FOLLOWS_FROM_SYNTAX]
         found = [*parsed.diagnostics, *findings]
         made = None
         if not any(one.severity == "error" for one in found):
             try:
-                made = rewritten(parsed.tree, self.limits)
-                found += constant_warning(parsed.tree, made.formula)
+                made = rewritten(read, self.limits)
+                found += constant_warning(read, made.formula)
             except RewritingError as problem:
                 found.append(error(problem.code, problem.message, problem.span, problem.hint))
         found.sort(key=lambda one: (one.span.start, one.severity))
         formula = None if made is None else made.formula
-        self._keep(tree=parsed.tree, problems=tuple(found), formula=formula, _rewritten=made)
+        self._keep(tree=read, problems=tuple(found), formula=formula, _rewritten=made)
 
     def _keep(self, **fields: object) -> None:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def lowered(self) -> bool:
+        """Whether prepared records are in lower case."""
+        return self.recipe is not None and self.recipe.lowered
 
     @property
     def ok(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Literal, Union
+from typing import Literal, Protocol, Union
 
 from blindlabel.language.families import Family
 from blindlabel.language.limits import Limits
@@ -38,6 +38,23 @@ class Problem:
     hint: str = ""
 
 
+NeedleUse = Literal["part", "value", "word", "words"]
+"""What a clear text is of the text it is asked of: a part, the whole, one word, or words that are counted."""
+
+
+class NeedleRecipe(Protocol):
+    """What questions need to know of how records were prepared (`records.preparation.Recipe`)."""
+
+    @property
+    def lowered(self) -> bool:
+        """Whether prepared records are in lower case."""
+        ...
+
+    def forms(self, attribute: str | None, needle: str, use: NeedleUse) -> frozenset[str]:
+        """What a needle looks like in prepared values of an attribute, or in whole records (None)."""
+        ...
+
+
 Check = Callable[[Clear, Limits], "Problem | None"]
 """Looks at one value of a clear argument, under the limits of the agreement."""
 
@@ -53,6 +70,8 @@ class Parameter:
     """Takes every type (the branches of `choose`)."""
     check: Check = lambda _value, _limits: None
     """What a clear argument must be beyond its type."""
+    use: NeedleUse = "part"
+    """What a clear text is of the text it is asked of."""
 
 
 @dataclass(frozen=True)

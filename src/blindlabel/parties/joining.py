@@ -26,14 +26,8 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.invitation import Invitation, join_proof, token_hash
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.records.preparation import (
-    WHOLE,
-    check_lengths,
-    named_rows,
-    prepare_rows,
-    prepare_text,
-    sentence_about_cuts,
-)
+from blindlabel.records.preparation import WHOLE, check_lengths, named_rows, sentence_about_cuts
+from blindlabel.records.proposing import Proposal, day_first, proposals, readable
 from blindlabel.records.tables import Fingerprint, Table, columns_of, read_table
 
 S = TypeVar("S", bound=Store)
@@ -109,7 +103,7 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
     """Check the table against the agreement, make keys, and put the join message into the outbox."""
     agreement = invited_to(invitation)
     account_of(agreement)
-    prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
+    prepared = agreement.recipe.rows(table, agreement.attributes)
     cut = check_lengths(prepared, agreement.lengths())
     identity, token = new_identity(), secrets.token_urlsafe(32)
     state = owner.OwnerState(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
@@ -120,6 +114,7 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
         "agreement": invitation.agreement,
         "owner": invitation.owner,
         "cut": sentence_about_cuts(cut),
+        "unread": ", ".join(f"{name} in {_rows(count)}" for name, count in agreement.recipe.unread(table).items()),
         "without_ids": "" if table.has_ids else "yes",
         _FINGERPRINT: Fingerprint.of(table.ids, prepared).to_text(),
     }
@@ -160,7 +155,7 @@ def own_table(store: Store) -> Table:
     settings = store.settings
     options = TableOptions(Path(settings["table"]), **json.loads(settings["table_options"]))
     table, agreement = read_own_table(store.agreement, options), store.agreement
-    prepared = prepare_rows(table, agreement.attributes, agreement.preparation.steps)
+    prepared = agreement.recipe.rows(table, agreement.attributes)
     changed = Fingerprint.from_text(settings[_FINGERPRINT]).what_changed(Fingerprint.of(table.ids, prepared))
     if changed is not None:
         raise InputError(
@@ -206,6 +201,14 @@ class TableFit:
     """Rows without a value, by attribute."""
     lost: dict[str, int]
     """Values of which preparation leaves nothing, by attribute."""
+    unread: dict[str, int]
+    """Values that cannot be read as the type that was agreed, by attribute; they stay text."""
+    types: dict[str, Proposal]
+    """Types that attributes seem to have, where none was agreed."""
+    readable: dict[str, list[str]]
+    """Types as which nearly all values of an attribute can be read, so that other owners' proposals can be compared."""
+    day_first: bool | None
+    """Whether dates have the day first; None where that cannot be told."""
     duplicates: int
     """Rows that read like an earlier row after preparation."""
     enough: bool
@@ -238,6 +241,12 @@ class TableFit:
             yield f"{name} is empty in {_rows(count)}."
         for name, count in self.lost.items():
             yield f"Preparation leaves nothing of {name} in {_rows(count)}."
+        for name, count in self.unread.items():
+            yield f"{name} cannot be read as its type in {_rows(count)}: these stay text."
+        for proposal in self.types.values():
+            yield f"{proposal} Agree on it with `coordinator new --type {proposal.attribute}={proposal.type}`."
+        if self.day_first is not None and self.day_first != agreement.preparation.day_first:
+            yield f"Dates have the {'day' if self.day_first else 'month'} first: agree on preparation.day_first."
         if self.duplicates:
             read = "reads" if self.duplicates == 1 else "read"
             yield f"{_rows(self.duplicates)} {read} like an earlier one: what is asked of one fits the others too."
@@ -254,7 +263,7 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
     """Look at a table with an agreement's eyes."""
     columns, missing = missing_columns(agreement, options)
     if missing:
-        return TableFit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, 0, False, None)
+        return TableFit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, {}, {}, {}, None, 0, False, None)
     table = read_own_table(agreement, options)
     prepared, lost = _prepared(agreement, table)
     lengths = agreement.lengths()
@@ -268,6 +277,9 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
     too_long = len({one.position for one in excess})
     seen = Counter(record.whole for record in prepared)
     empty = {name: measured[name].count(0) for name in agreement.attributes}
+    agreed = dict(agreement.recipe.types)
+    proposed = {one.attribute: one for one in proposals(table, agreement.recipe) if one.attribute not in agreed}
+    kinds = agreed | {name: one.type for name, one in proposed.items()}
     return TableFit(
         fits=not (too_long and lengths.too_long == "refuse"),
         rows=len(table),
@@ -280,6 +292,10 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
         limit_that_would_do=longest,
         empty={name: count for name, count in empty.items() if count},
         lost=lost,
+        unread=agreement.recipe.unread(table),
+        types=proposed,
+        readable=readable(table, agreement.recipe),
+        day_first=day_first(table, [name for name, kind in kinds.items() if kind == "date"]),
         duplicates=len(prepared) - len(seen),
         enough=len(table) >= agreement.sampling.records,
         most_matches=agreement.sampling.most_matches(len(table)),
@@ -288,11 +304,11 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
 
 def _prepared(agreement: Agreement, table: Table) -> tuple[list[Record], dict[str, int]]:
     """Every row as a record, and how many values of each attribute preparation leaves nothing of."""
-    steps, names = agreement.preparation.steps, agreement.attributes
+    recipe, names = agreement.recipe, agreement.attributes
     lost: Counter[str] = Counter()
     prepared = []
     for row in table.rows:
-        texts = {name: prepare_text(text, steps) for name, text in zip(table.attributes, row)}
+        texts = {name: recipe.value(name, text) for name, text in zip(table.attributes, row)}
         lost.update(name for name, text in zip(table.attributes, row) if text.strip() and not texts[name])
         prepared.append(Record.of({name: texts[name] for name in names}))
     return prepared, dict(lost)

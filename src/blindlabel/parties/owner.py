@@ -189,9 +189,8 @@ class Owner:
         if state.sample is None or self.store.records():
             return
         table, agreement = self._table(), self.agreement
-        prepared = prepare_table(
-            table, state.sample.positions, agreement.attributes, agreement.preparation.steps, agreement.lengths()
-        )
+        recipe, lengths = agreement.recipe, agreement.lengths()
+        prepared = prepare_table(table, state.sample.positions, agreement.attributes, recipe, lengths)
         self.store.store_records(
             OwnRecord(number, position, table.ids[position], table.row(position), record)
             for number, (position, record) in enumerate(zip(state.sample.positions, prepared))

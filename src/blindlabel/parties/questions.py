@@ -23,13 +23,13 @@ from blindlabel.parties.joining import own_table
 from blindlabel.parties.question_folders import files_of_round, is_exported, question_text, read_folder
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import BULK, SUGGESTED, OwnRecord, Questions, Store, Task
-from blindlabel.records.preparation import prepare_rows
+from blindlabel.records.preparation import Recipe
 
 
 def check_question(agreement: Agreement, text: str) -> Question:
     """Read a question under an agreement: what is wrong with it, or a formula that the study's engine can answer."""
     terms = agreement.terms()
-    checked = _read(text, terms.attributes, terms.limits, terms.case == "lower")
+    checked = _read(text, terms.attributes, terms.limits, agreement.recipe)
     if checked.formula is None:
         return checked
     refused = rules_named(agreement.encoding.engine).refuse(terms, checked.formula)
@@ -39,13 +39,13 @@ def check_question(agreement: Agreement, text: str) -> Question:
 
 
 def check_by_default(
-    text: str, attributes: Sequence[str] | None = None, limits: Limits | None = None, *, lowered: bool = False
+    text: str, attributes: Sequence[str] | None = None, limits: Limits | None = None, *, recipe: Recipe | None = None
 ) -> Question:
     """Read a question where nothing is agreed yet, with the room that a default agreement gives. A function that such
     an agreement does not encode is taken, with a warning.
     """
     limits = limits or Limits()
-    checked = Question(text, attributes=attributes, limits=limits, lowered=lowered)
+    checked = Question(text, attributes=attributes, limits=limits, recipe=recipe)
     if checked.formula is None:
         return checked
     place = checked.tree.statements[-1].span
@@ -72,9 +72,9 @@ def terms_by_default(checked: Question, limits: Limits, **other: Any) -> Terms:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str, attributes: tuple[str, ...], limits: Limits, lowered: bool) -> Question:
+def _read(text: str, attributes: tuple[str, ...], limits: Limits, recipe: Recipe) -> Question:
     """Read once: a process that saves a question and then asks it, or asks it of several owners, finds it here."""
-    return Question(text, attributes=attributes, limits=limits, lowered=lowered)
+    return Question(text, attributes=attributes, limits=limits, recipe=recipe)
 
 
 def save_question(store: Questions, record: int, text: str, source: str = "person", author: str = "") -> Question:
@@ -89,7 +89,7 @@ def save_question(store: Questions, record: int, text: str, source: str = "perso
 
 def prepared_rows(store: Store) -> list[Record]:
     """The owner's whole table, prepared as the agreement says."""
-    return prepare_rows(own_table(store), store.agreement.attributes, store.agreement.preparation.steps)
+    return store.agreement.recipe.rows(own_table(store), store.agreement.attributes)
 
 
 def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggester:

@@ -28,7 +28,6 @@ from blindlabel.protocol import owner as rules
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.shape import Blob
-from blindlabel.records.preparation import prepare
 from blindlabel.records.tables import Table
 
 _PLACE_BYTES = 4
@@ -109,10 +108,7 @@ class EnrichedSampling:
         """Own keys for another owner, the same whenever they are made."""
         table, agreement = self.table(), self.store.agreement
         wanted = self._wanted(peer)
-        records = (
-            prepare(table.row(position), agreement.attributes, agreement.preparation.steps)
-            for position in range(len(table))
-        )
+        records = agreement.recipe.rows(table, agreement.attributes)
         draw = blocking.drawn_from(own_secret(self.identity, self._context("offers"), self._public(peer)))
         found = blocking.rare_keys(records, agreement.sampling.blocking, self._shared(peer), wanted, draw)
         return blocking.filled_up(found, wanted, len(table), draw)

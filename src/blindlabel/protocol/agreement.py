@@ -14,10 +14,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import re
 import secrets
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import StringConstraints, ValidationError
@@ -31,6 +32,8 @@ from blindlabel.protocol.labels import MOST_ROUNDS, pairings
 from blindlabel.protocol.sampling import Sampling
 from blindlabel.protocol.shape import COORDINATOR, Label, Name, Shape, canonical
 from blindlabel.records import preparation as preparing
+from blindlabel.records.preparation import Recipe
+from blindlabel.records.types import TYPES, Conventions
 from blindlabel.settings import REQUIRED, Declared, Setting, declared, taken
 
 VERSION = 2
@@ -40,12 +43,29 @@ DEFAULT_CRITERIA = "Two records match when they are about the same real-world en
 Prose = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
-class Preparation(Shape):
+@dataclass(frozen=True, kw_only=True)
+class Preparation(Conventions):
     """What is done to every value before anything else."""
 
-    version: Annotated[int, Setting("The version of the steps' meaning.")] = preparing.VERSION
+    version: Annotated[int, Setting("The version of what steps and types mean.")] = preparing.VERSION
     steps: Annotated[tuple[Label, ...], Setting(f"Applied to every value, in order: {', '.join(preparing.STEPS)}.")] = (
         preparing.DEFAULT_STEPS
+    )
+    types: Annotated[
+        dict[Label, Label],
+        Setting(f"Types of attributes: {', '.join(TYPES)} (where none is named).", example='telephone = "telephone"'),
+    ] = field(default_factory=dict)
+    country: Annotated[
+        str, Setting('Telephones: the country code of numbers written without one, as "1" or "49"; empty: none.')
+    ] = Conventions.country
+    day_first: Annotated[
+        bool, Setting("Dates: 3/4/2014 is the third of April. With dots the day always comes first.")
+    ] = Conventions.day_first
+    first_year: Annotated[
+        int, Setting("Dates and years: one of two digits lies in the hundred years from this one on.", 1000, 2900)
+    ] = Conventions.first_year
+    decimal_comma: Annotated[bool, Setting("Numbers: 1,299 is a little more than one, and 1.299 a thousand.")] = (
+        Conventions.decimal_comma
     )
     too_long: Annotated[
         Literal["refuse", "cut"], Setting('A text beyond the lengths below is refused ("refuse") or shortened ("cut").')
@@ -133,6 +153,12 @@ class Agreement(Shape):
         """The other owners, sorted."""
         return sorted(other for other in self.owners if other != owner)
 
+    @property
+    def recipe(self) -> Recipe:
+        """How values are prepared."""
+        agreed = self.preparation
+        return Recipe.of(agreed.steps, agreed.types, taken(Conventions, agreed))
+
     def lengths(self) -> preparing.Lengths:
         """The part that preparation needs."""
         return taken(preparing.Lengths, self.preparation, self.encoding)
@@ -146,7 +172,7 @@ class Agreement(Shape):
             attributes=self.attributes,
             agreement_hash=bytes.fromhex(self.hash),
             salt=bytes.fromhex(self.salt),
-            case="lower" if preparing.gives_lower_case(self.preparation.steps) else "both",
+            case="lower" if self.recipe.lowered else "both",
             limits=self.limits,
             key_bits=account.key_must_bear(self.exposure),
         )
@@ -243,12 +269,22 @@ def _contradictions(agreement: Agreement) -> Iterator[str]:
             datetime.date.fromisoformat(agreement.deadline)
         except ValueError:
             yield f"deadline: there is no day {agreement.deadline}"
-    try:
-        preparing.check_steps(agreement.preparation.steps)
-    except InputError as error:
-        yield f"preparation.steps: {error}"
+    yield from _contradictions_of_preparation(agreement)
     yield from _contradictions_of_sampling(agreement)
     yield from _contradictions_of_encoding(agreement)
+
+
+def _contradictions_of_preparation(agreement: Agreement) -> Iterator[str]:
+    try:
+        agreement.recipe  # noqa: B018 (made to be checked)
+    except InputError as error:
+        yield f"preparation: {error}"
+    for attribute in agreement.preparation.types:
+        if attribute not in agreement.attributes:
+            yield f"preparation.types: {attribute!r} is not one of the attributes"
+    country = agreement.preparation.country
+    if country and not (country.isascii() and country.isdigit() and len(country) <= 3):
+        yield f"preparation.country: {country!r} is no country code; it has one to three digits, as 1 or 49"
 
 
 def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
@@ -351,9 +387,13 @@ def _table(place: str, found: Declared, values: dict[str, Any]) -> Iterator[str]
     yield f"# {found.setting.sentence}"
     if values:
         yield f"[{place}]"
-        yield from (f"{name} = {_value(value)}" for name, value in sorted(values.items()))
-    else:  # an example, as a comment: it would need real owners
-        yield from (f"# [{place}]", "# anna = [0, 17, 42]", "# berta = [3, 5, 8]")
+        yield from (f"{_key(name)} = {_value(value)}" for name, value in sorted(values.items()))
+    else:  # an example, as a comment: it would need real owners or attributes
+        yield from (f"# [{place}]", *(f"# {line}" for line in found.setting.example.splitlines()))
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _value(name)
 
 
 def _value(value: Any) -> str:

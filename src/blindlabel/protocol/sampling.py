@@ -43,7 +43,10 @@ class Sampling(Shape):
     ] = 0.5
     blocking: Annotated[tuple[Label, ...], Setting("enriched: the attributes that blocking keys are made from.")] = ()
     rows: Annotated[
-        dict[Name, tuple[Position, ...]], Setting("rows: the positions by owner, data rows counted from 0.")
+        dict[Name, tuple[Position, ...]],
+        Setting(
+            "rows: the positions by owner, data rows counted from 0.", example="anna = [0, 17, 42]\nberta = [3, 5, 8]"
+        ),
     ] = Field(default_factory=dict)
 
     @property

@@ -1,9 +1,13 @@
 """Text preparation: what is done to every value before anything is asked about it. No files, no encryption.
 
-Both owners must prepare alike, or equal texts would differ; so preparation is a list of named steps, in order, that the
-agreement states together with `VERSION`. A step's meaning never changes under one version. (Which characters exist
-depends on the Unicode tables of the Python in use, `unicodedata.unidata_version`; owners with different ones can differ
-only on characters that the older one does not know.)
+Both owners must prepare alike, or equal texts would differ; so preparation is a recipe: named steps, in order, and a
+type for attributes whose values are more than text (`types`). The agreement states it together with `VERSION`; the
+meaning of a step or a type never changes under one version. (Which characters exist depends on the Unicode tables of
+the Python in use, `unicodedata.unidata_version`; owners with different ones can differ only on characters that the
+older one does not know.)
+
+A typed value is read after all steps but `strip_punctuation`, which would take the signs by which it is read; what is
+read is left as it is. What is not read is text, and goes through all steps.
 
 Lengths are counted in characters (code points) after preparation. A text beyond the agreement's limit is refused with
 its position, or cut where the agreement says so: every attribute to its limit, then the last ones until all of them,
@@ -16,20 +20,22 @@ import difflib
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 
 from anyascii import anyascii
 
 from blindlabel.errors import InputError
+from blindlabel.language import words
 from blindlabel.language.record import SEPARATOR, Record
-from blindlabel.language.words import lower
+from blindlabel.language.signatures import NeedleUse
 from blindlabel.records.tables import Table
+from blindlabel.records.types import TEXT, TYPES, Conventions, ValueType
 
-VERSION = 1
-"""Goes into the agreement. Raised whenever a step's result changes for any text."""
+VERSION = 2
+"""Goes into the agreement. Raised whenever the result of a step or a type changes for any text."""
 
 TooLong = Literal["refuse", "cut"]
 
@@ -100,7 +106,7 @@ STEPS: Mapping[str, PreparationStep] = MappingProxyType(
                 " a space.",
                 _strip_punctuation,
             ),
-            PreparationStep("lower", "Capital letters become small, one character to one.", lower),
+            PreparationStep("lower", "Capital letters become small, one character to one.", words.lower),
         )
     }
 )
@@ -124,30 +130,157 @@ def check_steps(steps: Iterable[str]) -> tuple[str, ...]:
     return tuple(checked)
 
 
-def gives_lower_case(steps: Sequence[str]) -> bool:
-    """Whether text prepared so has no capital letters that `lower` would change: no step that can write some comes
-    after `lower`.
-    """
-    return "lower" in steps and not {"nfkc", "ascii"} & set(steps[steps.index("lower") :])
-
-
-def prepare_text(text: str, steps: Sequence[str]) -> str:
+def prepare_text(text: str, steps: Iterable[str]) -> str:
     """One text after all steps, in order."""
     for step in steps:
         text = STEPS[step].apply(text)
     return text
 
 
-def prepare(row: Mapping[str, str], attributes: Sequence[str], steps: Sequence[str]) -> Record:
-    """A row of a table as a record with the agreement's attributes in the agreement's order; missing ones are empty. Of
-    any length.
-    """
-    return Record.of({attribute: prepare_text(row.get(attribute, ""), steps) for attribute in attributes})
+@dataclass(frozen=True)
+class Recipe:
+    """How values are prepared, and with them the needles that are asked of them."""
+
+    steps: tuple[str, ...] = DEFAULT_STEPS
+    types: tuple[tuple[str, str], ...] = ()
+    """Attributes and their types; an attribute that is not named is text."""
+    conventions: Conventions = field(default_factory=Conventions)
+
+    @classmethod
+    def of(
+        cls, steps: Iterable[str], types: Mapping[str, str] | None = None, conventions: Conventions | None = None
+    ) -> Recipe:
+        """A recipe of known steps and types; else a sentence about the first that is wrong."""
+        for attribute, name in (types or {}).items():
+            if name not in TYPES:
+                raise InputError(f"There is no type {name!r} for {attribute}. The types are {', '.join(TYPES)}.")
+        return cls(check_steps(steps), tuple(sorted((types or {}).items())), conventions or Conventions())
+
+    @property
+    def lowered(self) -> bool:
+        """Whether prepared text has no capital letters that `lower` would change: no step that can write some comes
+        after `lower`.
+        """
+        return "lower" in self._of_needles
+
+    def type_of(self, attribute: str) -> ValueType:
+        """The type of an attribute."""
+        return self._kinds.get(attribute, TEXT)
+
+    @cached_property
+    def _kinds(self) -> dict[str, ValueType]:
+        return {attribute: TYPES[kind] for attribute, kind in self.types}
+
+    def value(self, attribute: str, text: str) -> str:
+        """A value of an attribute, prepared."""
+        found = self.read(self.type_of(attribute), text)
+        return prepare_text(text, self.steps) if found is None else found
+
+    def read(self, kind: ValueType, text: str) -> str | None:
+        """A value as its type has it; None where it cannot be read as one."""
+        if kind is TEXT:
+            return prepare_text(text, self.steps)
+        found = kind.canonical(prepare_text(text, self._before_reading), self.conventions)
+        if found is None:  # what preparation makes readable is read, or it would be another value when prepared again
+            found = kind.canonical(prepare_text(text, self.steps), self.conventions)
+        return prepare_text(found, self.steps) if kind.is_text and found is not None else found
+
+    @cached_property
+    def _before_reading(self) -> tuple[str, ...]:
+        return tuple(step for step in self.steps if step != "strip_punctuation")
+
+    def record(self, row: Mapping[str, str], attributes: Iterable[str]) -> Record:
+        """A row of a table as a record with the agreement's attributes in the agreement's order; missing ones are
+        empty. Of any length.
+        """
+        return Record.of({attribute: self.value(attribute, row.get(attribute, "")) for attribute in attributes})
+
+    def rows(self, table: Table, attributes: Iterable[str]) -> list[Record]:
+        """Every row of a table as a record, of any length."""
+        return [self.record(row, attributes) for row in table]
+
+    def unread(self, table: Table) -> dict[str, int]:
+        """How many values of a table cannot be read as their type and stay text, by attribute."""
+        columns = dict(zip(table.attributes, zip(*table.rows, strict=True), strict=True))
+        found = {
+            name: sum(bool(text.strip()) and self.read(TYPES[kind], text) is None for text in columns[name])
+            for name, kind in self.types
+            if name in columns
+        }
+        return {name: count for name, count in found.items() if count}
+
+    # Needles
+
+    @cached_property
+    def _of_needles(self) -> tuple[str, ...]:
+        """The steps but those whose work a later one may undo: what they take away, a prepared value can have."""
+        after = [set(self.steps[place + 1 :]) for place in range(len(self.steps))]
+        return tuple(step for step, later in zip(self.steps, after) if not later & _UNDONE_BY.get(step, set()))
+
+    def forms(self, attribute: str | None, needle: str, use: NeedleUse) -> frozenset[str]:
+        """What a needle looks like in the prepared values of an attribute (None: in whole records). More than one where
+        that depends on what stands around it, or in which attribute it is; none where nothing is left of it.
+        """
+        if attribute is not None:
+            return self._forms(self.type_of(attribute), needle, use)
+        if SEPARATOR.strip() in needle:  # stands between attributes, and is not prepared
+            return frozenset([SEPARATOR.join(self._piece(one, use) for one in needle.split(SEPARATOR))])
+        forms, is_phrase = self._forms(TEXT, needle, use), " " in needle and any(map(str.isalpha, needle))
+        for kind in set() if is_phrase or use not in ("part", "word") else set(self._kinds.values()):
+            forms |= self._typed(kind, needle, use)
+        return forms
+
+    def _piece(self, text: str, use: NeedleUse) -> str:
+        forms = self._forms(TEXT, text, use)
+        return next(iter(forms)) if len(forms) == 1 else text
+
+    def _forms(self, kind: ValueType, needle: str, use: NeedleUse) -> frozenset[str]:
+        if use == "value":
+            read = None if kind.is_text else self.read(kind, needle)
+            if read is None:
+                text = kind.canonical(needle, self.conventions) if kind.is_text else needle
+                read = prepare_text(text or "", self._of_needles)
+            return _unless_lost(read, needle)
+        if use == "words":
+            return frozenset([prepare_text(needle, self._of_needles)])
+        if typed := self._typed(kind, needle, use):
+            return typed
+        within = prepare_text(f"x{needle}x", self._of_needles)
+        if not needle or not (len(within) > 1 and within[0] == within[-1] == "x"):
+            return frozenset([needle])
+        within = within[1:-1]
+        if use == "word":
+            return _unless_lost(within.strip(), needle)
+        bare = within.strip() if within[:1].isspace() > needle[0].isspace() else within
+        bare = bare.rstrip() if within[-1:].isspace() > needle[-1].isspace() else bare
+        return _unless_lost(bare, needle) | _unless_lost(within, needle)
+
+    def _typed(self, kind: ValueType, needle: str, use: NeedleUse) -> frozenset[str]:
+        """What a needle looks like in canonical forms; none where it is in none."""
+        if kind.is_text:
+            return frozenset()
+        part = kind.part(prepare_text(needle, self._before_reading), self.conventions) or ""
+        if use == "word":
+            part = (self.read(kind, needle) or part).strip("+-")
+            return frozenset([part] if words.is_word(part) else [])
+        return frozenset([part] if part else [])
 
 
-def prepare_rows(table: Table, attributes: Sequence[str], steps: Sequence[str]) -> list[Record]:
-    """Every row of a table as a record, of any length."""
-    return [prepare(row, attributes, steps) for row in table]
+def is_another(raw: str, prepared: str) -> bool:
+    """Whether a person who reads a value would not write it as it is prepared: more than case and space differ."""
+    return raw.lower().split() != prepared.lower().split()
+
+
+_UNDONE_BY = {
+    "collapse_space": {"strip_punctuation", "nfkc", "ascii"},
+    "strip_punctuation": {"nfkc", "ascii"},
+    "lower": {"nfkc", "ascii"},
+}
+"""Steps that can write what a step takes away."""
+
+
+def _unless_lost(text: str, needle: str) -> frozenset[str]:
+    return frozenset([text] if text.strip() or not needle.strip() else [])
 
 
 @dataclass(frozen=True)
@@ -237,7 +370,7 @@ def _too_long(found: Sequence[Excess]) -> TooLongError:
 
 
 def prepare_table(
-    table: Table, positions: Iterable[int], attributes: Sequence[str], steps: Sequence[str], lengths: Lengths
+    table: Table, positions: Iterable[int], attributes: Sequence[str], recipe: Recipe, lengths: Lengths
 ) -> list[Record]:
     """The rows at these positions as records, in that order."""
     missing = [attribute for attribute in attributes if attribute not in table.attributes]
@@ -246,5 +379,4 @@ def prepare_table(
             f"{table.name} has no attribute {missing[0]!r}, which the agreement names. It has:"
             f" {', '.join(table.attributes)}."
         )
-    steps = check_steps(steps)
-    return [fit(prepare(table.row(position), attributes, steps), lengths, position) for position in positions]
+    return [fit(recipe.record(table.row(position), attributes), lengths, position) for position in positions]

@@ -28,7 +28,6 @@ from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 from blindlabel.parties.joining import own_table
 from blindlabel.parties.questions import check_question, suggester_for
 from blindlabel.protocol.interfaces import OwnRecord, Task
-from blindlabel.records.preparation import prepare_rows
 from blindlabel.storage.workspace import Workspace
 
 # Verdicts in words
@@ -173,7 +172,7 @@ class Judging:
             own = self._workspace.records()
             self.problem = f"{error} Until then verdicts and suggestions know your {len(own):,} sampled records alone."
             return [one.prepared for one in own], [one.id for one in own]
-        return prepare_rows(table, agreement.attributes, agreement.preparation.steps), table.ids
+        return agreement.recipe.rows(table, agreement.attributes), table.ids
 
     @property
     def ready(self) -> bool:

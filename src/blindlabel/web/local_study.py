@@ -22,7 +22,7 @@ from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import SUGGESTED
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
-from blindlabel.records.preparation import prepare_rows
+from blindlabel.records.preparation import Recipe
 from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
@@ -122,7 +122,7 @@ def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -
 
 def _lengths(tables: Sequence[Path], attributes: Sequence[str]) -> dict[str, int]:
     """The longest record and value, rounded up, as people would settle them before a study."""
-    rows = [record for table in map(read_table, tables) for record in prepare_rows(table, attributes, STEPS)]
+    rows = [record for table in map(read_table, tables) for record in Recipe(STEPS).rows(table, attributes)]
     record = max(len(row.whole) for row in rows)
     value = max(len(text) for row in rows for text in row.attributes.values())
     return {

@@ -19,6 +19,7 @@ from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.signatures import Function
 from blindlabel.protocol.interfaces import OwnRecord
+from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, key_button, text
@@ -201,7 +202,11 @@ def evidence_of(judging: Judging, verdict: Judged, formula: Formula) -> list[dic
 
 def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]]:
     """An own record with what its question finds in it."""
-    return marked(own.prepared, atoms_of(formula))
+    found = marked(own.prepared, atoms_of(formula))
+    for one in found:
+        raw = own.row.get(str(one["name"]), "")
+        one["raw"] = raw if is_another(raw, own.prepared.attributes[str(one["name"])]) else ""
+    return found
 
 
 VIEW = "web_view"

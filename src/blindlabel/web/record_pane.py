@@ -5,7 +5,7 @@ what it asks for, so that a person sees at a glance why a row fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nicegui import run, ui
@@ -18,7 +18,7 @@ from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import View
 from blindlabel.language.words import is_word, is_word_character
 from blindlabel.protocol.interfaces import OwnRecord, Task
-from blindlabel.records.preparation import prepare
+from blindlabel.records.preparation import Recipe, is_another
 from blindlabel.storage.annotations import Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
@@ -112,7 +112,7 @@ class RecordWords(Element, component="browser/record_words.js"):
 
     def __init__(self, workspace: Workspace, on_word: Callable[[str, str], Any]) -> None:
         super().__init__()
-        self._steps = workspace.agreement.preparation.steps
+        self._recipe = workspace.agreement.recipe
         self._parts: list[tuple[str, list[dict[str, str]]]] = []
         for name, empty in (("attributes", []), ("fixed", False), ("rarity", []), ("asked", [])):
             self._props[name] = empty
@@ -120,10 +120,10 @@ class RecordWords(Element, component="browser/record_words.js"):
 
     def show(self, own: OwnRecord, *, fixed: bool) -> None:
         """Show a record as it stands in the table."""
-        self._parts = [
-            (name, [_part(token, self._steps) for token in _tokens(value)]) for name, value in own.row.items()
+        self._parts = [(name, parts_of(name, value, self._recipe)) for name, value in own.row.items()]
+        self._props["attributes"] = [
+            {"name": name, "parts": parts, "prepared": _prepared_beside(own, name)} for name, parts in self._parts
         ]
-        self._props["attributes"] = [{"name": name, "parts": parts} for name, parts in self._parts]
         self._props["fixed"] = fixed
         self._props["rarity"], self._props["asked"] = [], []
         self.update()
@@ -189,13 +189,21 @@ def _tokens(value: str) -> list[str]:
     return tokens
 
 
-def _part(token: str, steps: Sequence[str]) -> dict[str, str]:
-    return {"text": token, "word": word_of(token, steps)}
+def _prepared_beside(own: OwnRecord, attribute: str) -> str:
+    prepared = own.prepared.attributes.get(attribute, "")
+    return prepared if is_another(own.row[attribute], prepared) else ""
 
 
-def word_of(token: str, steps: Sequence[str]) -> str:
+def parts_of(attribute: str, value: str, recipe: Recipe) -> list[dict[str, str]]:
+    """A value as words that can be clicked; what was read as its type is one."""
+    kind = recipe.type_of(attribute)
+    is_one = not kind.is_text and recipe.read(kind, value) is not None
+    return [{"text": one, "word": word_of(attribute, one, recipe)} for one in ([value] if is_one else _tokens(value))]
+
+
+def word_of(attribute: str, token: str, recipe: Recipe) -> str:
     """What a question would look for: the token as records are prepared, without punctuation around it."""
-    prepared = prepare({"token": token}, ["token"], steps).attributes["token"].strip()
+    prepared = recipe.value(attribute, token).strip()
     places = [place for place, character in enumerate(prepared) if is_word_character(character)]
     return prepared[places[0] : places[-1] + 1] if places else ""
 

@@ -87,6 +87,7 @@ def agreed_dialog(workspace: Workspace) -> ui.dialog:
                 ("Rounds", f"at most {agreement.rounds}"),
                 ("Records", f"at most {agreement.sampling.records:,} of each table"),
                 ("Preparation of texts", ", ".join(agreement.preparation.steps) or "none"),
+                ("Types of values", ", ".join(f"{name}: {kind}" for name, kind in agreement.recipe.types) or "text"),
                 ("Deadline", agreement.deadline or "none"),
             ):
                 text("dt", name)

@@ -43,13 +43,15 @@ app.command("learning")(people.learning)
 def _plan(
     data: Path | None, dataset: list[str] | None, attributes: str | None, prepare: str = "ours", **more: Any
 ) -> Plan:
-    from blindlabel_lab.experiments.datasets import data_folder, names_in, steps_of
+    from blindlabel_lab.experiments.datasets import data_folder, names_in, preparation_named
     from blindlabel_lab.experiments.quality import Plan
 
     folder = data_folder(data)
     names = tuple(dataset) if dataset else tuple(names_in(folder))
     chosen = attribute_list(attributes)
-    return Plan(folder, names, None if chosen is None else tuple(chosen), preparation=steps_of(prepare), **more)
+    return Plan(
+        folder, names, None if chosen is None else tuple(chosen), preparation=preparation_named(prepare), **more
+    )
 
 
 @app.command("data")
@@ -148,12 +150,12 @@ def candidates(
     """
     from blindlabel_lab.experiments.candidates import candidates as work
     from blindlabel_lab.experiments.candidates import candidates_folder, chosen_sets
-    from blindlabel_lab.experiments.datasets import data_folder, steps_of
+    from blindlabel_lab.experiments.datasets import data_folder, preparation_named
 
     folder = candidates_folder(data_folder(data))
     names = chosen_sets(folder, dataset)
     chosen = attribute_list(attributes)
-    steps = steps_of(prepare)
+    steps = preparation_named(prepare)
     run_and_show(
         "candidates",
         results,
@@ -173,7 +175,7 @@ def partners(
     json: JsonFlag = False,
 ) -> None:
     """Measure how many sampled records have a partner in the other sample, drawn uniformly and enriched."""
-    from blindlabel_lab.experiments.datasets import data_folder, names_in, steps_of
+    from blindlabel_lab.experiments.datasets import data_folder, names_in, preparation_named
     from blindlabel_lab.experiments.partners import partners as work
 
     folder = data_folder(data)
@@ -185,7 +187,7 @@ def partners(
             records,
             samples,
             lambda what, share: bar.update(task, description=what, completed=share),
-            steps_of(prepare),
+            preparation_named(prepare),
         )
     if json:
         result_json(document)

@@ -96,9 +96,9 @@ def _dataset(
     attributes: str | None,
     preparation: str,
 ) -> Dataset:
-    from blindlabel_lab.experiments.datasets import data_folder, is_set, read_dataset, read_files, steps_of
+    from blindlabel_lab.experiments.datasets import data_folder, is_set, preparation_named, read_dataset, read_files
 
-    chosen, steps = attribute_list(attributes), steps_of(preparation)
+    chosen, steps = attribute_list(attributes), preparation_named(preparation)
     if tables or truth:
         if name is not None or len(tables) != 2 or truth is None:
             raise InputError("Your own tables are named by --table A --table B --truth MATCHES, without a SET.")

@@ -20,9 +20,8 @@ from typing import Any
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester, Suggestion
-from blindlabel.records.preparation import gives_lower_case, prepare
 from blindlabel.records.tables import read_table
-from blindlabel_lab.experiments.datasets import PREPARATION, file_of
+from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, file_of
 from blindlabel_lab.experiments.quality import Advance
 from blindlabel_lab.experiments.results import Results
 
@@ -100,7 +99,7 @@ def chosen_sets(folder: Path, names: Sequence[str] | None) -> list[str]:
 
 
 def read_candidates(
-    folder: Path, name: str, attributes: Sequence[str] | None = None, preparation: Sequence[str] = PREPARATION
+    folder: Path, name: str, attributes: Sequence[str] | None = None, preparation: ChosenPreparation = PREPARATION
 ) -> Candidates:
     """Read and prepare a set. Attributes: as named, else all columns that both tables have, but the id."""
     paths = [file_of(folder / name, stem) for stem in ("a", "b", "pairs")]
@@ -112,16 +111,15 @@ def read_candidates(
     chosen = tuple(attributes) if attributes is not None else tuple(x for x in a.attributes if x in b.attributes)
     if not chosen:
         raise InputError(f"The two tables of {name} have no column in common besides the id.")
-    first, second = (
-        tuple(prepare(table.row(row), chosen, preparation) for row in range(len(table))) for table in (a, b)
-    )
+    recipe = preparation.recipe((a, b))
+    first, second = (tuple(recipe.rows(table, chosen)) for table in (a, b))
     listed = read_table(path_pairs, attributes=("id_a", "id_b", "label"), name=f"{name}/pairs")
     wrong = next((row for row in listed.rows if row[2] not in ("0", "1")), None)
     if wrong is not None:
         raise InputError(f"A label in {path_pairs} is {wrong[2]!r}; labels are 0 and 1.")
     pairs = tuple((a.position(row[0]), b.position(row[1])) for row in listed.rows)
     truth = tuple(row[2] == "1" for row in listed.rows)
-    return Candidates(name, chosen, (first, second), pairs, truth, gives_lower_case(preparation))
+    return Candidates(name, chosen, (first, second), pairs, truth, recipe.lowered)
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,7 @@ class Study:
         key = (side, own, round)
         if key not in self.asked:
             self.asked[key] = self._suggesters[side].suggest(self.given.records[side][own], round)
-        return self.asked[key].points.fits(self.given.records[1 - side][other])
+        return self.asked[key].chain.fits(self.given.records[1 - side][other])
 
     def rounds(self, rounds: int) -> list[list[bool | None]]:
         """The labels after each round: the first agreement of both sides labels a pair."""
@@ -181,16 +179,16 @@ class Study:
         if not asked:
             return {}
         conditions = [reason for one in asked for reason in one.reasons if reason.points]
-        counted = [len(one.points.conditions) for one in asked]
+        counted = [len(one.chain.conditions) for one in asked]
         return {
             "questions": len(asked),
             "conditions_median": median(counted),
             "conditions_most": max(counted),
             "whole_words_or_values": fmean(reason.kind != "piece" for reason in conditions),
             "points_most": max(reason.points for reason in conditions),
-            "largest_share": fmean(max(c.points for c in one.points.conditions) / one.points.total for one in asked),
+            "largest_share": fmean(max(c.points for c in one.chain.conditions) / one.chain.total for one in asked),
             "one_is_enough": fmean(any(reason.alone for reason in one.reasons) for one in asked),
-            "exclusions": fmean(len(one.points.exclusions) for one in asked),
+            "exclusions": fmean(len(one.chain.exclusions) for one in asked),
             "other_own_rows": fmean(one.verdict.others for one in asked),
         }
 
@@ -202,15 +200,15 @@ def candidates(
     rounds: int,
     advance: Advance,
     results: Results,
-    preparation: Sequence[str] = PREPARATION,
+    preparation: ChosenPreparation = PREPARATION,
 ) -> dict[str, Any]:
     """Every set's figures by round, readability, and the published figures beside them."""
     document: dict[str, Any] = {"datasets": {}, "published": {"sources": dict(SOURCES), "given": GIVEN}}
-    document["preparation"] = list(preparation)
+    document["preparation"] = preparation.words
     for place, name in enumerate(names):
         advance(name, place / len(names))
         given = read_candidates(folder, name, attributes, preparation)
-        key = [fingerprint(given), list(preparation), rounds]
+        key = [fingerprint(given), preparation.words, rounds]
         document["datasets"][name] = results.once("candidates", key, partial(_labelled, given, rounds))
         document["datasets"][name]["published"] = dict(PUBLISHED.get(name, {}))
     return document

@@ -9,18 +9,42 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
-from blindlabel.records.preparation import check_steps, gives_lower_case, prepare_rows
+from blindlabel.records.preparation import Recipe
+from blindlabel.records.proposing import proposals, readable, together
 from blindlabel.records.tables import Table, read_table
 
-PREPARATION = ("nfkc", "ascii", "strip_punctuation", "lower", "collapse_space")
-"""The text preparation of all experiments unless said, the same for all sets: what two owners would agree on."""
-PUBLISHED_PREPARATION = ("ascii",)
+
+@dataclass(frozen=True)
+class ChosenPreparation:
+    """How the values of a set are to be prepared."""
+
+    steps: tuple[str, ...]
+    proposed: bool = False
+    """With the types that `owner check` proposes to both owners; else everything is text."""
+
+    def recipe(self, tables: Sequence[Table]) -> Recipe:
+        """For these two tables."""
+        recipe = Recipe.of(self.steps)
+        if not self.proposed:
+            return recipe
+        named = [{one.attribute: one.type for one in proposals(table, recipe)} for table in tables]
+        return Recipe.of(self.steps, together(named, [readable(table, recipe) for table in tables])[0])
+
+    @property
+    def words(self) -> list[str]:
+        """For reports."""
+        return [*self.steps, *(["types as proposed"] if self.proposed else [])]
+
+
+PREPARATION = ChosenPreparation(("nfkc", "ascii", "strip_punctuation", "lower", "collapse_space"), proposed=True)
+"""The preparation of all experiments unless said, the same for all sets: what two owners would agree on."""
+PUBLISHED_PREPARATION = ChosenPreparation(("ascii",))
 """The publication's: "all the Unicode characters are mapped into the ASCII range", and nothing else."""
 
 ENVIRONMENT = "BLINDLABEL_DATA"
@@ -115,18 +139,20 @@ class Dataset:
     records: tuple[tuple[Record, ...], tuple[Record, ...]]
     matches: tuple[tuple[int, int], ...]
     fingerprint: str
-    preparation: tuple[str, ...] = PREPARATION
+    recipe: Recipe
 
     @property
     def lowered(self) -> bool:
         """Whether the records are in lower case."""
-        return gives_lower_case(self.preparation)
+        return self.recipe.lowered
 
 
-def steps_of(named: str) -> tuple[str, ...]:
+def preparation_named(named: str) -> ChosenPreparation:
     """A preparation as commands take it: "ours", "published", or steps separated by commas."""
     known = {"ours": PREPARATION, "published": PUBLISHED_PREPARATION}
-    return known[named] if named in known else check_steps(part.strip() for part in named.split(","))
+    if named in known:
+        return known[named]
+    return ChosenPreparation(Recipe.of(part.strip() for part in named.split(",")).steps)
 
 
 def data_folder(named: Path | None) -> Path:
@@ -170,7 +196,10 @@ def checksum(path: Path) -> str:
 
 
 def read_dataset(
-    folder: Path, name: str, attributes: Sequence[str] | None = None, preparation: Sequence[str] = PREPARATION
+    folder: Path,
+    name: str,
+    attributes: Sequence[str] | None = None,
+    preparation: ChosenPreparation | Recipe = PREPARATION,
 ) -> Dataset:
     """Read and prepare a set. Attributes: as named, else those known, else all columns that both tables have, but the
     id.
@@ -186,7 +215,10 @@ def read_dataset(
 
 
 def read_files(
-    paths: Sequence[Path], name: str, attributes: Sequence[str] | None, preparation: Sequence[str] = PREPARATION
+    paths: Sequence[Path],
+    name: str,
+    attributes: Sequence[str] | None,
+    preparation: ChosenPreparation | Recipe = PREPARATION,
 ) -> Dataset:
     """A set from its three files: the two tables and the known matches."""
     path_a, path_b, path_matches = paths
@@ -200,12 +232,13 @@ def read_files(
         raise InputError(
             f"The two tables of {name} have no column in common besides the id; name some with --attributes."
         )
-    steps = check_steps(preparation)
-    prepared = [tuple(prepare_rows(table, chosen, steps)) for table in tables]
-    digest = hashlib.sha256("\0".join([*chosen, *steps, *map(checksum, paths)]).encode())
+    recipe = preparation if isinstance(preparation, Recipe) else preparation.recipe(tables)
+    recipe = replace(recipe, types=tuple(one for one in recipe.types if one[0] in chosen))
+    prepared = [tuple(recipe.rows(table, chosen)) for table in tables]
+    digest = hashlib.sha256("\0".join([*chosen, repr(recipe), *map(checksum, paths)]).encode())
     matches = _matches(path_matches, tables[0], tables[1], name)
     sides, records = (tables[0], tables[1]), (prepared[0], prepared[1])
-    return Dataset(name, chosen, sides, records, matches, digest.hexdigest(), steps)
+    return Dataset(name, chosen, sides, records, matches, digest.hexdigest(), recipe)
 
 
 def _matches(path: Path, a: Table, b: Table, name: str) -> tuple[tuple[int, int], ...]:

@@ -115,7 +115,7 @@ STEP, LAST = 15, 300
 
 def records(plan: Plan, advance: Advance) -> dict[str, Any]:
     """For each set: entities, matches, a selected sample, and how long records are."""
-    document: dict[str, Any] = {"preparation": list(plan.preparation), "step": STEP, "datasets": {}}
+    document: dict[str, Any] = {"preparation": plan.preparation.words, "step": STEP, "datasets": {}}
     for place, name in enumerate(plan.names):
         advance(name, place / len(plan.names))
         dataset = read_dataset(plan.folder, name, plan.attributes, plan.preparation)

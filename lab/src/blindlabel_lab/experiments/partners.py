@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.protocol import blocking, sampling
-from blindlabel_lab.experiments.datasets import PREPARATION, Dataset, read_dataset
+from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, read_dataset
 
 Advance = Callable[[str, float], None]
 _SHARE = 0.5
@@ -25,7 +25,7 @@ def partners(
     records: int,
     samples: int,
     advance: Advance,
-    preparation: Sequence[str] = PREPARATION,
+    preparation: ChosenPreparation = PREPARATION,
 ) -> dict[str, Any]:
     """The document: a row for each set, shares as means over samples."""
     rows = []
@@ -35,7 +35,7 @@ def partners(
         means = {key: round(statistics.mean(one[key] for one in drawn), 3) for key in drawn[0]}
         rows.append({"dataset": name, **means})
         advance(name, (number + 1) / len(names))
-    return {"records": records, "samples": samples, "share": _SHARE, "preparation": list(preparation), "rows": rows}
+    return {"records": records, "samples": samples, "share": _SHARE, "preparation": preparation.words, "rows": rows}
 
 
 def _shares(dataset: Dataset, records: int, chance: random.Random) -> dict[str, float]:

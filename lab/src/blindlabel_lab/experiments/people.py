@@ -16,10 +16,10 @@ from typing import Any
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.language import Record, render
-from blindlabel.parties.asking import check_question
 from blindlabel.parties.question_folders import files_of_round, is_exported, question_text, read_folder
+from blindlabel.parties.questions import check_question
 from blindlabel.parties.rehearsal import Answering, in_clear
-from blindlabel.storage.asked import questions_asked
+from blindlabel.storage.annotations import questions_asked
 from blindlabel.storage.workspace import Workspace
 from blindlabel_lab.experiments.describing import described
 from blindlabel_lab.experiments.prepared import OWNERS, Prepared, read_prepared
@@ -101,7 +101,7 @@ def replay(prepared: Prepared, engine: str = "plain", questions: Path | None = N
         answering,
         attributes=dataset.attributes,
         rounds=agreement.rounds,
-        lowered=dataset.lowered,
+        recipe=dataset.recipe,
         most_yes=agreement.budget.most_yes,
     )
 

@@ -22,8 +22,7 @@ from typing import Any
 
 from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.agreement_text import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 from blindlabel_lab.experiments.datasets import KNOWN, Dataset, read_files
@@ -63,8 +62,8 @@ class Prepared:
     @cached_property
     def dataset(self) -> Dataset:
         """Tables, prepared records and truth as a set."""
-        steps = self.agreement.preparation.steps
-        return read_files([*self.tables, self.truth], self.name, self.agreement.attributes, steps)
+        agreed = self.agreement
+        return read_files([*self.tables, self.truth], self.name, agreed.attributes, agreed.recipe)
 
     @cached_property
     def sample(self) -> Sample:
@@ -104,7 +103,8 @@ def prepare(
         "seed": seed,
         "matches": size,
         "records": {OWNERS[0]: len(sample.a), OWNERS[1]: len(sample.b)},
-        "preparation": list(dataset.preparation),
+        "preparation": list(dataset.recipe.steps),
+        "types": dict(dataset.recipe.types),
     }
     (folder / "prepared.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return made
@@ -136,7 +136,7 @@ def _agreement(dataset: Dataset, sample: Sample, seed: int, rounds: int, engine:
     settings: dict[str, Any] = {
         "criteria": CRITERIA,
         "rounds": rounds,
-        "preparation": {"steps": list(dataset.preparation), "too_long": "cut"},
+        "preparation": {"steps": list(dataset.recipe.steps), "types": dict(dataset.recipe.types), "too_long": "cut"},
         "sampling": {
             "method": "rows",
             "records": max(len(sample.a), len(sample.b)),

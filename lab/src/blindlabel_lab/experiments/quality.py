@@ -13,7 +13,7 @@ from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.parties.rehearsal import Answering, in_clear
 from blindlabel_lab.experiments import metrics
-from blindlabel_lab.experiments.datasets import PREPARATION, Dataset, read_dataset
+from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, read_dataset
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.simulation import (
     NEEDLE_LENGTH,
@@ -45,7 +45,7 @@ class Plan:
     size: int = 50
     rounds: int = 3
     engine: str = "plain"
-    preparation: tuple[str, ...] = PREPARATION
+    preparation: ChosenPreparation = PREPARATION
     needle_length: int = NEEDLE_LENGTH
     people: tuple[Path, ...] = ()
     """Prepared folders with people's questions, to be shown beside."""
@@ -89,7 +89,7 @@ def run_sample(
         answering,
         attributes=dataset.attributes,
         rounds=rounds,
-        lowered=dataset.lowered,
+        recipe=dataset.recipe,
         most_yes=most_yes,
     )
 
@@ -144,7 +144,7 @@ class Bench:
 
 def drawn(plan: Plan) -> dict[str, Any]:
     """What a document says about its samples."""
-    return {"samples": plan.samples, "seed": plan.seed, "matches": plan.size, "preparation": list(plan.preparation)}
+    return {"samples": plan.samples, "seed": plan.seed, "matches": plan.size, "preparation": plan.preparation.words}
 
 
 def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:

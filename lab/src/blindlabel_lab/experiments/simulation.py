@@ -24,6 +24,7 @@ from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
 from blindlabel.parties.rehearsal import Answering, rehearse
 from blindlabel.protocol.labels import Labels
+from blindlabel.records.preparation import Recipe
 from blindlabel_lab.experiments.datasets import Dataset
 
 NEEDLE_LENGTH = Limits().needle_length
@@ -91,22 +92,22 @@ def simulate(
     *,
     attributes: Sequence[str],
     rounds: int = 3,
-    lowered: bool = True,
+    recipe: Recipe | None = None,
     most_yes: int | None = None,
 ) -> Run:
     """All rounds of a study on these records, and the scores after each."""
 
     def writing(oracle: Oracle) -> Callable[[Record, int], Question]:
-        return lambda record, number: question_of(oracle.ask(record, number), attributes, lowered=lowered)
+        return lambda record, number: question_of(oracle.ask(record, number), attributes, recipe)
 
     done = rehearse(records, (writing(oracles[0]), writing(oracles[1])), answering, rounds, most_yes)
     asked = tuple(question.text for question in done.questions)
     return Run(done.labels, tuple(scores(state, truth) for state in done.labels), asked)
 
 
-def question_of(source: str, attributes: Sequence[str], *, lowered: bool = True) -> Question:
+def question_of(source: str, attributes: Sequence[str], recipe: Recipe | None = None) -> Question:
     """An oracle's question. One that cannot be read is a defect of the oracle."""
-    question = Question(source, attributes=attributes, lowered=lowered)
+    question = Question(source, attributes=attributes, recipe=recipe)
     if not question.ok:
         raise ValueError(f"a simulated oracle wrote a question that cannot be read: {source!r}")
     return question
@@ -117,7 +118,7 @@ def needles_of(questions: Iterable[str], dataset: Dataset) -> list[str]:
     needles = (
         atom.arguments[0]
         for source in questions
-        for atom in atoms_of(question_of(source, dataset.attributes, lowered=dataset.lowered).usable())
+        for atom in atoms_of(question_of(source, dataset.attributes, dataset.recipe).usable())
     )
     return [needle for needle in needles if isinstance(needle, str)]
 

@@ -407,10 +407,10 @@ class Suggester:
 
     def _suggestion(self, record: Record, points: Chain, judged: JudgedRecord, round: int) -> Suggestion:
         text = text_of(points, lowered=self.lowered)
-        read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
+        read = Question(text, attributes=self.attributes, limits=self.limits)
         if read.formula is None:
             points, text = NEVER, text_of(NEVER, lowered=self.lowered)
-            read = Question(text, attributes=self.attributes, limits=self.limits, lowered=self.lowered)
+            read = Question(text, attributes=self.attributes, limits=self.limits)
         assert read.formula is not None
         known = self._known(judged)
         reasons = [

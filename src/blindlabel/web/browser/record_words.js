@@ -20,6 +20,7 @@ export default {
             >{{ part.text }}</button
             ><span v-else>{{ part.text }}</span></template
           >
+          <span v-if="attribute.prepared" class="record-prepared">asked as {{ attribute.prepared }}</span>
         </dd>
       </template>
     </dl>

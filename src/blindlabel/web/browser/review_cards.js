@@ -14,7 +14,8 @@ export default {
         <p class="card-record"><span v-for="attribute in card.attributes" :key="attribute.name" class="evidence-value"
           ><span class="evidence-name">{{ attribute.name }}</span
           ><template v-for="(part, index) in attribute.parts" :key="index"
-            ><mark v-if="part.hit">{{ part.text }}</mark><span v-else>{{ part.text }}</span></template></span></p>
+            ><mark v-if="part.hit">{{ part.text }}</mark><span v-else>{{ part.text }}</span></template
+          ><span v-if="attribute.raw" class="evidence-raw"> ({{ attribute.raw }})</span></span></p>
         <p class="card-question">{{ card.summary }}</p>
         <span class="card-end" :data-place="place"></span>
       </article>

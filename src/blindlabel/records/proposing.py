@@ -1,0 +1,130 @@
+"""Which types the values of a table seem to have: a proposal that people settle, from one table alone. Decides nothing.
+
+A type is proposed where it reads nearly all values and they look like it: every number reads as a code, and every date
+of eight digits as a telephone. Where two owners' proposals differ, `together` says how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from blindlabel.records.preparation import Recipe, prepare_text
+from blindlabel.records.tables import Table
+from blindlabel.records.types import TYPES
+
+ENOUGH = 0.9
+"""The share of values that a type has to read."""
+_MOST_LOOKED_AT = 5000
+_EXAMPLES = 3
+
+_LOOKS: tuple[tuple[str, str, str, float], ...] = (
+    # type, what the name of its attribute tells, what its values look like, the share of values that have to
+    ("date", r"", r"\D*\d{1,4}[-/. ].*[-/. ]\D*\d{2,4}\D*|(?i:.*[a-z]{3}.*)|.*00:00.*", 0.9),
+    ("year", r"", r"(?:1[5-9]|20)\d\d(?:\.0)?", 0.9),
+    ("telephone", r"phone|tele?\b|tel_|fax|mobile|cell", r"\+?[(]?\d[\d ()./-]{8,}", 0.9),
+    ("telephone", r"", r"\+\d.{8,}|[(]?0?\d{2,4}[)/ -]+\d{3,}[ -]?\d{2,}.*", 0.9),
+    ("number", r"", r".*(?:[.,]\d|\d ?[$€£]|[$€£] ?\d).*", 0.3),
+    ("code", r"", r"(?=\S*[^\W\d])(?=\S*\d)\S+(?: \S+)?", 0.9),
+    ("name", r"name|author|person", r"[^,;\d]+, ?[^,;\d]+", 0.5),
+)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The type that an attribute seems to have."""
+
+    attribute: str
+    type: str
+    read: int
+    """Values that it reads, of those that were looked at."""
+    values: int
+    changed: int
+    """Values that are prepared otherwise than as text."""
+    examples: tuple[tuple[str, str, str], ...]
+    """Some of them: as they stand, as text, and as the type."""
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{raw} is {typed}, not {text}" for raw, text, typed in self.examples)
+        changes = f" It changes {self.changed:,}: {shown}." if self.changed else ""
+        return f"{self.attribute} looks like {self.type}: {self.read:,} of {self.values:,} values read.{changes}"
+
+
+def proposals(table: Table, recipe: Recipe) -> list[Proposal]:
+    """The types that the attributes of a table seem to have, where that is more than text."""
+    columns = _columns(table)
+    looks = {attribute: _looks_like(attribute, values, recipe) for attribute, values in columns.items()}
+    return [_proposal(name, kind, columns[name], recipe) for name, kind in looks.items() if kind is not None]
+
+
+def readable(table: Table, recipe: Recipe) -> dict[str, list[str]]:
+    """The types that read nearly all values of an attribute, whatever they look like."""
+    return {
+        name: [kind for kind in TYPES if _share_read(kind, values, recipe) >= ENOUGH]
+        for name, values in _columns(table).items()
+        if values
+    }
+
+
+def day_first(table: Table, attributes: Iterable[str]) -> bool | None:
+    """Whether dates of these attributes have the day first, where that can be told: no month has a number above 12."""
+    texts = [text for row in table for name, text in row.items() if name in set(attributes)]
+    found = [re.fullmatch(r"\s*(\d{1,2})[-/](\d{1,2})[-/]\d{2,4}\s*", text) for text in texts]
+    first, second = (sum(one is not None and int(one[place]) > 12 for one in found) for place in (1, 2))
+    return None if first == second else first > second
+
+
+def together(
+    proposed: Sequence[Mapping[str, str]], readable: Sequence[Mapping[str, Sequence[str]]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The types that several owners' tables have alike, and a sentence about each attribute where they differ. What
+    one owner proposes is taken where every other table reads as it.
+    """
+    types, said = {}, {}
+    for attribute in dict.fromkeys(name for one in proposed for name in one):
+        named = [one.get(attribute, "text") for one in proposed]
+        wanted = sorted({kind for kind in named if kind != "text"})
+        if len(wanted) == 1 and all(wanted[0] in (one.get(attribute) or wanted) for one in readable):
+            types[attribute] = wanted[0]
+        else:
+            said[attribute] = f"{attribute} looks like {' and '.join(named)}; it is text unless --type decides."
+    return types, said
+
+
+def _columns(table: Table) -> dict[str, list[str]]:
+    """The values of every attribute that are not empty."""
+    rows = table.rows[:_MOST_LOOKED_AT]
+    return {
+        name: [row[place].strip() for row in rows if row[place].strip()] for place, name in enumerate(table.attributes)
+    }
+
+
+def _looks_like(attribute: str, values: Sequence[str], recipe: Recipe) -> str | None:
+    if not values:
+        return None
+    for kind, named, looks, share in _LOOKS:
+        if not re.search(named, attribute.lower()):
+            continue
+        if sum(bool(re.fullmatch(looks, text)) for text in values) < share * len(values):
+            continue
+        if _share_read(kind, values, recipe) >= ENOUGH:
+            return "year" if kind == "date" and _only_first_days(values, recipe) else kind
+    return None
+
+
+def _only_first_days(values: Sequence[str], recipe: Recipe) -> bool:
+    """Whether all dates are the first of January, as tools write a year that they take for a date."""
+    return all((recipe.read(TYPES["date"], text) or "-01-01").endswith("-01-01") for text in values)
+
+
+def _share_read(kind: str, values: Sequence[str], recipe: Recipe) -> float:
+    return sum(recipe.read(TYPES[kind], text) is not None for text in values) / max(1, len(values))
+
+
+def _proposal(attribute: str, kind: str, values: Sequence[str], recipe: Recipe) -> Proposal:
+    typed = replace(recipe, types=((attribute, kind),))
+    prepared = [(text, prepare_text(text, recipe.steps), typed.value(attribute, text)) for text in values]
+    changed = [one for one in prepared if one[1] != one[2]]
+    read = sum(recipe.read(TYPES[kind], text) is not None for text in values)
+    return Proposal(attribute, kind, read, len(values), len(changed), tuple(dict.fromkeys(changed))[:_EXAMPLES])
