@@ -277,15 +277,12 @@ def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
     study.restart_coordinator()
     anna = study.owners["anna"]
     study.owners["berta"].turn()
-    assert anna.fetch()
-    anna.owner.look_back()
-    assert study.behind() == set()
+    assert anna.fetch() and study.behind() == set()
     study.place.restore("coordinator")
     study.restart_coordinator()
-    anna.owner.look_back()
+    anna.fetch()
     assert study.behind() == {"anna"} and "restored" in anna.owner.next_steps()[0].sentence
     study.weather.counts["backup of coordinator"] += 1
-    study.owners["berta"].owner.look_back()
     assert study.calm() and judged(study, finished=True) == []
 
 

@@ -13,6 +13,8 @@ from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import BULK
 from blindlabel.protocol.next_steps import of_coordinator
+from blindlabel.protocol.owner import latest
+from blindlabel.protocol.standing import Known
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from support.study_parties import joined, small_agreement, write_person_tables
@@ -50,8 +52,9 @@ class Played:
         """An owner's machine does something exactly where it is told to, or has news."""
         owner = self.owners[name]
         told = bool(self.steps(name, "machine"))
-        news = bool(owner.line.fetch(owner.store.state().received, 0.0)) and owner.store.state().truth is None
         before = owner.store.state()
+        known = Known(received=before.received, latest=latest(before))
+        news = bool(owner.line.fetch(known, 0.0).messages) and before.truth is None
         owner.turn()
         if told or not news:
             assert (owner.store.state() != before or told) == told, (name, owner.next_steps())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.protocol import messages
-from blindlabel.protocol.interfaces import Bodies, MovedBytes
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, Told
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known
 
 
 class DirectLine:
@@ -19,9 +20,10 @@ class DirectLine:
             self._coordinator.store.bodies(self._study).write(bodies.read(blob))
         self._coordinator.receive(wire)
 
-    def fetch(self, after: int, wait: float) -> list[bytes]:
+    def fetch(self, known: Known, wait: float) -> Told:
         self._coordinator.work(self._study)
-        return list(self._coordinator.store.outgoing(self._study, self._owner, after))
+        found = self._coordinator.store.outgoing(self._study, self._owner, known.received)
+        return Told(list(found), self._coordinator.hears(self._study, self._owner, known))
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         bodies.append(blob, 0, self._coordinator.store.bodies(self._study).read(blob))

@@ -14,6 +14,7 @@ from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
@@ -150,7 +151,7 @@ def test_client_goes_on_when_the_coordinator_was_busy(
     line.http.fetch_body(blob, bodies)
     assert bodies.read_all(blob) == CONTENT and len(between.requests) == 4
     between.changes += [busy]
-    line.http.fetch(0, 0.0)
+    line.http.fetch(Known(), 0.0)
 
 
 def test_download_that_broke_off_goes_on_where_it_ended(
@@ -182,7 +183,7 @@ def test_answer_that_is_not_the_coordinators_is_a_sentence(line: Line, between: 
         for answer in (sign_in, lambda _: httpx.Response(200, json=[1]), lambda _: httpx.Response(200, json={})):
             between.changes += [answer]
             with pytest.raises(Unreachable, match="cannot be reached"):
-                line.http.fetch(0, 0.0)
+                line.http.fetch(Known(), 0.0)
         own = BodyFiles(tmp_path / "bodies")
         for answer in (sign_in, lambda _: httpx.Response(200, json={"received": "x", "complete": False})):
             between.changes += [answer]

@@ -42,15 +42,18 @@ from blindlabel.protocol.facts import (
 from blindlabel.protocol.interfaces import Loaded, Moved, Studies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.refusals import NotFitting, TooEarly, WrongStudy
+from blindlabel.protocol.refusals import NotFitting, TooEarly, TwoLives, WrongStudy
 from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known, Standing, is_ahead, needed_bodies, standing_with
 
 LEASE = 30.0
 """Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its
 lease in time.
 """
 
+ONE_LIFE = 30.0
+"""Seconds for which an owner's workspace that was heard of is the only one of its owner."""
 
 _SIGNING = "signing"
 """What the secret is called that signs a study's messages."""
@@ -65,6 +68,7 @@ class Coordinator:
         self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
         self._lease = lease
         self.agreement = lru_cache(maxsize=256)(self._agreement)
+        self._ahead: dict[tuple[str, str], bool] = {}
 
     # Studies
 
@@ -146,11 +150,32 @@ class Coordinator:
 
         def event(agreement: Agreement, state: StudyState) -> StudyStep:
             step = rules.handle(agreement, state, signed, self._draw)
-            if step.state != state and any(not self.store.bodies(study).has(blob) for blob in signed.message.blobs):
+            needed = step.state != state or signed.message.slot in needed_bodies(state)
+            if needed and any(not self.store.bodies(study).has(blob) for blob in signed.message.blobs):
                 raise TooEarly("The message's body has not arrived yet.")
             return step
 
         return self._apply(study, event, incoming=signed)
+
+    def hears(self, study: str, owner: str, known: Known) -> Standing:
+        """An owner says how far it is; how this coordinator stands with it."""
+        state, bodies = self.load(study).state, self.store.bodies(study)
+        ahead = is_ahead(state, owner, known)
+        if self._ahead.get((study, owner)) != ahead:
+            self.store.note_ahead(study, owner, ahead=ahead)
+            self._ahead[(study, owner)] = ahead
+        return standing_with(state, owner, known, lambda blob: not bodies.has(blob))
+
+    def check_life(self, study: str, owner: str, life: str) -> None:
+        """Refuse a second copy of an owner's workspace while another one takes part: what they send would contradict
+        each other, and make one round void after the other.
+        """
+        if not self.store.lives(study, owner, life, ONE_LIFE):
+            raise TwoLives(
+                f"Another copy of the workspace of {owner} takes part in the study now. Was a backup restored, or the"
+                " folder copied, while the first one runs? Stop one of the two. If it is the other, this one goes on"
+                " by itself half a minute later."
+            )
 
     def _apply(
         self, study: str, event: Callable[[Agreement, StudyState], StudyStep], incoming: Signed | None = None

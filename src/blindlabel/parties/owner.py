@@ -28,11 +28,12 @@ from blindlabel.parties.round_work import Report, Rounds
 from blindlabel.parties.sample_work import EnrichedSampling
 from blindlabel.protocol import messages
 from blindlabel.protocol import owner as rules
-from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnRecord, Store, Unreachable
+from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnRecord, Store, Told, Unreachable
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import NextStep, of_owner
-from blindlabel.protocol.refusals import ProtocolError, TooEarly
+from blindlabel.protocol.refusals import MalformedMessage, ProtocolError, TooEarly, TwoLives, WrongSender
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known, Standing, tag
 from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 
@@ -68,7 +69,12 @@ class Owner:
         working = replace(working, journal=store.journal)
         self.rounds = Rounds(store, self.identity, self.engine, working, self.report, self._change)
         self.sampling = EnrichedSampling(store, self.identity, self._table, self._change)
-        self._handed_over_again = False
+        self._has: frozenset[str] = frozenset()
+        """Own messages that the coordinator has, by digest, as far as is known."""
+        self._is_level = False
+        """Whether it has all that was handed over."""
+        self._superseded: set[int] = set()
+        """Numbers of own messages in whose place it has others."""
         self.is_ahead = False
         """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
 
@@ -86,80 +92,69 @@ class Owner:
 
     def send(self) -> bool:
         """Hand over what waits in the outbox, in order."""
-        waiting = self.store.unsent()
-        if not self._handed_over_again:
-            waiting = self._to_hand_over_again() + waiting
+        return self._hand_over(self.store.unsent())
+
+    def _hand_over(self, waiting: list[tuple[int, bytes]]) -> bool:
         for number, wire in waiting:
-            message = messages.parse(wire).message
+            signed = messages.parse(wire)
             try:
-                self.line.deliver(wire, self.store.bodies, self._mover(_sending(message.kind)))
+                self.line.deliver(wire, self.store.bodies, self._mover(_sending(signed.message.kind)))
+                self._has |= {signed.digest}
             except TooEarly:
-                return False  # it stays in the outbox; what it needs is on its way
+                return False  # it stays where it is; what it needs is on its way
             except ProtocolError as refusal:
-                if not rules.is_superseded(message, refusal):
+                if not rules.is_superseded(signed.message, refusal):
                     raise
+                self._superseded.add(number)
             self.store.mark_sent(number)
-        self._handed_over_again = True
         return bool(waiting)
 
-    def _to_hand_over_again(self) -> list[tuple[int, bytes]]:
-        """After a start: messages that were handed over and that a coordinator restored from a backup would miss."""
-        state, sent = (
-            self.store.state(),
-            [(number, wire, messages.parse(wire).message) for number, wire in self.store.sent()],
-        )
-        forgotten = self.is_ahead = bool(sent) and self._is_forgotten(state)
-        return [
-            (number, wire) for number, wire, message in sent if rules.matters_still(state, message, forgotten=forgotten)
-        ]
-
-    def look_back(self) -> None:
-        """While nothing comes: whether the coordinator has forgotten messages meanwhile, or knows them again. What it
-        misses is handed over again with the next turn.
-        """
-        state = self.store.state()
-        if self._handed_over_again and state.truth is None:
-            self.is_ahead = self._is_forgotten(state)
-            self._handed_over_again = not self.is_ahead
-
-    def _is_forgotten(self, state: rules.OwnerState) -> bool:
-        """Whether the coordinator has forgotten messages that came here. What it has must be what came: `Forked`
-        otherwise.
-        """
-        after = max(0, state.received - 1)
-        if not state.received or self._agrees(state, self.line.fetch(after, 0.0)):
-            return False
-        after = 0
-        while came := self._agrees(state, self.line.fetch(after, 0.0)):
-            after += came
-        return True
-
-    def _agrees(self, state: rules.OwnerState, wires: list[bytes]) -> int:
-        """How many of these messages are ones that came before."""
-        known = [signed for wire in wires if (signed := messages.parse(wire)).message.sequence <= state.received]
-        for signed in known:
-            rules.handle(self.agreement, state, signed)
-        return len(known)
-
     def fetch(self, wait: float) -> bool:
-        """Take in the coordinator's next messages and the bodies that they name."""
+        """Take in the coordinator's next messages and the bodies that they name; hand over again what it has not."""
         state = self.store.state()
-        if state.truth is not None:
-            return self._fetch_bodies()
-        came = self.line.fetch(state.received, wait)
-        taken = self._take_in(came)
+        told = self._poll(state, wait if state.truth is None else 0.0)
+        taken = self._take_in(told.messages) if state.truth is None else 0
         if taken:
             self._store_sample()
+        self._compare(state, told.standing)
         return self._fetch_bodies() or taken > 0
+
+    def _poll(self, state: rules.OwnerState, wait: float) -> Told:
+        known = Known(received=state.received, latest=rules.latest(state), has=tag(self._has))
+        try:
+            return self.line.fetch(known, wait)
+        except WrongSender:  # it does not know our token: was it restored to before we joined?
+            self._hand_over(self.store.sent()[:1])
+            return self.line.fetch(known, 0.0)
+
+    def _compare(self, state: rules.OwnerState, standing: Standing) -> None:
+        """Whether either side has what the other sent; whatever the coordinator does not have is handed over again."""
+        ahead, sent = standing.sent < state.received, standing.sent
+        if ahead and not self.is_ahead:
+            self._superseded.clear()  # what it had in their place may be forgotten too
+        self.is_ahead = ahead
+        if 0 < sent <= state.received and state.seen.get(str(sent)) != standing.latest:
+            before = Known(received=sent - 1, latest=state.seen.get(str(sent - 1), ""), has=tag(self._has))
+            self._take_in(self.line.fetch(before, 0.0).messages[:1])  # the signed message itself says what is wrong
+        if standing.has is not None:
+            self._has = frozenset(standing.has)
+            self._is_level = False
+        if not self._is_level:
+            sent_before = [(number, wire) for number, wire in self.store.sent() if number not in self._superseded]
+            missing = [one for one in sent_before if messages.parse(one[1]).digest not in self._has]
+            self._hand_over(missing)
+            self._is_level = not missing
 
     def _take_in(self, wires: list[bytes]) -> int:
         """Take in messages, as far as they can be: what comes too early waits for a person, or for those before it."""
         for number, wire in enumerate(wires):
-            signed = messages.parse(wire)
             try:
+                signed = messages.parse(wire)
                 self.store.change(lambda now, signed=signed: rules.OwnerStep(rules.handle(self.agreement, now, signed)))  # type: ignore[misc]
             except TooEarly:
                 return number
+            except (MalformedMessage, WrongSender) as error:
+                raise Unreachable(f"A message of the coordinator came damaged: {error}") from error
         return len(wires)
 
     def _fetch_bodies(self) -> bool:
@@ -258,8 +253,6 @@ def steps_of(store: Store, *, ahead: bool = False) -> list[NextStep]:
 
 WAIT = 2.0
 """Seconds that one turn waits for a message."""
-LOOK_BACK = 30.0
-"""Seconds without anything new after which it looks whether the coordinator still knows what it has sent."""
 LOOK = 0.3
 """The same where a person at this side is waited for: after that it looks whether a round was handed in or words were
 confirmed.
@@ -271,12 +264,9 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
 
     `tell` gets a sentence whenever what is waited for changes.
     """
-    told, busy = "", time.monotonic()
+    told = ""
     while True:
         try:
-            if time.monotonic() - busy > LOOK_BACK:
-                owner.look_back()
-                busy = time.monotonic()
             happened = owner.turn(0.0 if once else LOOK if _waits_for_person(owner) else WAIT)
             missing = source.provide(owner.store) if source is not None and open_tasks(owner.store) else None
             happened |= source is not None and missing is None and owner.work()
@@ -286,17 +276,18 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
                 return False
             time.sleep(LOOK)
             continue
-        except Unreachable as error:
-            if once:
+        except OutsideError as error:
+            if is_over(owner):  # whatever the coordinator says now
+                return True
+            if once or not isinstance(error, (Unreachable, TwoLives)):
                 raise
-            told = _tell(owner, tell, told, f"{error} Trying again.")
+            told = _tell(owner, tell, told, f"{error} Trying again." if isinstance(error, Unreachable) else str(error))
             time.sleep(WAIT)
             continue
-        if is_over(owner):
+        if is_over(owner) and not owner.is_ahead:
             owner.store.say("over", 1.0, "The study is over.")
             return True
         if happened:
-            busy = time.monotonic()
             continue
         waiting = missing or " ".join(step.sentence for step in owner.next_steps())
         told = _tell(owner, tell, told, waiting)

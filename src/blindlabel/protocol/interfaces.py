@@ -23,6 +23,7 @@ from blindlabel.protocol import facts, owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known, Standing
 
 
 class Unreachable(OutsideError):
@@ -82,6 +83,13 @@ MovedBytes = Callable[[int, int], None]
 """Called with the bytes that have been moved and all bytes of a body."""
 
 
+class Told(NamedTuple):
+    """What a poll brings: the coordinator's next messages, and how it stands with the owner."""
+
+    messages: list[bytes]
+    standing: Standing
+
+
 class Line(Protocol):
     """An owner's way to the coordinator."""
 
@@ -89,8 +97,8 @@ class Line(Protocol):
         """Hand over a message and, before it, its bodies."""
         ...
 
-    def fetch(self, after: int, wait: float) -> list[bytes]:
-        """The coordinator's messages with numbers above `after`; waits so many seconds for one where there is none."""
+    def fetch(self, known: Known, wait: float) -> Told:
+        """The coordinator's messages after those that are known; waits so many seconds for one where there is none."""
         ...
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
@@ -276,6 +284,10 @@ class Store(Questions, Protocol):
         """Keep the sampled records, once."""
         ...
 
+    def life(self) -> str:
+        """A name for this life of the store: another one once it was copied, or restored from a backup."""
+        ...
+
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Tell other processes (the web app) what this one is doing."""
         ...
@@ -381,6 +393,18 @@ class Studies(Protocol):
         """Give the study's work back."""
         ...
 
+    def lives(self, study: str, owner: str, life: str, seconds: float) -> bool:
+        """This life of an owner's workspace speaks, and is the only one for some time; False where another is."""
+        ...
+
+    def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
+        """Remember whether an owner has messages that this coordinator has forgotten."""
+        ...
+
+    def ahead(self, study: str) -> set[str]:
+        """The owners of which that was noted."""
+        ...
+
     def bodies(self, study: str) -> Bodies:
         """The bodies of a study."""
         ...
@@ -440,6 +464,14 @@ class Service(Protocol):
 
     def receive(self, wire: bytes) -> bool:
         """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
+        ...
+
+    def hears(self, study: str, owner: str, known: Known) -> Standing:
+        """An owner says how far it is; how the coordinator stands with it."""
+        ...
+
+    def check_life(self, study: str, owner: str, life: str) -> None:
+        """Refuse a second copy of an owner's workspace while another one takes part."""
         ...
 
     def work(self, study: str) -> bool:

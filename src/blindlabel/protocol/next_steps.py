@@ -11,7 +11,7 @@ An owner's step is true of what it knows; news that it has not fetched yet may c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,6 +36,10 @@ SEND = "Your machine has to send what it has made."
 _AHEAD = (
     "The coordinator does not know messages any more that it has sent: it was restored from an old backup. It may catch"
     " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
+)
+_RESTORED = (
+    "an old backup was restored. Every owner has to run again, also one whose study is over; if that does not help,"
+    " restore a newer backup"
 )
 _OF_OWNERS = {
     "join": "has to join",
@@ -71,10 +75,10 @@ def of_owner(
     coordinator has forgotten messages that came here. Others' messages may bring it forward again; where they were made
     after what is forgotten, every owner waits for the others.
     """
-    if state.truth is not None:
-        return []
     if ahead:
         return [NextStep("others", "restored", _AHEAD)]
+    if state.truth is not None:
+        return []
     if state.join is None:
         return [NextStep("you", "join", "This workspace has not joined yet: run `blindlabel owner join`.")]
     own = list(_of_person(agreement, state, saved))
@@ -145,11 +149,16 @@ def _have(peers: Sequence[str]) -> str:
     return f"{' and '.join(peers)} {'has' if len(peers) == 1 else 'have'}"
 
 
-def of_coordinator(agreement: Agreement, state: facts.StudyState) -> list[NextStep]:
-    """What has to happen next, as the coordinator sees it; empty when the study is over."""
+def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collection[str] = ()) -> list[NextStep]:
+    """What has to happen next, as the coordinator sees it; empty when the study is over. `ahead`: owners that have
+    messages which it has forgotten.
+    """
     if state.ended:
         return []
-    found = []
+    found = [
+        NextStep(name, "restored", f"{name} has messages that this coordinator has forgotten: {_RESTORED}")
+        for name in sorted(ahead)
+    ]
     for name in sorted(state.owners):
         what = _awaited(agreement, state, name)
         if what is not None:

@@ -14,8 +14,8 @@ output, no keys.
 5. Each thing is sent once a round: records for each asker, answers (with their list) for each holder of records, and
    where answers come here to be opened, a list for each. What has been made is stored before it is sent, and sent again
    as it is after a crash. What comes a second time and differs is refused.
-6. After a start, an owner hands over again what the coordinator may have lost by restoring a backup (`matters_still`);
-   what the coordinator has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
+6. With every poll an owner learns which of its messages the coordinator has (`standing`), and hands over again what it
+   has not; what it has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
 7. Owners count rounds themselves: no more than agreed, no more void ones than `MOST_VOID`, and lists of open records
    that only shrink. What others sent and cannot be used is refused, and the round is void for everybody.
 
@@ -551,13 +551,6 @@ def direction(state: OwnerState, round: int, asker: str, holder: str, answers: B
         records=current.records[holder].blob if asker == state.name else current.served[asker],
         answers=answers,
     )
-
-
-def matters_still(state: OwnerState, message: Message, *, forgotten: bool) -> bool:
-    """Whether a message that was handed over is handed over again after a start, since the coordinator may have been
-    restored meanwhile: everything where it has forgotten own messages (`forgotten`), otherwise what belongs to the
-    current round."""
-    return forgotten or (state.truth is None and message.round in (0, state.round))
 
 
 def is_superseded(message: Message, refusal: ProtocolError) -> bool:

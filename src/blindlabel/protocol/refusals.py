@@ -78,6 +78,13 @@ class Forked(ProtocolError):
     code = "history"
 
 
+class TwoLives(ProtocolError):
+    """Two copies of one workspace take part at the same time. Where the other is stopped, this one may go on."""
+
+    code = "life"
+    again = True
+
+
 class NotFitting(ProtocolError):
     """A message whose content contradicts what is known: wrong counts, unknown owners, keys that differ."""
 
@@ -89,7 +96,7 @@ ALL: dict[str, type[ProtocolError]] = {
     for kind in (
         ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound,
         Replayed, TooEarly, Forked,
-        NotFitting,
+        TwoLives, NotFitting,
     )
 }  # fmt: skip
 """Every error by its code, so that a refusal that came over the wire becomes the same error again."""

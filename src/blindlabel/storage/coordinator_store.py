@@ -351,6 +351,36 @@ class CoordinatorStore(KnowsUploads):
         with self.database.write() as connection:
             connection.execute(tables.study.update().where(*mine).values(worker="", worker_until=0.0))
 
+    def lives(self, study: str, owner: str, life: str, seconds: float) -> bool:
+        """This life of an owner's workspace speaks, and is the only one for some time; False where another is. Written
+        down now and then only: a poll is to be cheap.
+        """
+        now, known = self.database.now(), tables.heard.c
+        mine = sa.and_(known.study == study, known.owner == owner)
+        with self.database.read() as connection:
+            fresh = sa.select(known.life).where(
+                mine, known.life_until > now + seconds / 2, known.life_until < now + LONGEST_LEASE
+            )
+            if (current := connection.execute(fresh).scalar_one_or_none()) is not None:
+                return bool(current == life)
+        lapsed = sa.or_(known.life == life, known.life_until < now, known.life_until > now + LONGEST_LEASE)
+        said = {"life": life, "life_until": now + seconds}
+        with self.database.write() as connection:
+            connection.execute(self._insert(tables.heard).values(study=study, owner=owner).on_conflict_do_nothing())
+            return connection.execute(tables.heard.update().where(mine, lapsed).values(**said)).rowcount == 1
+
+    def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
+        """Remember whether an owner has messages that this coordinator has forgotten."""
+        insert = self._insert(tables.heard).values(study=study, owner=owner, ahead=ahead)
+        with self.database.write() as connection:
+            connection.execute(insert.on_conflict_do_update(index_elements=["study", "owner"], set_={"ahead": ahead}))
+
+    def ahead(self, study: str) -> set[str]:
+        """The owners of which that was noted."""
+        known = tables.heard.c
+        with self.database.read() as connection:
+            return set(connection.execute(sa.select(known.owner).where(known.study == study, known.ahead)).scalars())
+
     def remove_bodies(self, study: str, spent: Callable[[StudyState], Collection[Blob]]) -> None:
         """Remove the bodies that a study does not need any more, by its newest state.
 

@@ -72,6 +72,15 @@ traffic = sa.Table(
     sa.Column("times", sa.BigInteger, nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),
 )
+heard = sa.Table(
+    "heard",
+    metadata,
+    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
+    sa.Column("owner", sa.String(40), primary_key=True),
+    sa.Column("life", sa.String(64), nullable=False, default=""),
+    sa.Column("life_until", sa.Float, nullable=False, default=0.0),
+    sa.Column("ahead", sa.Boolean, nullable=False, default=False),
+)
 setting = sa.Table(
     "setting", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )

@@ -282,6 +282,16 @@ class Workspace(RoundQuestions):
             for row in rows
         ]
 
+    def life(self) -> str:
+        """A name for this life of the workspace: another one once it was copied, or restored from a backup. A copy of
+        a file has another number and was made at another time.
+        """
+        file = self.folder / "life"
+        if not file.exists():
+            file.touch(0o600)
+        made = file.stat()
+        return f"{made.st_ino:x}-{made.st_ctime_ns:x}"
+
     # What `owner run` says
 
     def say(self, phase: str, share: float, sentence: str) -> None:

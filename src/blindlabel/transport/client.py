@@ -17,8 +17,9 @@ from pydantic import BaseModel, ValidationError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages, refusals
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, Unreachable
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, Told, Unreachable
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known
 from blindlabel.storage.files import BodyDamaged
 from blindlabel.transport.replies import Arrived, Health, Refusal, Waiting
 
@@ -42,7 +43,14 @@ class HttpTransport:
     """Speaks with one coordinator about one study."""
 
     def __init__(
-        self, address: str, study: str, token: str, *, authority: str | None = None, patience: float = 30.0
+        self,
+        address: str,
+        study: str,
+        token: str,
+        *,
+        life: str = "",
+        authority: str | None = None,
+        patience: float = 30.0,
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
@@ -52,7 +60,7 @@ class HttpTransport:
         self._study = study
         self._patience = patience
         timeout = httpx.Timeout(60.0, connect=10.0)
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {token}", "Blindlabel-Life": life}
         self._client = httpx.Client(
             base_url=address.rstrip("/"), headers=headers, timeout=timeout, verify=verify, trust_env=False
         )
@@ -78,12 +86,17 @@ class HttpTransport:
             if moved:
                 moved(arrived.received, blob.length)
 
-    def fetch(self, after: int, wait: float) -> list[bytes]:
-        """The coordinator's messages with numbers above `after`."""
-        params = {"after": after, "wait": wait}
+    def fetch(self, known: Known, wait: float) -> Told:
+        """The coordinator's messages after those that are known."""
+        params: dict[str, str | float] = {
+            "after": known.received,
+            "latest": known.latest,
+            "has": known.has,
+            "wait": wait,
+        }
         url = f"/v1/studies/{self._study}/messages"
         found = self._patiently(lambda: self._said(Waiting, "GET", url, params=params))
-        return [text.encode() for text in found.messages]
+        return Told([text.encode() for text in found.messages], found.standing)
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Get a body that a message names, continuing what is there."""
@@ -201,6 +214,8 @@ def _check(response: httpx.Response) -> None:
         ) from None
     if code == "offset":
         raise _Passing("a part of a body arrived twice")
+    if code == "disk":
+        raise Unreachable(sentence)
     if code == "damaged":
         raise _Passing("a body was damaged on its way")
     raise refusals.ALL.get(code, OutsideError)(sentence)

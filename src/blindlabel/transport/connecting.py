@@ -24,10 +24,10 @@ def connect(store: Store, via: str = "", *, authority: Path | None = None, patie
     chosen = checked_via(settings[VIA])
     if chosen.startswith("folder:"):
         folder = Path(chosen.removeprefix("folder:"))
-        return FolderTransport(folder, store.agreement.hash, store.name)
+        return FolderTransport(folder, store.agreement.hash, store.name, store.life())
     token = store.secret("token").decode()
     trusted = settings.get(AUTHORITY) or None
-    return HttpTransport(chosen, store.agreement.hash, token, authority=trusted, patience=patience)
+    return HttpTransport(chosen, store.agreement.hash, token, life=store.life(), authority=trusted, patience=patience)
 
 
 def remember(store: Store, via: str = "", authority: Path | None = None) -> None:

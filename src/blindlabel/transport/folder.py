@@ -3,77 +3,153 @@ same bytes as over HTTP.
 
     <folder>/<first 16 of the study's hash>/
         from-<owner>/<number>-<digest>.message   an owner's message
+        from-<owner>/standing.json               how far it has the coordinator's messages, and which life it is
         to-<owner>/<number>.message              the coordinator's
+        to-<owner>/standing.json                 how the coordinator stands with this owner
         to-<owner>/refused-<file>-<hash>.txt     why it refused a file with this content: a code, then a sentence
         bodies/<hash>                            large bodies, whoever made them
 
-Files appear whole (written under another name and renamed) and are never changed, so copying the folder at any moment
-is safe, and copying it twice does no harm. A file that was damaged on its way is refused by its content, so the next,
-good copy is taken in. Nothing is deleted here; `blindlabel owner delete` and `coordinator delete` say what is left to
-remove by hand.
+Files appear whole (written under another name and renamed) and all but the standings are never changed, so copying the
+folder at any moment is safe, and copying it twice does no harm. Only files of exactly these names count: sync programs
+and sticks leave others beside them. A file that is lost, cut or damaged is written again by whoever it comes from. A
+refusal names the content of what was refused, so the next, good copy is taken in. Nothing is deleted here; `blindlabel
+owner delete` and `coordinator delete` say what is left to remove by hand.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import time
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages, refusals
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, StudyRow, Unreachable
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, StudyRow, Told, Unreachable
 from blindlabel.protocol.messages import Message
-from blindlabel.protocol.owner import is_superseded
-from blindlabel.protocol.refusals import MalformedMessage, ProtocolError, TooEarly, WrongSender, WrongStudy
-from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.refusals import (
+    MalformedMessage,
+    ProtocolError,
+    TooEarly,
+    TwoLives,
+    UnknownVersion,
+    WrongSender,
+    WrongStudy,
+)
+from blindlabel.protocol.shape import Blob, Shape
+from blindlabel.protocol.standing import Known, Standing
 from blindlabel.storage.files import BodyDamaged, lasting_folder, write_atomically, write_pieces
 from blindlabel.transport.events import failure, log_event
 
 log = logging.getLogger("blindlabel.folder")
 
 _POLL = 0.1
+_STANDING = "standing.json"
+_FROM_OWNER = re.compile(r"[0-9]{6}-[0-9a-f]{8}\.message")
+_ONE_LIFE = 30.0
+"""Seconds for which a workspace that has written its standing is the only one of its owner here."""
+
+S = TypeVar("S", bound=Shape)
+
+
+class _OwnerStanding(Shape):
+    """What an owner leaves in the folder about itself."""
+
+    life: str
+    known: Known
 
 
 class FolderTransport:
     """An owner's side of the folder."""
 
-    def __init__(self, folder: Path, study: str, owner: str) -> None:
+    def __init__(self, folder: Path, study: str, owner: str, life: str = "") -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}.")
         self._place = _StudyFolder(folder, study)
         self._owner = owner
+        self._life = life
 
     def close(self) -> None:
         """Nothing is open."""
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
-        """Put a message into the folder and, before it, its bodies."""
+        """Put a message into the folder and, before it, its bodies; again where what lies there is not whole. Raises
+        the refusal where the coordinator has refused exactly this.
+        """
+        self._check_life()
         message = messages.parse(wire).message
+        name = f"{_stem(message)}.message"
+        refusal = self._place.to_owner(self._owner) / f"refused-{name}-{_hash_of(wire)}.txt"
+        if refusal.exists():
+            code, _, sentence = refusal.read_text("utf-8").strip().partition("\n")
+            raise refusals.ALL.get(code, ProtocolError)(f"The coordinator refused message {name}: {sentence}")
         for blob in message.blobs:
             self._place.put_body(blob, bodies)
             if moved:
                 moved(blob.length, blob.length)
-        _put(self._place.from_owner(self._owner) / f"{_stem(message)}.message", wire)
+        self._place.put(self._place.from_owner(self._owner) / name, wire)
 
-    def fetch(self, after: int, wait: float) -> list[bytes]:
-        """The coordinator's messages with numbers above `after`, without a gap."""
+    def fetch(self, known: Known, wait: float) -> Told:
+        """The coordinator's messages after those that are known, without a gap."""
+        self._check_life()
+        own = self._place.from_owner(self._owner) / _STANDING
+        if own.parent.is_dir():
+            said = _OwnerStanding(life=self._life, known=known).model_dump_json().encode()
+            if not self._place.put(own, said) and _age(own) > _ONE_LIFE / 3:
+                own.touch()
         until = time.monotonic() + wait
         while True:
-            self._check_refusals()
             found: list[bytes] = []
-            while (wire := _whole_message(self._place.to_owner(self._owner), after + len(found) + 1)) is not None:
+            while (wire := self._message(known.received + len(found) + 1, first=not found)) is not None:
                 found.append(wire)
             if found or time.monotonic() >= until:
-                return found
+                standing = _said(Standing, self._place.to_owner(self._owner) / _STANDING)
+                return Told(found, standing or Standing(sent=known.received, latest=known.latest, has=()))
             time.sleep(_POLL)
+
+    def _message(self, number: int, *, first: bool) -> bytes | None:
+        """The coordinator's message of this number; None where it is not there."""
+        path = self._place.to_owner(self._owner) / f"{number:06d}.message"
+        if not path.exists():
+            return None
+        try:
+            wire = _read(path, messages.LARGEST)
+            messages.parse(wire)
+        except UnknownVersion:
+            return wire  # for the reader to refuse
+        except OutsideError as error:
+            if not first:
+                return None
+            raise NotYetCarried(
+                f"{path.name} in {path.parent} is not whole. Copy it again from the coordinator, which writes it again"
+                " where it is damaged there as well."
+            ) from error
+        return wire
+
+    def _check_life(self) -> None:
+        """Refuse to go on beside another copy of the same workspace."""
+        file = self._place.from_owner(self._owner) / _STANDING
+        other = _said(_OwnerStanding, file)
+        if self._life and other is not None and other.life not in ("", self._life) and _age(file) < _ONE_LIFE:
+            raise TwoLives(
+                f"Another copy of the workspace of {self._owner} uses this folder now. Was a backup restored, or the"
+                " workspace copied, while the first one runs? Stop one of the two. If it is the other, this one goes on"
+                " by itself half a minute later."
+            )
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Copy a body out of the folder."""
         try:
             there = self._place.get_body(blob, bodies)
         except BodyDamaged as error:
-            raise NotYetCarried(f"The body {blob.hash[:16]}… in the folder is damaged. Copy it again.") from error
+            raise NotYetCarried(
+                f"The body {blob.hash[:16]}… in the folder is damaged. Copy it again from the coordinator, which writes"
+                " it again where it is damaged there as well."
+            ) from error
         if not there:
             raise NotYetCarried(
                 f"The folder does not hold all of the body {blob.hash[:16]}… yet. Copy the whole folder from the"
@@ -81,22 +157,6 @@ class FolderTransport:
             )
         if moved:
             moved(blob.length, blob.length)
-
-    def _check_refusals(self) -> None:
-        """Raise what the coordinator refused. Nothing that was only damaged on its way, or that the owner may drop."""
-        for path in sorted(self._place.to_owner(self._owner).glob("refused-*.txt")):
-            name, _, content_hash = path.stem.removeprefix("refused-").rpartition("-")
-            file = self._place.from_owner(self._owner) / name
-            if not file.exists() or _hash_of(content := _read(file, messages.LARGEST)) != content_hash:
-                continue
-            code, _, sentence = path.read_text("utf-8").strip().partition("\n")
-            refusal = refusals.ALL.get(code, ProtocolError)(f"The coordinator refused message {name}: {sentence}")
-            try:
-                droppable = is_superseded(messages.parse(content).message, refusal)
-            except ProtocolError:
-                droppable = False
-            if not droppable:
-                raise refusal
 
 
 class FolderServer:
@@ -109,6 +169,7 @@ class FolderServer:
         self._folder = folder
         self._known: set[tuple[Path, int, int]] = set()
         """Files that need not be read again: path, size and time of change."""
+        self._places: dict[str, _StudyFolder] = {}
 
     def turn(self) -> bool:
         """Everything that can be done now, for all studies; True where anything happened."""
@@ -116,15 +177,12 @@ class FolderServer:
         for row in self._coordinator.store.studies():
             try:
                 happened |= self._turn_of(row)
-            except (
-                InputError,
-                OutsideError,
-            ) as error:  # one study's failure must not stop the others; it is tried again
+            except Exception as error:  # whatever it is, the other studies go on, and this one is tried again
                 log_event(log, logging.ERROR, "work failed", study=row.study[:12], **failure(error))
         return happened
 
     def _turn_of(self, row: StudyRow) -> bool:
-        place = _StudyFolder(self._folder, row.study)
+        place = self._places.setdefault(row.study, _StudyFolder(self._folder, row.study))
         if not place.root.is_dir():
             return not row.ended and self._coordinator.work(row.study)
         happened = self._take_in(row.study, place)
@@ -135,7 +193,8 @@ class FolderServer:
         happened = False
         for owner in self._coordinator.agreement(study).owners:
             for path in sorted(place.from_owner(owner).glob("*.message")):
-                happened |= self._take(path, study, place, owner)
+                if _FROM_OWNER.fullmatch(path.name):
+                    happened |= self._take(path, study, place, owner)
         return happened
 
     def _take(self, path: Path, study: str, place: _StudyFolder, owner: str) -> bool:
@@ -156,8 +215,7 @@ class FolderServer:
         except (TooEarly, Unreachable, BodyDamaged):
             return False  # a body that was damaged on its way may come again
         except ProtocolError as error:
-            _put(refusal, f"{error.code}\n{error}\n".encode())
-            happened = True
+            happened = place.put(refusal, f"{error.code}\n{error}\n".encode())
         if happened is None:
             return False
         self._known.add(key)
@@ -173,15 +231,28 @@ class FolderServer:
         return self._coordinator.receive(wire)
 
     def _put_out(self, study: str, place: _StudyFolder) -> bool:
+        """Every message to every owner lies there as it was made, with its bodies as far as they are still here."""
         happened = False
-        bodies = self._coordinator.store.bodies(study)
         for owner in self._coordinator.agreement(study).owners:
-            there = max((int(path.stem) for path in place.to_owner(owner).glob("*.message")), default=0)
-            for number, wire in enumerate(self._coordinator.store.outgoing(study, owner, there), start=there + 1):
-                for blob in _named_bodies(wire):
-                    place.put_body(blob, bodies)
-                _put(place.to_owner(owner) / f"{number:06d}.message", wire)
-                happened = True
+            said = _said(_OwnerStanding, place.from_owner(owner) / _STANDING)
+            standing = self._coordinator.hears(study, owner, Known() if said is None else _unasked(said.known))
+            for number in range(1, standing.sent + 1):
+                happened |= self._put_message(study, place, owner, number)
+            if place.from_owner(owner).is_dir():
+                place.put(place.to_owner(owner) / _STANDING, standing.model_dump_json().encode())
+        return happened
+
+    def _put_message(self, study: str, place: _StudyFolder, owner: str, number: int) -> bool:
+        path = place.to_owner(owner) / f"{number:06d}.message"
+        if place.is_as_left(path):
+            return False
+        bodies = self._coordinator.store.bodies(study)
+        (wire,) = self._coordinator.store.outgoing(study, owner, number - 1, most=1)
+        blobs = [blob for blob in _named_bodies(wire) if bodies.has(blob)]
+        for blob in blobs:
+            place.put_body(blob, bodies)
+        happened = place.put(path, wire)
+        place.leave(path, blobs)
         return happened
 
 
@@ -190,6 +261,10 @@ class _StudyFolder:
 
     def __init__(self, folder: Path, study: str) -> None:
         self.root = folder / study[:16]
+        self._good: set[tuple[Path, int, int]] = set()
+        """Bodies whose content was looked at: path, size and time of change."""
+        self._left: dict[Path, tuple[Path, ...]] = {}
+        """Own messages that were put here, with their bodies."""
 
     def from_owner(self, owner: str) -> Path:
         return self.root / f"from-{owner}"
@@ -197,11 +272,31 @@ class _StudyFolder:
     def to_owner(self, owner: str) -> Path:
         return self.root / f"to-{owner}"
 
+    def put(self, path: Path, content: bytes) -> bool:
+        """Write a file, unless it lies there as it should; True where it was written."""
+        lasting_folder(path.parent)
+        if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
+            return False
+        write_atomically(path, content)
+        return True
+
     def put_body(self, blob: Blob, bodies: Bodies) -> None:
         path = self.root / "bodies" / blob.hash
-        if path.exists() and path.stat().st_size == blob.length:
+        if (version := _version(path)) is not None and version in self._good:
             return
-        write_pieces(lasting_folder(path.parent), bodies.read(blob), lambda: path)
+        if version is None or version[1] != blob.length or _body_hash(path) != blob.hash:
+            write_pieces(lasting_folder(path.parent), bodies.read(blob), lambda: path)
+        if (version := _version(path)) is not None:
+            self._good.add(version)
+
+    def leave(self, path: Path, blobs: list[Blob]) -> None:
+        """A message lies here with these bodies; `is_as_left` says whether that still holds."""
+        files = (path, *(self.root / "bodies" / blob.hash for blob in blobs))
+        self._left[path] = files
+        self._good |= {version for file in files if (version := _version(file)) is not None}
+
+    def is_as_left(self, path: Path) -> bool:
+        return path in self._left and all(_version(file) in self._good for file in self._left[path])
 
     def get_body(self, blob: Blob, bodies: Bodies) -> bool:
         """Copy a body in; False where it is not there (yet, or not whole)."""
@@ -217,16 +312,26 @@ class _StudyFolder:
         return bodies.has(blob)
 
 
-def _whole_message(folder: Path, number: int) -> bytes | None:
-    """The coordinator's message of this number; None where it is not there, or not all of it: it is being copied. A
-    message is two lines, so its beginning lacks a line's end; one that is whole and wrong is for the reader to refuse.
-    """
-    path = folder / f"{number:06d}.message"
+def _said(kind: type[S], path: Path) -> S | None:
+    """What somebody says in a file about itself; None where there is nothing that can be read."""
     try:
-        wire = _read(path, messages.LARGEST) if path.exists() else b""
-    except Unreachable:
+        return kind.model_validate_json(_read(path, messages.LARGEST))
+    except (OutsideError, ValidationError):
         return None
-    return wire if wire.count(b"\n") >= 2 else None
+
+
+def _unasked(known: Known) -> Known:
+    """In a folder the whole list of what the coordinator has is always there."""
+    return known.model_copy(update={"has": ""})
+
+
+def _age(path: Path) -> float:
+    return time.time() - path.stat().st_mtime
+
+
+def _body_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
 
 
 def _named_bodies(wire: bytes) -> list[Blob]:
@@ -260,12 +365,6 @@ def _version(path: Path) -> tuple[Path, int, int] | None:
 
 def _hash_of(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=8).hexdigest()
-
-
-def _put(path: Path, content: bytes) -> None:
-    lasting_folder(path.parent)
-    if not path.exists():
-        write_atomically(path, content)
 
 
 def _read(path: Path, most: int) -> bytes:

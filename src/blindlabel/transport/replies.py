@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, NonNegativeInt
 
+from blindlabel.protocol.standing import Standing
+
 
 class Refusal(BaseModel):
     """Why a request was refused."""
@@ -26,9 +28,10 @@ class Arrived(BaseModel):
 
 
 class Waiting(BaseModel):
-    """Messages, each as the text it has on the wire."""
+    """Messages, each as the text it has on the wire, and how the coordinator stands with the caller."""
 
     messages: list[str]
+    standing: Standing
 
 
 class Health(BaseModel):

@@ -38,6 +38,7 @@ from blindlabel.protocol.interfaces import Service
 from blindlabel.protocol.invitation import token_hash
 from blindlabel.protocol.refusals import ProtocolError, WrongSender, WrongStudy
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.events import Counted, failure, log_event
 from blindlabel.transport.replies import Accepted, Arrived, Health, Refusal, Waiting
@@ -47,7 +48,7 @@ log = logging.getLogger("blindlabel.server")
 
 _STATUS = {
     "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409,
-    "early": 425,
+    "early": 425, "life": 409,
     "content": 422, "refused": 400,
 }  # fmt: skip
 
@@ -91,6 +92,8 @@ class _Server:
             raise WrongSender("The token is not one of this study.")
         self.callers.check(hashed)
         request.state.owner, request.state.study = owner, study[:12]
+        if life := request.headers.get("Blindlabel-Life", "")[:64]:
+            await run_in_threadpool(self.coordinator.check_life, study, owner, life)
         return owner
 
     def wake(self) -> None:
@@ -159,10 +162,14 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
         request: Request,
         study: StudyHash,
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+        latest: Annotated[str, Query(max_length=64, description="The digest of that message.")] = "",
+        has: Annotated[str, Query(max_length=64, description="The tag of the caller's messages, as told.")] = "",
         wait: Annotated[float, Query(ge=0, le=3600)] = 0,
         authorization: Authorization = None,
     ) -> Waiting:
         owner = await server.caller(request, study, authorization)
+        known = Known(received=after, latest=latest, has=has)
+        standing = await run_in_threadpool(coordinator.hears, study, owner, known)
         until = time.monotonic() + min(wait, limits.longest_wait)
         while True:
             news = server.news
@@ -170,7 +177,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
             left = until - time.monotonic()
             if found or left <= 0:
                 request.state.idle = not found
-                return Waiting(messages=[wire.decode() for wire in found])
+                return Waiting(messages=[wire.decode() for wire in found], standing=standing)
             try:  # another process over the same database may have made a message, so look again now and then
                 await asyncio.wait_for(news.wait(), min(left, 1.0))
             except TimeoutError:

@@ -45,7 +45,7 @@ class CarriedFolders:
         """An owner's line: its own folder."""
         if store.name not in self._owners:
             self._owners.append(store.name)
-        return FolderTransport(self._folder(store.name), store.agreement.hash, store.name)
+        return FolderTransport(self._folder(store.name), store.agreement.hash, store.name, store.life())
 
     def work(self) -> bool:
         """The coordinator takes in what is in its folder, and puts out what it has."""

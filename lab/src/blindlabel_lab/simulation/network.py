@@ -17,10 +17,11 @@ import nacl.signing
 from blindlabel.errors import OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState
-from blindlabel.protocol.interfaces import Unreachable
+from blindlabel.protocol.interfaces import Told, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import ProtocolError
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known, Standing
 from blindlabel_lab.simulation.faults import Crash, Weather
 
 T = TypeVar("T")
@@ -36,6 +37,10 @@ class Endpoint(Protocol):
 
     def outgoing(self, owner: str, after: int) -> list[bytes]:
         """Messages to an owner."""
+        ...
+
+    def hears(self, owner: str, known: Known) -> Standing:
+        """How it stands with an owner."""
         ...
 
     def put_body(self, blob: Blob, body: bytes) -> None:
@@ -89,9 +94,11 @@ class Network:
         body = self._through(lambda: self.endpoint().get_body(owner, blob))
         return self.weather.flipped(body) if body and self.weather.strikes("bit flip") else body
 
-    def fetch(self, owner: str, after: int) -> list[bytes]:
+    def fetch(self, owner: str, known: Known) -> Told:
         """An owner fetches its messages; they may come swapped, damaged, doubled or from the beginning."""
-        found = self._through(lambda: self.endpoint().outgoing(owner, 0 if self.weather.strikes("replay") else after))
+        after = 0 if self.weather.strikes("replay") else known.received
+        standing = self._through(lambda: self.endpoint().hears(owner, known))
+        found = self._through(lambda: self.endpoint().outgoing(owner, after))
         if len(found) > 1 and self.weather.strikes("reorder"):
             self.weather.random.shuffle(found)
         if found and self.weather.strikes("duplicate"):
@@ -99,7 +106,7 @@ class Network:
         if found and self.weather.strikes("bit flip"):
             at = self.weather.random.randrange(len(found))
             found[at] = self.weather.flipped(found[at])
-        return found
+        return Told(found, standing)
 
     def _through(self, call: Callable[[], T]) -> T:
         if self.weather.strikes("drop before handling"):

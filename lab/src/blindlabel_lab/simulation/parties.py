@@ -22,9 +22,10 @@ from blindlabel.parties.owner import Owner, is_over
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState
-from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store
+from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told
 from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Known, Standing
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
 from blindlabel.storage.journal_points import Point
@@ -109,6 +110,10 @@ class SimulatedCoordinator:
         """Messages to an owner."""
         return self.party.store.outgoing(self.study, owner, after)
 
+    def hears(self, owner: str, known: Known) -> Standing:
+        """How it stands with an owner."""
+        return self.party.hears(self.study, owner, known)
+
     def put_body(self, blob: Blob, body: bytes) -> None:
         """Take in what is missing of a body."""
         bodies = self.party.store.bodies(self.study)
@@ -143,9 +148,9 @@ class SimulatedLine:
             self._network.put_body(blob, bodies.read_all(blob))
         self._network.post(wire)
 
-    def fetch(self, after: int, wait: float) -> list[bytes]:  # noqa: ARG002
+    def fetch(self, known: Known, wait: float) -> Told:  # noqa: ARG002
         """The coordinator's messages."""
-        return self._network.fetch(self._owner, after)
+        return self._network.fetch(self._owner, known)
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:  # noqa: ARG002
         """Get a body."""

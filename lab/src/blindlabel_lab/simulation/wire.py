@@ -68,7 +68,7 @@ class Wire:
     def line(self, store: Store) -> Line:
         """An owner's line: the product's client, whose connections are pipes."""
         token = store.secret("token").decode()
-        line = HttpTransport("http://simulated", store.agreement.hash, token, patience=0.0)
+        line = HttpTransport("http://simulated", store.agreement.hash, token, life=store.life(), patience=0.0)
         carrier = httpx.HTTPTransport()
         carrier._pool = httpcore.ConnectionPool(network_backend=_Pipes(self), max_keepalive_connections=0)
         line._client._transport = carrier
