@@ -38,10 +38,7 @@ MAY_KNOW: dict[str, set[str]] = {
 LINES_OF_A_MODULE = 600
 LINES_OF_A_FUNCTION = 60
 
-HOMES = {
-    "nicegui": "blindlabel.web",
-    "jinja2": "blindlabel.web",
-}
+HOMES = {"nicegui": "blindlabel.web", "jinja2": "blindlabel.web"}
 """Optional libraries that one package may import at once, because that package itself is imported only when used."""
 
 

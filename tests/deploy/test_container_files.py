@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from blindlabel.cli.main import run
-from blindlabel.cli.opening import passphrase
+from blindlabel.cli.stores import passphrase
 from blindlabel.errors import InputError
 from support.patience import Patience
 

@@ -20,7 +20,7 @@ import pytest
 
 import blindlabel as bl
 from blindlabel.cli.main import run
-from blindlabel.parties.verifying import words_to_read_out
+from blindlabel.parties.joining import words_to_read_out
 from blindlabel.storage.workspace import Workspace
 from blindlabel_lab.experiments.people import replay
 from blindlabel_lab.experiments.prepared import OWNERS, commands, read_prepared

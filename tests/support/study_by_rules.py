@@ -57,9 +57,7 @@ class Study:
     def join(self, name: str, records: int | None = None) -> messages.Join:
         records = records or self.records
         signing, envelope, token = bytes(self.keys[name].verify_key).hex(), self.envelope_keys[name], "0" * 64
-        proof = join_proof(
-            bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token
-        )
+        proof = join_proof(bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token)
         return messages.Join(records=records, envelope_key=envelope, signing_key=signing, token_hash=token, proof=proof)
 
     def signed(self, message: messages.Message) -> Signed:

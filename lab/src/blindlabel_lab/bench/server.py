@@ -30,12 +30,10 @@ import httpx
 import numpy as np
 
 from blindlabel.language import interpret
-from blindlabel.parties.asking import check_question
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner
-from blindlabel.parties.questions import SuggestedQuestions
-from blindlabel.parties.running import run
+from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.questions import SuggestedQuestions, check_question
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.invitation import Invitation

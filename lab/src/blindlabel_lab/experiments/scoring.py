@@ -22,8 +22,7 @@ from typing import Any
 from blindlabel.api.ground_truth import GroundTruth, Scores
 from blindlabel.errors import InputError
 from blindlabel.export import read_ground_truth
-from blindlabel.export.studies import truths_of_coordinator, truths_of_owner
-from blindlabel.export.truth import AgreedPairs
+from blindlabel.export.truth import AgreedPairs, truths_of_coordinator, truths_of_owner
 from blindlabel.parties.coordinator import Coordinator
 from blindlabel.records.tables import Table, read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
