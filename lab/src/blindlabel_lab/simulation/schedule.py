@@ -1,7 +1,7 @@
 """One schedule: a study with its parties and its weather, all from one seed, played to the end and judged.
 
-First everything goes wrong that the weather brings; then it calms down, every party is started again, and what is left
-must be solved by turns alone. The verdict is a list of violations, empty where all promises held:
+First everything goes wrong that the weather brings; then it calms down, and what is left must be solved by the parties
+as they run: nobody is started again. The verdict is a list of violations, empty where all promises held:
 
 - the labels at the coordinator and at every owner are those of the clear protocol (`reference`), at the right rows;
 - no pair is counted twice, and none is labelled without two equal answers;

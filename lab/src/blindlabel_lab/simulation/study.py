@@ -169,10 +169,11 @@ class Study:
         return [name for name, owner in self.owners.items() if name != self.left and not owner.is_over()]
 
     def calm(self) -> bool:
-        """Nothing goes wrong any more: start everybody again and take turns. False where the study is stuck."""
+        """Nothing goes wrong any more: everybody takes turns as it runs, and nobody is started again. False where the
+        study is stuck.
+        """
         self.weather.calm = True
-        for name in self.owners:
-            self.restart(name)
+        self.mortality.dead = False
         self.forked.clear()
         idle = 0
         for _ in range(PATIENCE * len(self.owners) * (self.plan.agreement.rounds + 1)):
@@ -186,14 +187,8 @@ class Study:
                     self.coordinator.close()
                 elif idle > 6:  # a single idle turn may be that in which somebody died
                     return False
-                self.rest()
+                self.place.clock.jump(600.0)  # nobody can do anything: ten minutes pass
         return False
-
-    def rest(self) -> None:
-        """Nobody can do anything: ten minutes pass, and everybody is started again."""
-        self.place.clock.jump(600.0)
-        for name in self.owners:
-            self.restart(name)
 
     def behind(self) -> set[str]:
         """Owners that say that the coordinator has forgotten messages of its own, so that it has to be restored."""
