@@ -5,16 +5,19 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import httpx
 import pytest
 
 from blindlabel.parties.coordinator import ONE_LIFE, Coordinator
 from blindlabel.parties.owner import Owner, run
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
+from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.refusals import TwoLives
 from blindlabel.protocol.standing import Known, tag
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport import client
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.judging import judged
@@ -190,3 +193,10 @@ def test_standing_says_what_is_missing_once(tmp_path: Path) -> None:
     assert told.has == (join,) and told.sent == 1
     known = Known(received=1, latest=told.latest, has=tag(told.has))
     assert coordinator.hears(study, "anna", known).has is None
+
+
+def test_full_disk_at_the_coordinator_is_waited_for() -> None:
+    """It ended a healthy `owner run`."""
+    full = {"error": "disk", "sentence": "The coordinator's disk is full. Its operator has to make room."}
+    with pytest.raises(Unreachable, match="has to make room"):
+        client._check(httpx.Response(507, json=full))
