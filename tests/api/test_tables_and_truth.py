@@ -22,6 +22,17 @@ ROWS: list[dict[str, Any]] = [
 TEXTS = (("Ann", "31", "1999-01-02", "0.5"), ("", "", "", ""))
 
 
+def test_midnights_are_dates_and_an_index_called_id_is_the_id_from_frame_and_parquet_alike(tmp_path: Path) -> None:
+    born, seen = pd.to_datetime(["2014-10-02", None]), pd.to_datetime(["2014-10-02 08:30", "2014-10-03 00:00"])
+    frame = pd.DataFrame({"born": born, "seen": seen}, index=pd.Index(["x", "y"], name="id"))
+    frame.to_parquet(tmp_path / "own.parquet")
+    polar = pl.DataFrame({"id": ["x", "y"], "born": [*born[:1].to_pydatetime(), None], "seen": seen.to_pydatetime()})
+    for source in (frame, tmp_path / "own.parquet", polar):
+        table = bl.read_table(source)
+        assert (table.ids, table.attributes) == (("x", "y"), ("born", "seen"))
+        assert table.rows == (("2014-10-02", "2014-10-02T08:30:00"), ("", "2014-10-03T00:00:00"))
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -251,9 +251,10 @@ class Recipe:
         within = within[1:-1]
         if use == "word":
             return _unless_lost(within.strip(), needle)
-        bare = within.strip() if within[:1].isspace() > needle[0].isspace() else within
-        bare = bare.rstrip() if within[-1:].isspace() > needle[-1].isspace() else bare
-        return _unless_lost(bare, needle) | _unless_lost(within, needle)
+        if "collapse_space" in self._of_needles:  # what stood at an end may have become a space, or nothing
+            within = within if needle[0].isspace() else within.lstrip()
+            within = within if needle[-1].isspace() else within.rstrip()
+        return _unless_lost(within, needle)
 
     def _typed(self, kind: ValueType, needle: str, use: NeedleUse) -> frozenset[str]:
         """What a needle looks like in canonical forms; none where it is in none."""

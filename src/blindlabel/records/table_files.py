@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeGuard
 
 from blindlabel.errors import InputError
 
@@ -56,6 +56,19 @@ def text_of(value: object) -> str:
     if hasattr(value, "item"):  # a number of NumPy
         return text_of(value.item())
     raise TypeError(f"a value of type {type(value).__name__} has no text form")
+
+
+def texts_of(values: Iterable[object]) -> list[str]:
+    """The values of a column as texts. Where all its times are midnight they are dates: frames have no other type."""
+    column = list(values)
+    times = [value for value in column if _is_time(value)]
+    if any(value.time() != datetime.time() for value in times):
+        return [text_of(value) for value in column]
+    return [value.date().isoformat() if _is_time(value) else text_of(value) for value in column]
+
+
+def _is_time(value: object) -> TypeGuard[datetime.datetime]:
+    return isinstance(value, datetime.datetime) and type(value).__name__ not in _MISSING
 
 
 def _number(value: float) -> str:
@@ -288,7 +301,7 @@ def _read_parquet(path: Path, needed: set[str] | None) -> ColumnsAndRows:
         if pa.types.is_timestamp(values.type):  # nanoseconds would need pandas; nobody's birthday does
             values = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False)
         try:
-            texts.append([text_of(value) for value in values.to_pylist()])
+            texts.append(texts_of(values.to_pylist()))
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise InputError(f"{path.name}, column {column!r}: {unusable(error)}.") from error
     return columns, zip(*texts)

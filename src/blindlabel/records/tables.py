@@ -7,6 +7,7 @@ The rules, the same for every source:
   say "row 1" for the one at position 0;
 - the id column is `id` where there is one and none was named; without any, the position is the id;
 - ids are unique and not empty; attributes are all other columns in the order of the file unless some were chosen;
+- an index of a frame that is called as the id column is it;
 - every value is text (`text_of` says how numbers, dates and the like are written; missing is empty text).
 
 A study names rows by their positions. A table whose rows were sorted anew, or whose columns were exchanged, reads as
@@ -28,7 +29,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
-from blindlabel.records.table_files import check_columns, read_columns, text_of, unusable
+from blindlabel.records.table_files import check_columns, read_columns, text_of, texts_of, unusable
 
 
 class EmptyTableError(InputError):
@@ -197,6 +198,10 @@ def table_of(
             _texts(source[own], column, called) if column in needed else None
             for own, column in zip(source.columns, columns)  # a frame may name columns by numbers
         ]
+        index: Any = getattr(source, "index", None)
+        if (named := getattr(index, "name", None)) == (id_column or "id") and named not in columns:
+            columns.append(str(named))
+            texts.append(_texts(index, str(named), called))
         length = max((len(one) for one in texts if one is not None), default=0)
         rows: Iterable[Sequence[str]] = zip(*([""] * length if one is None else one for one in texts))
     else:
@@ -222,7 +227,7 @@ def _rows(source: Dictionaries, columns: Sequence[str], needed: set[str], called
 
 def _texts(values: Iterable[object], column: str, called: str) -> list[str]:
     try:
-        return [text_of(value) for value in values]
+        return texts_of(values)
     except (TypeError, ValueError) as error:
         raise InputError(f"{called}, column {column!r}: {unusable(error)}.") from error
 
