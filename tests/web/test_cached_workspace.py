@@ -120,14 +120,14 @@ def test_blank_question_is_no_question(seat: Seat) -> None:
 
 
 def test_clicked_words_become_conditions_that_hold_for_their_record(workspace: Workspace) -> None:
-    steps = workspace.agreement.preparation.steps
-    assert word_of("(Sony),", steps) == "sony"
-    assert word_of("24-70mm", steps) == "24-70mm"
-    assert word_of("--", steps) == ""
+    recipe = workspace.agreement.recipe
+    assert word_of("surname", "(Sony),", recipe) == "sony"
+    assert word_of("surname", "24-70mm", recipe) == "24-70mm"
+    assert word_of("surname", "--", recipe) == ""
     for own in workspace.records():
         for name, value in own.row.items():
             for token in value.split():
-                atom = asked_for(word_of(token, steps), name, workspace)
+                atom = asked_for(word_of(name, token, recipe), name, workspace)
                 assert evaluate(atom, own.prepared), atom
     long = "a" * 30
     assert asked_for(long, "surname", workspace).function == "has_word"
