@@ -14,9 +14,9 @@ from collections.abc import Iterable
 import pytest
 
 from blindlabel.envelope.identity import POINT_BYTES, Context, blinded, own_secret, point_of, scalar_of, shared_secret
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity, own_table, public_of
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import blocking
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.sampling import blocking_keys
@@ -35,10 +35,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Workspace], di
     """A study up to its sample, and all bodies that reached the coordinator, by kind."""
     folder = tmp_path_factory.mktemp("blocking")
     agreement = small_agreement(sampling={"method": "enriched", "records": 10, "blocking": list(BLOCKING)})
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     tables = write_person_tables(folder, rows=ROWS)
     workspaces = joined(folder, coordinator.create(to_text(agreement)), tables)
-    owners = [Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
+    owners = [OwnerParty(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
     for _ in range(12):
         for owner in owners:
             owner.turn()

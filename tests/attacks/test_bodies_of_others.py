@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import labels
 from blindlabel.protocol.agreement import to_text
@@ -49,12 +49,12 @@ class Asker:
         return int(reply.status_code)
 
 
-def compared_by_the_coordinator(folder: Path) -> tuple[Coordinator, list[Workspace]]:
+def compared_by_the_coordinator(folder: Path) -> tuple[CoordinatorParty, list[Workspace]]:
     """A study in which anna has handed in and the coordinator has compared both lists; berta has asked nothing."""
     agreement = small_agreement(2, records=N)
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, rows=N))
-    owners = [Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
+    owners = [OwnerParty(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
     for _ in range(4):
         for owner in owners:
             owner.turn()
@@ -144,7 +144,7 @@ def test_announcing_less_afterwards_makes_no_room_in_a_quota(tmp_path: Path) -> 
 
 
 def test_requests_are_bounded_before_anybody_asks_who_sends_them(tmp_path: Path) -> None:
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     limits = ServerLimits(largest_part=1000, largest_other=1000)
     study = "ab" * 32
     routes = [

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from blindlabel.engines.interface import EngineError, Keys, Terms
+from blindlabel.engines.interface import EngineError, KeyPair, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.planning.noise import PADDED
 from blindlabel.engines.packed.residues import Residues, uniform
@@ -82,7 +82,7 @@ TERMS = Terms(
 )  # fmt: skip
 
 
-def said(keys: Keys, content: bytes) -> str:
+def said(keys: KeyPair, content: bytes) -> str:
     try:
         ENGINE.open(TERMS, keys.secret, [content], 1, 2)
     except EngineError as error:

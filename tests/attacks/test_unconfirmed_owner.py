@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import open_tasks
-from blindlabel.protocol import coordinator as rules
+from blindlabel.protocol import coordinator_rules as rules
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState
@@ -35,7 +35,7 @@ class Surnames:
         return None
 
 
-def kinds(owner: Owner) -> set[str]:
+def kinds(owner: OwnerParty) -> set[str]:
     """What an owner has put into its outbox, sent or not."""
     return {messages.parse(wire).message.kind for _, wire in [*owner.store.sent(), *owner.store.unsent()]}
 
@@ -46,9 +46,9 @@ def test_an_owner_that_confirmed_nobody_gives_nothing_away(
 ) -> None:
     sampling = {"records": 3, "method": method, "blocking": ["surname"] if method == "enriched" else []}
     agreement = small_agreement(2, sampling=sampling, rounds=1)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, 2, rows=3))
-    anna, forged = (Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces)
+    anna, forged = (OwnerParty(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces)
 
     def enough(_agreement: Agreement, state: StudyState) -> bool:
         return state.keys_sent and bool(state.owners["berta"].confirmed)

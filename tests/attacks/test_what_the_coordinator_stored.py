@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import pytest
 from nacl import bindings
 
-from blindlabel.engines.interface import IN_THIS_PROCESS, Keys, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, KeyPair, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.envelope.identity import Context, EnvelopeError
 from blindlabel.envelope.stream import open_, unlock
 from blindlabel.language.record import Record
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity, public_of
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
@@ -60,10 +60,10 @@ class CountingKeys(PlainEngine):
         self.made: list[bytes] = []
         self.used: list[bytes] = []
 
-    def make_keys(self, terms: Terms) -> Keys:
+    def make_keys(self, terms: Terms) -> KeyPair:
         keys = super().make_keys(terms)
         self.made.append(b"%d" % len(self.made))
-        return Keys(keys.public, keys.secret + b" " * len(self.made))
+        return KeyPair(keys.public, keys.secret + b" " * len(self.made))
 
     def encrypt(
         self,
@@ -81,8 +81,8 @@ class CountingKeys(PlainEngine):
 class Played:
     """A study of three owners that is over."""
 
-    coordinator: Coordinator
-    owners: list[Owner]
+    coordinator: CoordinatorParty
+    owners: list[OwnerParty]
     kept: list[bytes]
 
 
@@ -90,14 +90,14 @@ class Played:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder = tmp_path_factory.mktemp("stored")
     agreement = small_agreement(3, records=2, rounds=2)
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, 3, rows=2))
     kept: list[bytes] = []
     parties = []
     for workspace in workspaces:
         line = Listening(coordinator, agreement.hash, workspace.name)
         line.kept = kept
-        parties.append(Owner(workspace, line, engine=CountingKeys()))
+        parties.append(OwnerParty(workspace, line, engine=CountingKeys()))
     for _ in range(40):
         over = [run(owner, Disagreeing(), once=True, tell=lambda _: None) for owner in parties]
         if all(over):

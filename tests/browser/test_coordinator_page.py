@@ -14,7 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport import server_limits
@@ -129,7 +129,7 @@ def test_session_cookie_is_strict_and_other_sites_cannot_post(coordinated: Coord
 
 def test_guessing_the_code_is_slowed_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_limits, "time", SimpleNamespace(monotonic=lambda: 7.0))  # however long the machine takes
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     with (
         served(coordinator, add=lambda app: add_page(app, coordinator)) as address,
         httpx.Client(base_url=address) as client,

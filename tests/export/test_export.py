@@ -22,7 +22,7 @@ from blindlabel.export import (
     ENDS_BLINDNESS,
     FORMATS,
     FORMATS_WITH_RECORDS,
-    GroundTruth,
+    AgreedTruth,
     LabelledPair,
     merged,
     read_ground_truth,
@@ -31,7 +31,7 @@ from blindlabel.export import (
 )
 from blindlabel.records.tables import Table
 
-TRUTH = GroundTruth(
+TRUTH = AgreedTruth(
     "north",
     "south",
     (LabelledPair(4, 7, True, 1), LabelledPair(4, 9, False, 2), LabelledPair(5, 9, True, 3)),
@@ -94,7 +94,7 @@ def test_discarded_pairs_stand_in_their_own_file_and_nowhere_else(format: str, t
     path, discarded = write(TRUTH, format, tmp_path)
     assert path.name == f"ground_truth{FORMATS[format].suffix}"
     assert discarded.read_text() == 'row_north,row_south,id_north\n5,7,"n,""5"""\n'
-    without = GroundTruth("north", "south", TRUTH.pairs, (), TRUTH.ids_a)
+    without = AgreedTruth("north", "south", TRUTH.pairs, (), TRUTH.ids_a)
     other, none = write(without, format, tmp_path / "without" / path.name)
     if format != "parquet":
         assert other.read_bytes() == path.read_bytes()
@@ -107,7 +107,7 @@ def test_what_is_ours_reads_back(format: str, tmp_path: Path) -> None:
     path, _ = write(TRUTH, format, tmp_path)
     assert read_ground_truth(path) == TRUTH
     assert read_ground_truth(path, dataset_a="east").dataset_a == "east"
-    nothing = GroundTruth("north", "south", ())
+    nothing = AgreedTruth("north", "south", ())
     assert read_ground_truth(write(nothing, format, tmp_path)[0]) == nothing
 
 
@@ -115,23 +115,23 @@ names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 
 
 @st.composite
-def truths(draw: st.DrawFn) -> GroundTruth:
+def truths(draw: st.DrawFn) -> AgreedTruth:
     cells = draw(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), unique=True, min_size=1, max_size=10))
     cut = draw(st.integers(1, len(cells)))
     pairs = tuple(LabelledPair(i, j, draw(st.booleans()), draw(st.integers(1, 5))) for i, j in cells[:cut])
     ids = [draw(st.none() | st.fixed_dictionaries({cell[side]: names for cell in cells})) for side in (0, 1)]
-    return GroundTruth("a", "b", pairs, tuple(cells[cut:]), ids[0], ids[1])
+    return AgreedTruth("a", "b", pairs, tuple(cells[cut:]), ids[0], ids[1])
 
 
 def test_line_ends_inside_ids_survive(tmp_path: Path) -> None:
-    odd = GroundTruth("a", "b", (LabelledPair(0, 0, True, 1),), ((1, 0),), {0: "x\ry", 1: "\n"}, {0: " \r\n "})
+    odd = AgreedTruth("a", "b", (LabelledPair(0, 0, True, 1),), ((1, 0),), {0: "x\ry", 1: "\n"}, {0: " \r\n "})
     for known in ("csv", "json", "parquet"):
         assert read_ground_truth(write(odd, known, tmp_path)[0]) == odd
 
 
 @settings(max_examples=40, deadline=None)
 @given(truths(), st.sampled_from(["csv", "json", "parquet"]))
-def test_any_ground_truth_reads_back(tmp_path_factory: pytest.TempPathFactory, truth: GroundTruth, format: str) -> None:
+def test_any_ground_truth_reads_back(tmp_path_factory: pytest.TempPathFactory, truth: AgreedTruth, format: str) -> None:
     path, _ = write(truth, format, tmp_path_factory.mktemp("truth"))
     assert read_ground_truth(path) == truth
 
@@ -191,10 +191,10 @@ def test_a_truth_that_contradicts_itself_cannot_be_made() -> None:
         ((pair,), (), None, "a"),
     ):
         with pytest.raises(ValueError):
-            GroundTruth("a", name, pairs, discarded, ids)
+            AgreedTruth("a", name, pairs, discarded, ids)
 
 
-def of_owner(truth: GroundTruth, side: str) -> GroundTruth:
+def of_owner(truth: AgreedTruth, side: str) -> AgreedTruth:
     """The truth as one owner exports it: with its own ids alone."""
     return replace(truth, ids_b=None) if side == "a" else replace(truth, ids_a=None)
 
@@ -240,7 +240,7 @@ MATRIX = np.array([[3, 4], [0, 7]], dtype=np.uint8)
 
 
 def test_a_matrix_of_labels_is_the_same_truth_as_its_pairs(tmp_path: Path) -> None:
-    viewed = GroundTruth.of_matrix(("north", "south"), MATRIX, ((4, 5), (7, 9)), (TRUTH.ids_a, None))
+    viewed = AgreedTruth.of_matrix(("north", "south"), MATRIX, ((4, 5), (7, 9)), (TRUTH.ids_a, None))
     assert tuple(viewed.pairs) == TRUTH.pairs
     assert tuple(viewed.discarded) == TRUTH.discarded
     assert viewed.matches() == TRUTH.matches()
@@ -260,7 +260,7 @@ def test_a_matrix_of_labels_is_the_same_truth_as_its_pairs(tmp_path: Path) -> No
         (((4, 5), (7, 9)), ({4: "x"}, None)),
     ):
         with pytest.raises(ValueError):
-            GroundTruth.of_matrix(("north", "south"), MATRIX, positions, ids)
+            AgreedTruth.of_matrix(("north", "south"), MATRIX, positions, ids)
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "splink", "recordlinkage", "rltk", "py_entitymatching"])
@@ -268,7 +268,7 @@ def test_large_truths_are_written_without_making_all_their_pairs(format: str, tm
     rows = 150
     matrix = np.full((rows, rows), 2, dtype=np.uint8)
     matrix[::7] = 0
-    truth = GroundTruth.of_matrix(("north", "south"), matrix, (range(rows), range(rows)))
+    truth = AgreedTruth.of_matrix(("north", "south"), matrix, (range(rows), range(rows)))
     write(TRUTH, format, tmp_path / "first")  # imports what it needs
     tracemalloc.start()
     path, _ = write(truth, format, tmp_path / "truth")
@@ -282,7 +282,7 @@ A = Table(
     "north", tuple(f"n{n}" for n in range(6)), ("name",), tuple((f"Ann {n}" if n != 5 else "",) for n in range(6))
 )
 B = Table("south", tuple(f"s{n}" for n in range(10)), ("name", "age"), tuple((f"Anne {n}", str(n)) for n in range(10)))
-OPEN_TRUTH = GroundTruth("north", "south", TRUTH.pairs, TRUTH.discarded)
+OPEN_TRUTH = AgreedTruth("north", "south", TRUTH.pairs, TRUTH.discarded)
 
 
 def test_formats_with_records_have_the_shape_of_the_tool(tmp_path: Path) -> None:

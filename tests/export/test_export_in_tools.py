@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from blindlabel.export import GroundTruth, LabelledPair, merged, read_ground_truth, write
+from blindlabel.export import AgreedTruth, LabelledPair, merged, read_ground_truth, write
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # other people's warnings are not ours to fix
 
-WHOLE = GroundTruth(
+WHOLE = AgreedTruth(
     "zeta",  # after `alpha` in the alphabet: a tool that sorts sides must not lose labels
     "alpha",
     tuple(LabelledPair(n, n, True, 1) for n in range(8))
@@ -29,7 +29,7 @@ WHOLE = GroundTruth(
 )
 
 
-def as_merged() -> GroundTruth:
+def as_merged() -> AgreedTruth:
     """As people get it: each owner's export has its own ids, and `blindlabel merge` joins the two."""
     with tempfile.TemporaryDirectory() as folder:
         exports = [

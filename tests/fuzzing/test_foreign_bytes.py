@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.server import create_app
@@ -40,7 +40,7 @@ def test_good_examples_are_read() -> None:
 
 
 def test_http_interface_by_its_own_document(tmp_path: Path) -> None:
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     agreement = small_agreement()
     limits = ServerLimits(requests_per_second=10_000, joins_per_second=10_000, largest_part=2**20)
     with served(coordinator, limits) as address:

@@ -9,7 +9,7 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.export.formats import FORMATS, write
-from blindlabel.export.truth import GroundTruth
+from blindlabel.export.truth import AgreedTruth
 from blindlabel.protocol import labels
 
 LABELS = np.array([[3, 2, 0], [4, 5, 2]], dtype=np.uint8)
@@ -33,7 +33,7 @@ def test_released_labels_can_be_read_again(release: labels.Release) -> None:
 
 def test_formats_that_need_other_pairs_say_why_not(tmp_path: Path) -> None:
     told = labels.released(LABELS, "matches")
-    truth = GroundTruth.of_matrix(("a", "b"), told, ((0, 1), (0, 1, 2)), only_matches=True)
+    truth = AgreedTruth.of_matrix(("a", "b"), told, ((0, 1), (0, 1, 2)), only_matches=True)
     refused = set()
     for name in FORMATS:
         try:

@@ -13,7 +13,8 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, labels, messages, owner, rounds
+from blindlabel.protocol import facts, labels, messages, rounds
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.refusals import Forked, NotFitting, Replayed, TooEarly, WrongSender, WrongStudy

@@ -13,11 +13,12 @@ import httpx
 import pytest
 
 from blindlabel.envelope.identity import new_identity
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner
-from blindlabel.protocol import coordinator as rules
-from blindlabel.protocol import messages, owner
+from blindlabel.parties.owner import OwnerParty
+from blindlabel.protocol import coordinator_rules as rules
+from blindlabel.protocol import messages
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.invitation import Invitation
@@ -105,9 +106,9 @@ def test_owners_rules_give_the_expected_error() -> None:
         assert code == entry["error"], entry["name"]
 
 
-def real_coordinator(home: Path) -> Coordinator:
+def real_coordinator(home: Path) -> CoordinatorParty:
     """A coordinator in the state of the vectors."""
-    coordinator = Coordinator(CoordinatorStore(home))
+    coordinator = CoordinatorParty(CoordinatorStore(home))
     agreement, state = vectors.founded()
     coordinator.store.keep_secret(agreement.hash, "signing", new_identity().to_bytes())
     coordinator.store.create(agreement.name, AT_COORDINATOR["agreement"], state)
@@ -183,7 +184,7 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
     shared = tmp_path / "shared"
     inbox = shared / AGREEMENT.hash[:16] / "to-anna"
     inbox.mkdir(parents=True)
-    party = Owner(workspace, FolderTransport(shared, AGREEMENT.hash, "anna"))
+    party = OwnerParty(workspace, FolderTransport(shared, AGREEMENT.hash, "anna"))
     before = workspace.state()
     for entry in faulty(AT_OWNER):
         (inbox / "000004.message").write_bytes(wire_of(entry))

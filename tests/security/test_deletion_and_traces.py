@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.cli.main import run as command
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -21,7 +21,7 @@ from blindlabel.storage.workspace import Workspace
 from support.study_parties import joined, over_http, play, served, small_agreement, write_person_tables
 
 
-def played(folder: Path, coordinator: Coordinator, name: str) -> list[Workspace]:
+def played(folder: Path, coordinator: CoordinatorParty, name: str) -> list[Workspace]:
     """A study from beginning to end; its workspaces."""
     agreement = small_agreement(records=4).model_copy(update={"name": name})
     place = folder / name
@@ -42,9 +42,9 @@ def everything_in(folder: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Coordinator, list[Workspace], list[Workspace]]:
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CoordinatorParty, list[Workspace], list[Workspace]]:
     folder = tmp_path_factory.mktemp("studies")
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     log = logging.getLogger("blindlabel")
     handler, before = logging.FileHandler(folder / "server.log"), log.level
     log.addHandler(handler)
@@ -59,7 +59,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Coordinator, li
 
 
 def test_files_and_folders_are_for_their_user_alone(
-    two: tuple[Path, Coordinator, list[Workspace], list[Workspace]],
+    two: tuple[Path, CoordinatorParty, list[Workspace], list[Workspace]],
 ) -> None:
     folder, _, kept, removed = two
     for place in [folder / "coordinator", *(workspace.folder for workspace in kept + removed)]:
@@ -68,7 +68,9 @@ def test_files_and_folders_are_for_their_user_alone(
             assert mode & 0o077 == 0, f"{path} has mode {mode:o}"
 
 
-def test_logs_hold_no_content_token_or_key(two: tuple[Path, Coordinator, list[Workspace], list[Workspace]]) -> None:
+def test_logs_hold_no_content_token_or_key(
+    two: tuple[Path, CoordinatorParty, list[Workspace], list[Workspace]],
+) -> None:
     folder, _, kept, removed = two
     log = (folder / "server.log").read_text("utf-8")
     assert log.count("\n") > 20
@@ -84,7 +86,7 @@ def test_logs_hold_no_content_token_or_key(two: tuple[Path, Coordinator, list[Wo
         assert not [secret for secret in secrets if secret in log]
 
 
-def test_every_study_has_keys_of_its_own(two: tuple[Path, Coordinator, list[Workspace], list[Workspace]]) -> None:
+def test_every_study_has_keys_of_its_own(two: tuple[Path, CoordinatorParty, list[Workspace], list[Workspace]]) -> None:
     folder, _, kept, removed = two
     places = [folder / "coordinator" / "keys" / workspaces[0].agreement.hash for workspaces in (kept, removed)]
     signing = {(place / "signing.key").read_bytes() for place in places}
@@ -94,7 +96,7 @@ def test_every_study_has_keys_of_its_own(two: tuple[Path, Coordinator, list[Work
 
 
 def test_status_shows_what_of_the_budget_is_used(
-    two: tuple[Path, Coordinator, list[Workspace], list[Workspace]], capsys: pytest.CaptureFixture[str]
+    two: tuple[Path, CoordinatorParty, list[Workspace], list[Workspace]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, _, kept, _ = two
     assert command(["coordinator", "status", "kept", "--at", str(folder / "coordinator"), "--json"]) == 0
@@ -109,7 +111,7 @@ def test_status_shows_what_of_the_budget_is_used(
     assert 0 < used["key"] <= standing["account"]["key"]["spent"]
 
 
-def test_deleted_study_leaves_no_bytes(two: tuple[Path, Coordinator, list[Workspace], list[Workspace]]) -> None:
+def test_deleted_study_leaves_no_bytes(two: tuple[Path, CoordinatorParty, list[Workspace], list[Workspace]]) -> None:
     folder, coordinator, kept, removed = two
     home, study = folder / "coordinator", removed[0].agreement.hash
     state = coordinator.load(study).state
@@ -132,7 +134,7 @@ def test_deleted_study_leaves_no_bytes(two: tuple[Path, Coordinator, list[Worksp
 
 
 def test_deleted_workspace_leaves_no_bytes(
-    two: tuple[Path, Coordinator, list[Workspace], list[Workspace]], tmp_path: Path
+    two: tuple[Path, CoordinatorParty, list[Workspace], list[Workspace]], tmp_path: Path
 ) -> None:
     _, _, _, removed = two
     workspace = removed[0]

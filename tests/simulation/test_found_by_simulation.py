@@ -11,10 +11,11 @@ import httpcore
 import pytest
 
 from blindlabel.errors import OutsideError
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty
 from blindlabel.parties.owner import run as take_turns
-from blindlabel.protocol import facts, messages, owner
+from blindlabel.protocol import facts, messages
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.messages import Message
@@ -128,7 +129,7 @@ def test_owner_with_answers_under_way_hears_that_the_study_was_closed() -> None:
 def test_clock_set_back_does_not_hold_a_studys_work(tmp_path: Path) -> None:
     """A process died while the clock was a year ahead."""
     store = CoordinatorStore(tmp_path)
-    coordinator = Coordinator(store)
+    coordinator = CoordinatorParty(store)
     agreement = small_agreement()
     coordinator.create(to_text(agreement))
     now = 1_000_000.0
@@ -145,14 +146,16 @@ def test_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         bodies.write([b"x"])
 
 
-def started(folder: Path) -> tuple[Coordinator, FolderServer, list[Owner], Path]:
+def started(folder: Path) -> tuple[CoordinatorParty, FolderServer, list[OwnerParty], Path]:
     """A study over a folder; the owners' workspaces lie beside it under their names."""
     agreement = small_agreement()
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder))
     shared = folder / "shared"
     shared.mkdir()
-    owners = [Owner(workspace, FolderTransport(shared, agreement.hash, workspace.name)) for workspace in workspaces]
+    owners = [
+        OwnerParty(workspace, FolderTransport(shared, agreement.hash, workspace.name)) for workspace in workspaces
+    ]
     return coordinator, FolderServer(coordinator, shared), owners, shared
 
 
@@ -169,14 +172,14 @@ def test_owner_restored_from_a_backup_is_heard_over_the_folder(tmp_path: Path) -
         confirm_all(owners)
     folder = tmp_path / "anna"
     store = Workspace.open(folder)
-    owners[0] = Owner(store, owners[0].line)
+    owners[0] = OwnerParty(store, owners[0].line)
     shutil.copytree(folder, tmp_path / "backup")
     assert owners[0].work(), "the records are encrypted and sent"
     server.turn()
     store.database.close()
     shutil.rmtree(folder)
     shutil.copytree(tmp_path / "backup", folder)
-    reopened = Owner(Workspace.open(folder), owners[0].line)
+    reopened = OwnerParty(Workspace.open(folder), owners[0].line)
     assert reopened.work(), "encrypted again, differently"
     records = [path for path in shared.glob("*/from-anna/*.message") if b'"kind":"records"' in path.read_bytes()]
     assert len(records) == 2 and len({path.name[:6] for path in records}) == 1
@@ -223,10 +226,10 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
 def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: Path) -> None:
     """A study that could not be served ended the turn for all studies that came after."""
     broken = small_agreement(name="broken")
-    invitations = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(broken))
+    invitations = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")).create(to_text(broken))
     _, server, owners, shared = started(tmp_path)
     for workspace in joined(tmp_path / "broken", invitations, write_person_tables(tmp_path / "broken")):
-        Owner(workspace, FolderTransport(shared, broken.hash, workspace.name)).send()
+        OwnerParty(workspace, FolderTransport(shared, broken.hash, workspace.name)).send()
     shutil.rmtree(tmp_path / "coordinator" / "keys" / broken.hash)  # it cannot sign
     for one in owners:
         one.send()
@@ -353,7 +356,7 @@ def test_round_of_three_owners_is_not_void_where_nothing_goes_wrong() -> None:
 )
 def test_request_whose_end_never_comes_is_given_up(tmp_path: Path, request_: bytes) -> None:
     """Damage to the length of a body: the server waits for the rest, and the simulated client waited for ever."""
-    wire = Wire(lambda: Coordinator(CoordinatorStore(tmp_path)), Weather(Random(1), {}))
+    wire = Wire(lambda: CoordinatorParty(CoordinatorStore(tmp_path)), Weather(Random(1), {}))
     with wire.open():
         pipe = Pipe(wire)
         pipe.feed(request_)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindlabel.protocol import coordinator, owner
+from blindlabel.protocol import coordinator_rules as coordinator
 from blindlabel.protocol import labels as labelling
+from blindlabel.protocol import owner_rules as owner
 from blindlabel_lab.simulation import campaign, reference
 from blindlabel_lab.simulation.crash_points import Bench, CrashPoint, has_strace
 from blindlabel_lab.simulation.faults import KINDS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.errors import InputError
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -22,9 +22,9 @@ AGREEMENT = small_agreement()
 
 
 @pytest.fixture
-def coordinators(tmp_path: Path, database: str | None) -> Iterator[list[Coordinator]]:
+def coordinators(tmp_path: Path, database: str | None) -> Iterator[list[CoordinatorParty]]:
     """Two over one database and folder."""
-    made = [Coordinator(CoordinatorStore(tmp_path / "coordinator", address=database)) for _ in range(2)]
+    made = [CoordinatorParty(CoordinatorStore(tmp_path / "coordinator", address=database)) for _ in range(2)]
     yield made
     for one in made:
         one.store.close()
@@ -45,7 +45,7 @@ def test_secret_in_memory_is_given_out_only_while_its_file_is_there_unchanged(tm
         held.read(path)
 
 
-def test_study_made_anew_is_signed_with_its_new_key_by_every_process(coordinators: list[Coordinator]) -> None:
+def test_study_made_anew_is_signed_with_its_new_key_by_every_process(coordinators: list[CoordinatorParty]) -> None:
     keys = []
     for _ in range(2):
         invitation = coordinators[0].create(to_text(AGREEMENT))[0]

@@ -10,10 +10,10 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.export.formats import replacing
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.protocol import messages
-from blindlabel.protocol import owner as rules
+from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.storage import journal_points
@@ -82,7 +82,7 @@ def test_a_body_whose_content_was_lost_is_not_there(home: Path) -> None:
 
 
 def test_an_owners_state_and_its_messages_are_saved_together(tmp_path: Path) -> None:
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     (owner, *_) = joined(tmp_path, coordinator.create(to_text(small_agreement())), write_person_tables(tmp_path))
     confirm = messages.Confirm(peer="berta", envelope_key="ab" * 32)
 
@@ -122,7 +122,7 @@ def test_a_secret_outlasts_a_power_cut_and_a_removed_one_stays_away(disk: Disk, 
 
 
 def test_an_owners_commit_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
-    coordinator = Coordinator(CoordinatorStore(home.parent / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(home.parent / "coordinator"))
     (owner, *_) = joined(home, coordinator.create(to_text(small_agreement())), write_person_tables(home.parent))
     ((number, wire),) = owner.unsent()
     owner.mark_sent(number)
@@ -136,12 +136,12 @@ def test_an_owners_commit_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
 def test_a_coordinators_study_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
     """Its folder's mark too: a database whose folder has lost it would be refused for ever."""
     store, agreement = CoordinatorStore(home), small_agreement()
-    Coordinator(store).create(to_text(agreement))
-    Coordinator(store).work(agreement.hash)
+    CoordinatorParty(store).create(to_text(agreement))
+    CoordinatorParty(store).work(agreement.hash)
     before = store.load(agreement.hash)
     store.close()
     disk.cut(home)
-    coordinator = Coordinator(CoordinatorStore(home))
+    coordinator = CoordinatorParty(CoordinatorStore(home))
     assert before is not None and coordinator.load(agreement.hash) == before
     coordinator._identity(agreement.hash)
 
@@ -155,7 +155,7 @@ def test_a_new_coordinators_folder_outlasts_a_power_cut(disk: Disk, home: Path) 
 
 def test_what_lies_in_the_carried_folder_outlasts_a_power_cut(disk: Disk, home: Path) -> None:
     """The owner has marked its message as sent, and nobody would send its body again."""
-    coordinator = Coordinator(CoordinatorStore(home.parent / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(home.parent / "coordinator"))
     workspaces = joined(home.parent, coordinator.create(to_text(small_agreement())), write_person_tables(home.parent))
     line = FolderTransport(home, workspaces[0].agreement.hash, "anna")
     blob = workspaces[0].bodies.write([CONTENT])
@@ -187,7 +187,7 @@ def test_a_file_written_atomically_outlasts_a_power_cut(disk: Disk, home: Path) 
 def test_a_coordinator_whose_database_is_gone_says_so_and_removes_nothing(tmp_path: Path) -> None:
     """It began with an empty database, told owners that there was no such study, and removed all bodies."""
     store, agreement = CoordinatorStore(tmp_path), small_agreement()
-    Coordinator(store).create(to_text(agreement))
+    CoordinatorParty(store).create(to_text(agreement))
     blob = store.bodies(agreement.hash).write([CONTENT])
     store.close()
     for path in tmp_path.glob("coordinator.sqlite*"):

@@ -13,7 +13,8 @@ from blindlabel.language.record import Record
 from blindlabel.parties.joining import signed_by
 from blindlabel.parties.questions import save_question
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import messages, owner
+from blindlabel.protocol import messages
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.storage.workspace import Workspace

@@ -11,8 +11,8 @@ import pytest
 from fastapi import FastAPI
 
 from blindlabel.cli.main import run as command
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
@@ -42,9 +42,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of two that is over."""
     folder = tmp_path_factory.mktemp("audited")
     agreement = small_agreement(2, records=4, release="matches", rounds=1)
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, 2, rows=4))
-    owners = [Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
+    owners = [OwnerParty(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
     for _ in range(40):
         over = [run(owner, Surnames(), once=True, tell=lambda _: None) for owner in owners]
         if all(over):
@@ -97,7 +97,7 @@ def test_what_cannot_be_audited_is_said(folder: Path, tmp_path: Path, capsys: py
 
 
 def test_page_shows_what_was_learnt_beside_what_the_agreement_allows(folder: Path) -> None:
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     study, app = coordinator.find("persons"), FastAPI()
     add_page(app, coordinator)
 

@@ -13,7 +13,7 @@ import pytest
 from blindlabel import __version__
 from blindlabel.cli.main import run
 from blindlabel.parties.accounting import costs_of, trips_of
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import words_to_read_out
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
@@ -136,7 +136,7 @@ def test_question_is_checked_under_an_agreement(
 
 
 def test_health_command_says_what_the_server_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "home"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "home"))
     coordinator.create(to_text(small_agreement()))
     with served(coordinator) as address:
         assert said(capsys, "coordinator", "health", "--address", address)[:2] == (

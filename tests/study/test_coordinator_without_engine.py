@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.secret_files import read_invitation
@@ -81,7 +81,7 @@ def test_every_command_of_a_coordinator_works_where_no_homomorphic_library_can_b
     for name, table in zip(("anna", "berta"), write_person_tables(tmp_path, rows=4)):
         invitation = read_invitation(tmp_path / "inv" / f"{name}.invitation")
         workspace = join(Workspace.create(tmp_path / name), invitation, TableOptions(table))
-        owners.append(Owner(workspace, FolderTransport(shared, workspace.agreement.hash, name)))
+        owners.append(OwnerParty(workspace, FolderTransport(shared, workspace.agreement.hash, name)))
     patience, over = Patience(), [False]
     while not all(over):
         over = [run(owner, FirstWords(), once=True, tell=lambda _: None) for owner in owners]

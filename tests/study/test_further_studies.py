@@ -14,9 +14,9 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join, own_table
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import FolderQuestions, QuestionSource
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
@@ -40,7 +40,7 @@ from support.study_parties import (
 
 def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
     agreement = small_agreement(sampling={"method": "enriched", "records": 10, "blocking": ["surname", "given_name"]})
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=60)
@@ -58,7 +58,7 @@ def test_enriched_study_draws_partners_and_labels_right(tmp_path: Path) -> None:
 
 def test_owner_and_coordinator_export_the_same_truth(tmp_path: Path) -> None:
     agreement = small_agreement()
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path))
         play(workspaces, over_http(address))
@@ -79,7 +79,7 @@ def silent(_: str) -> None:
     """Whoever needs not be told."""
 
 
-def run_until_round(owners: list[Owner], round: int, source: QuestionSource | None = None) -> None:
+def run_until_round(owners: list[OwnerParty], round: int, source: QuestionSource | None = None) -> None:
     """Take turns until everybody is in this round; words are compared on the way."""
     patience = Patience()
     while any(owner.store.state().round < round for owner in owners):
@@ -91,14 +91,14 @@ def run_until_round(owners: list[Owner], round: int, source: QuestionSource | No
 
 def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
     agreement = small_agreement(records=3)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     questions = tmp_path / "questions"
     (questions / "round-2").mkdir(parents=True)
     with served(coordinator) as address:
         workspaces = joined(
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3)
         )
-        owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
+        owners = [OwnerParty(workspace, over_http(address)(workspace)) for workspace in workspaces]
         run_until_round(owners, 1)
         with pytest.raises(InputError, match=r"no question for 3 of them: .*\(row 1\).*\(row 3\)"):
             run(owners[0], FolderQuestions(questions), once=True, tell=silent)
@@ -126,7 +126,7 @@ def test_questions_from_files_need_one_for_every_record(tmp_path: Path) -> None:
 def test_keys_under_a_passphrase_serve_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSPHRASE_VARIABLE, "correct horse")
     agreement = small_agreement(records=3)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator", passphrase="correct horse"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator", passphrase="correct horse"))
     coordinator.create(to_text(agreement))
     coordinator.work(agreement.hash)
     for path in (tmp_path / "coordinator" / "keys").rglob("*.key"):
@@ -137,12 +137,12 @@ def test_keys_under_a_passphrase_serve_a_study(tmp_path: Path, monkeypatch: pyte
 
 def test_nothing_is_encrypted_before_the_words_are_confirmed(tmp_path: Path) -> None:
     agreement = small_agreement(records=3)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         workspaces = joined(
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, rows=3)
         )
-        owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
+        owners = [OwnerParty(workspace, over_http(address)(workspace)) for workspace in workspaces]
         said: list[str] = []
         patience = Patience()
         while not said or "verification words" not in said[-1]:
@@ -159,7 +159,7 @@ def test_nothing_is_encrypted_before_the_words_are_confirmed(tmp_path: Path) -> 
 
 def test_table_that_does_not_fit_is_refused_when_joining(tmp_path: Path) -> None:
     agreement = small_agreement(encoding={"engine": "plain", "record_length": 20})
-    invitation = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(agreement))[0]
+    invitation = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")).create(to_text(agreement))[0]
     table = write_person_tables(tmp_path)[0]
     with pytest.raises(InputError, match="8 rows are too long"):
         join(Workspace.create(tmp_path / "w"), invitation, TableOptions(table))
@@ -177,7 +177,7 @@ CHANGES: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_table_that_changed_since_joining_is_refused_with_what_changed(tmp_path: Path, change: str) -> None:
     """Rows are named by position, so a table sorted anew would give labels of other records without a word."""
-    invitation = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(small_agreement()))[0]
+    invitation = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")).create(to_text(small_agreement()))[0]
     table = write_person_tables(tmp_path)[0]
     workspace = join(Workspace.create(tmp_path / "w"), invitation, TableOptions(table))
     own_table(workspace)
@@ -191,7 +191,7 @@ def test_table_that_changed_since_joining_is_refused_with_what_changed(tmp_path:
 def test_packed_engine_over_a_shared_folder(tmp_path: Path) -> None:
     encoding = {"engine": "packed", "record_length": 160, "attributes": False, "functions": ["is_in", "is_empty"]}
     agreement = small_agreement(records=3, encoding=encoding, rounds=1)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, rows=3))
     folder = tmp_path / "shared"
     folder.mkdir()

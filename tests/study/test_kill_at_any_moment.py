@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support import slow_command
@@ -76,13 +76,13 @@ def one_study(folder: Path, chance: random.Random) -> int:
     """Play a study while killing its processes; how many were killed before its end."""
     folder.mkdir()
     agreement = small_agreement(records=6)
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     port = free_port()
     invitations = coordinator.create(to_text(agreement), f"http://127.0.0.1:{port}")
     workspaces = joined(folder, invitations, write_person_tables(folder, rows=6, seed=3))
     commands = {"coordinator": ["coordinator", "serve", "--at", str(folder / "coordinator"), "--port", str(port)]}
     commands |= {w.name: ["owner", "run", "--auto", "--at", str(w.folder)] for w in workspaces}
-    owners = [Owner(workspace, over_http(f"http://127.0.0.1:{port}")(workspace)) for workspace in workspaces]
+    owners = [OwnerParty(workspace, over_http(f"http://127.0.0.1:{port}")(workspace)) for workspace in workspaces]
     processes, kills, patience = Processes(commands, folder), 0, Patience()
     try:
         while not all(workspace.state().truth for workspace in workspaces):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, steps_of
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, steps_of
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import BULK
 from blindlabel.protocol.next_steps import of_coordinator
-from blindlabel.protocol.owner import latest
+from blindlabel.protocol.owner_rules import latest
 from blindlabel.protocol.standing import Known
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.folder import FolderServer, FolderTransport
@@ -31,14 +31,14 @@ class Played:
     def __init__(self, folder: Path, owners: int, sampling: str, seed: int) -> None:
         self.random = random.Random(seed)
         self.agreement = small_agreement(owners, sampling=SAMPLINGS[sampling], rounds=2)
-        self.coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+        self.coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
         invitations = self.coordinator.create(to_text(self.agreement))
         workspaces = joined(folder, invitations, write_person_tables(folder, owners, rows=4))
         shared = folder / "shared"
         shared.mkdir()
         self.server = FolderServer(self.coordinator, shared)
         self.owners = {
-            one.name: Owner(one, FolderTransport(shared, self.agreement.hash, one.name)) for one in workspaces
+            one.name: OwnerParty(one, FolderTransport(shared, self.agreement.hash, one.name)) for one in workspaces
         }
         self.seen: set[tuple[str, str]] = set()
 

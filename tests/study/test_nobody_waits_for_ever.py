@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from blindlabel.parties.coordinator import ONE_LIFE, Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import ONE_LIFE, CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Unreachable
@@ -91,14 +91,14 @@ def test_body_that_the_coordinator_lost_is_handed_over_again() -> None:
     assert judged(study, finished=True) == [] and study.coordinator.known().ended
 
 
-def begun(folder: Path) -> tuple[Coordinator, FolderServer, list[Owner], Path]:
+def begun(folder: Path) -> tuple[CoordinatorParty, FolderServer, list[OwnerParty], Path]:
     """Two owners that have confirmed each other, over a shared folder."""
     agreement = small_agreement()
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder))
     shared = folder / "shared"
     shared.mkdir()
-    owners = [Owner(one, FolderTransport(shared, agreement.hash, one.name, one.life())) for one in workspaces]
+    owners = [OwnerParty(one, FolderTransport(shared, agreement.hash, one.name, one.life())) for one in workspaces]
     server = FolderServer(coordinator, shared)
     for one in owners:
         one.send()
@@ -166,7 +166,7 @@ def test_copy_of_a_workspace_has_another_life(tmp_path: Path) -> None:
 
 def test_second_life_is_refused_until_the_first_is_silent(tmp_path: Path) -> None:
     store, agreement = CoordinatorStore(tmp_path), small_agreement()
-    coordinator = Coordinator(store)
+    coordinator = CoordinatorParty(store)
     coordinator.create(to_text(agreement))
     now = 1_000_000.0
     store.database.clock = lambda: now

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.questions import QuestionSource, open_tasks
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Store
@@ -39,7 +39,7 @@ def test_round_that_asks_nothing_of_an_owner_does_not_stop_the_study(tmp_path: P
     clara.write_text(
         "\n".join([header, *(",".join([row.split(",")[0], "clarasword", *row.split(",")[2:]]) for row in rows)]) + "\n"
     )
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     source: QuestionSource = Stubborn()
     with served(coordinator) as address:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), [*tables[:2], clara])

@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 
 from blindlabel.engines.interface import Evaluated
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement, to_text
@@ -42,15 +42,15 @@ PAUSE = 0.05
 
 
 @pytest.fixture
-def coordinator(tmp_path: Path, database: str | None) -> Iterator[Coordinator]:
+def coordinator(tmp_path: Path, database: str | None) -> Iterator[CoordinatorParty]:
     """A look into the database that the processes share."""
-    made = Coordinator(CoordinatorStore(tmp_path / "coordinator", address=database))
+    made = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator", address=database))
     yield made
     made.store.close()
 
 
 def test_study_over_two_processes_loses_and_doubles_nothing(
-    tmp_path: Path, database: str | None, coordinator: Coordinator
+    tmp_path: Path, database: str | None, coordinator: CoordinatorParty
 ) -> None:
     agreement = small_agreement(3, records=6)
     processes = CoordinatorProcesses(tmp_path / "coordinator", database, 2, PAUSE)
@@ -106,7 +106,7 @@ class Waiting(SlowEngine):
 
 
 def _play_and_kill(
-    coordinator: Coordinator,
+    coordinator: CoordinatorParty,
     processes: CoordinatorProcesses,
     workspaces: list[Workspace],
     address: str,
@@ -114,12 +114,14 @@ def _play_and_kill(
 ) -> None:
     """Every owner at work in a thread of its own; one process is killed when the first answers have come in."""
     killed = threading.Event()
-    owners = [Owner(workspace, over_http(address)(workspace), engine=SlowEngine()) for workspace in workspaces[:-1]]
-    owners.append(Owner(workspaces[-1], over_http(address)(workspaces[-1]), engine=Waiting(killed)))
+    owners = [
+        OwnerParty(workspace, over_http(address)(workspace), engine=SlowEngine()) for workspace in workspaces[:-1]
+    ]
+    owners.append(OwnerParty(workspaces[-1], over_http(address)(workspaces[-1]), engine=Waiting(killed)))
     failures: list[BaseException] = []
     patience = Patience()
 
-    def work(owner: Owner) -> None:
+    def work(owner: OwnerParty) -> None:
         try:
             while not run(owner, SuggestedQuestions(), once=True, tell=lambda _: None):
                 patience.check(owner.next_steps)
@@ -156,7 +158,7 @@ def _send_everything_again(address: str, workspaces: list[Workspace]) -> None:
         assert not any(_post(address, bytes(wire), workspace.secret("token").decode()) for wire in wires)
 
 
-def _check_labels(coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace]) -> None:
+def _check_labels(coordinator: CoordinatorParty, agreement: Agreement, workspaces: list[Workspace]) -> None:
     by_name = {workspace.name: workspace for workspace in workspaces}
     for (first, second), labels in coordinator.labels(agreement.hash).items():
         expected = clear_labels(by_name[first], by_name[second])
@@ -164,7 +166,7 @@ def _check_labels(coordinator: Coordinator, agreement: Agreement, workspaces: li
         assert np.array_equal(by_name[second].labels()[first], told(expected.T))
 
 
-def _check_messages(coordinator: Coordinator, agreement: Agreement, workspaces: list[Workspace]) -> None:
+def _check_messages(coordinator: CoordinatorParty, agreement: Agreement, workspaces: list[Workspace]) -> None:
     """Every message that an owner made came in once, and every owner got each kind as often as the rules say."""
     store = coordinator.store
     assert isinstance(store, CoordinatorStore)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blindlabel.cli.main import run
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import read_invitation
 from blindlabel.storage.workspace import Workspace
@@ -161,7 +161,7 @@ def server(tell: Tell) -> Iterator[str]:
     """A coordinator over HTTP with the study `persons`; its invitations are in `out`."""
     tell(NEW)
     tell("coordinator invite a.toml --at home --to out")
-    coordinator = Coordinator(CoordinatorStore(Path("home")))
+    coordinator = CoordinatorParty(CoordinatorStore(Path("home")))
     with served(coordinator) as address:
         yield address
 

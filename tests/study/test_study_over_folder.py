@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import NotYetCarried
@@ -45,14 +45,14 @@ def test_points_take_no_more_trips_than_clear_evaluation(tmp_path: Path) -> None
     assert taken["packed"] == taken["plain"]
 
 
-def begun(tmp_path: Path) -> tuple[Coordinator, Owner, Path]:
+def begun(tmp_path: Path) -> tuple[CoordinatorParty, OwnerParty, Path]:
     """A study in a shared folder, in which anna's join waits to be taken in."""
     agreement = small_agreement()
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path))
     folder = tmp_path / "shared"
     folder.mkdir()
-    owner = Owner(workspaces[0], FolderTransport(folder, agreement.hash, "anna"))
+    owner = OwnerParty(workspaces[0], FolderTransport(folder, agreement.hash, "anna"))
     owner.send()
     return coordinator, owner, folder
 
@@ -86,7 +86,7 @@ def test_good_copy_is_taken_in_after_a_damaged_one_was_refused(tmp_path: Path) -
 def test_half_copied_files_are_waited_for_and_once_always_stops(tmp_path: Path) -> None:
     """A copy that is seen while it grows, or that was cut off, is as if it were not there yet."""
     coordinator, anna, folder = begun(tmp_path)
-    berta = Owner(Workspace.open(tmp_path / "berta"), FolderTransport(folder, anna.agreement.hash, "berta"))
+    berta = OwnerParty(Workspace.open(tmp_path / "berta"), FolderTransport(folder, anna.agreement.hash, "berta"))
     berta.send()
     server = FolderServer(coordinator, folder)
     while server.turn():
@@ -104,7 +104,7 @@ def test_half_copied_files_are_waited_for_and_once_always_stops(tmp_path: Path) 
 
 def test_half_copied_body_is_waited_for_and_said(tmp_path: Path) -> None:
     coordinator, anna, folder = begun(tmp_path)
-    berta = Owner(Workspace.open(tmp_path / "berta"), FolderTransport(folder, anna.agreement.hash, "berta"))
+    berta = OwnerParty(Workspace.open(tmp_path / "berta"), FolderTransport(folder, anna.agreement.hash, "berta"))
     server = FolderServer(coordinator, folder)
     while not berta.store.state().round or not berta.store.state().rounds[0].served:
         berta.turn()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -44,7 +44,7 @@ def test_labels_over_http_are_those_of_clear_evaluation(
     tmp_path: Path, owners: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agreement = small_agreement(owners)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     uploads = counted_uploads(monkeypatch)
     with served(coordinator) as address:
         invitations = coordinator.create(to_text(agreement), address)

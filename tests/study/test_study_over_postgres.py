@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -31,7 +31,7 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
 ) -> None:
     agreement = small_agreement(5, records=5)
     store = CoordinatorStore(tmp_path / "coordinator", address=postgres_database)
-    coordinator = Coordinator(store)
+    coordinator = CoordinatorParty(store)
     store.keep_bodies_at(f"file://{tmp_path}/outside")
     with served(coordinator) as address:
         workspaces = joined(
@@ -56,7 +56,7 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     _check_backup(coordinator, tmp_path / "coordinator", agreement.hash, postgres, postgres_database)
 
 
-def _check_backup(coordinator: Coordinator, home: Path, study: str, postgres: Server, database: str) -> None:
+def _check_backup(coordinator: CoordinatorParty, home: Path, study: str, postgres: Server, database: str) -> None:
     """Dump the database, restore it as another, and open that with the same folder."""
     labels, before = coordinator.labels(study), standing(coordinator, study)
     coordinator.store.close()
@@ -64,7 +64,7 @@ def _check_backup(coordinator: Coordinator, home: Path, study: str, postgres: Se
     postgres.run("pg_dump", "--format=custom", f"--file={dump}", database)
     with postgres.fresh_database() as other:
         postgres.run("pg_restore", "--exit-on-error", "--no-owner", f"--dbname={other}", str(dump))
-        restored = Coordinator(CoordinatorStore(home, address=other))
+        restored = CoordinatorParty(CoordinatorStore(home, address=other))
         assert standing(restored, study) == before
         for pairing, found in restored.labels(study).items():
             assert np.array_equal(found, labels[pairing])

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import Store
@@ -34,9 +34,9 @@ class FirstWords:
         return None
 
 
-def begun(folder: Path, agreement: Agreement) -> tuple[Coordinator, list[Workspace], Path]:
+def begun(folder: Path, agreement: Agreement) -> tuple[CoordinatorParty, list[Workspace], Path]:
     """A study whose owners have joined, and the folder over which it goes."""
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     tables = write_person_tables(folder, len(agreement.owners), rows=agreement.sampling.records)
     workspaces = joined(folder, coordinator.create(to_text(agreement)), tables)
     shared = folder / "shared"
@@ -47,7 +47,7 @@ def begun(folder: Path, agreement: Agreement) -> tuple[Coordinator, list[Workspa
 def play(workspaces: list[Workspace], shared: Path, serve: Callable[[], object]) -> None:
     """Owners take turns until the study is over."""
     study = workspaces[0].agreement.hash
-    owners = [Owner(workspace, FolderTransport(shared, study, workspace.name)) for workspace in workspaces]
+    owners = [OwnerParty(workspace, FolderTransport(shared, study, workspace.name)) for workspace in workspaces]
     patience = Patience()
     while True:
         over = [run(owner, FirstWords(), once=True, tell=lambda _: None) for owner in owners]
@@ -58,7 +58,7 @@ def play(workspaces: list[Workspace], shared: Path, serve: Callable[[], object])
         patience.check(lambda: [owner.next_steps() for owner in owners])
 
 
-def check_labels(coordinator: Coordinator, workspaces: list[Workspace], study: str) -> None:
+def check_labels(coordinator: CoordinatorParty, workspaces: list[Workspace], study: str) -> None:
     by_name = {workspace.name: workspace for workspace in workspaces}
     for (first, second), found in coordinator.labels(study).items():
         expected = clear_labels(by_name[first], by_name[second])

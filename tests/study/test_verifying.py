@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from blindlabel.errors import InputError
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.direct_line import DirectLine
@@ -17,9 +17,9 @@ from support.study_parties import joined, small_agreement, write_person_tables
 
 def test_only_the_words_that_the_other_reads_out_confirm_it(tmp_path: Path) -> None:
     agreement = small_agreement(2, records=3)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, rows=3))
-    anna, berta = (Owner(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces)
+    anna, berta = (OwnerParty(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces)
     for owner in (anna, berta, anna):
         owner.turn()
     heard = berta.words("anna")

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel.envelope.identity import Context, EnvelopeError, PublicIdentity, blake2b
 from blindlabel.envelope.stream import _BOXED_KEY, _STREAM_HEADER, _read_header, _Reader, open_, unlock
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import FolderQuestions
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
@@ -62,7 +62,9 @@ class Recorder:
 class Played:
     """A finished study with its files."""
 
-    def __init__(self, folder: Path, recorder: Recorder, coordinator: Coordinator, workspaces: list[Workspace]) -> None:
+    def __init__(
+        self, folder: Path, recorder: Recorder, coordinator: CoordinatorParty, workspaces: list[Workspace]
+    ) -> None:
         self.folder, self.recorder, self.coordinator, self.workspaces = folder, recorder, coordinator, workspaces
         self.log = (folder / "server.log").read_bytes()
 
@@ -83,7 +85,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         sampling={"records": 4},
         encoding={"engine": "plain"},
     )
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     port = free_port()
     recorder = Recorder(create_app(coordinator))
     server = uvicorn.Server(uvicorn.Config(recorder, host="127.0.0.1", port=port, log_config=None, access_log=False))
@@ -103,7 +105,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
             text = f'ret is_in("Miller{number}", $r) | is_in("{word}", $r)\n'
             (questions / place / f"{number}.question").write_text(text)
         sources[name] = FolderQuestions(questions)
-    owners = [Owner(workspace, over_http(address)(workspace)) for workspace in workspaces]
+    owners = [OwnerParty(workspace, over_http(address)(workspace)) for workspace in workspaces]
     patience = Patience()
     over = [False]
     while not all(over):

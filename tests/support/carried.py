@@ -6,8 +6,8 @@ import shutil
 import time
 from pathlib import Path
 
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -16,9 +16,9 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from support.study_parties import confirm_all, joined, write_person_tables
 
 
-def carried(tmp_path: Path, agreement: Agreement) -> tuple[Coordinator, list[Workspace], int]:
+def carried(tmp_path: Path, agreement: Agreement) -> tuple[CoordinatorParty, list[Workspace], int]:
     """A whole study over folders that no two parties share, and how often somebody carried files there and back."""
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     tables = write_person_tables(tmp_path, len(agreement.owners))
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), tables)
     folders = {name: tmp_path / f"stick-{name}" for name in (*agreement.owners, "coordinator")}
@@ -26,7 +26,7 @@ def carried(tmp_path: Path, agreement: Agreement) -> tuple[Coordinator, list[Wor
         folder.mkdir()
     server = FolderServer(coordinator, folders["coordinator"])
     parties = [
-        Owner(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name))
+        OwnerParty(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name))
         for workspace in workspaces
     ]
     for trips in range(60):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol import messages
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, Told
 from blindlabel.protocol.shape import Blob
@@ -12,7 +12,7 @@ from blindlabel.protocol.standing import Known
 class DirectLine:
     """One owner's."""
 
-    def __init__(self, coordinator: Coordinator, study: str, owner: str) -> None:
+    def __init__(self, coordinator: CoordinatorParty, study: str, owner: str) -> None:
         self._coordinator, self._study, self._owner = coordinator, study, owner
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:

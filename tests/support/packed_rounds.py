@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from blindlabel.engines.interface import Answers, Evaluated, Keys, Outcomes, Terms, Working, is_yes, outcomes
+from blindlabel.engines.interface import AnswerMatrix, Evaluated, KeyPair, Outcomes, Terms, Working, is_yes, outcomes
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Parcel, ParcelKind
 from blindlabel.engines.packed.planning.room import room_of
@@ -21,7 +21,7 @@ ENGINE = PackedEngine()
 
 
 @lru_cache(maxsize=16)
-def keys_of(terms: Terms) -> Keys:
+def keys_of(terms: Terms) -> KeyPair:
     """Keys are made once for the same terms: making them is not what these tests are about."""
     return ENGINE.make_keys(terms)
 
@@ -48,11 +48,11 @@ class Round:
     pads: list[bytes] = field(default_factory=list)
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> KeyPair:
         """The round's keys."""
         return keys_of(self.terms)
 
-    def run(self, records: Sequence[Record], questions: Sequence[Formula]) -> Answers:
+    def run(self, records: Sequence[Record], questions: Sequence[Formula]) -> AnswerMatrix:
         """The labels of all pairs.
 
         Any no comes out as a yes with a probability of up to a millionth, and tests look at tens of thousands. Where
@@ -63,7 +63,7 @@ class Round:
             labels = self._played(records, questions)
         return labels
 
-    def _played(self, records: Sequence[Record], questions: Sequence[Formula]) -> Answers:
+    def _played(self, records: Sequence[Record], questions: Sequence[Formula]) -> AnswerMatrix:
         self.parcels = list(ENGINE.encrypt(self.terms, self.keys.secret, records, len(questions), self.working))
         made = list(ENGINE.evaluate(self.terms, self.keys.public, self.parcels, questions, self.working))
         self.answers, self.pads = [one.parcel for one in made], [one.pads for one in made]
@@ -76,11 +76,11 @@ def compared(terms: Terms, made: Sequence[Evaluated], questions: int, records: i
     return outcomes(opened == ENGINE.pad_values(terms, [one.pads for one in made], questions, records))
 
 
-def agree(labels: Answers, expected: Answers) -> bool:
+def agree(labels: AnswerMatrix, expected: AnswerMatrix) -> bool:
     """Whether some hundred labels are right but for chance: at most two, which happens once in 10^8 times."""
     return int(np.count_nonzero(labels != expected)) <= 2
 
 
-def in_clear(records: Sequence[Record], questions: Sequence[Formula]) -> Answers:
+def in_clear(records: Sequence[Record], questions: Sequence[Formula]) -> AnswerMatrix:
     """What the labels must be."""
     return np.array([[evaluate(question, record) for record in records] for question in questions], dtype=np.bool_)

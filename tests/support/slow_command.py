@@ -12,7 +12,7 @@ from typing import Any
 
 from blindlabel.cli.main import run
 from blindlabel.engines import plain
-from blindlabel.engines.interface import Evaluated, Keys, Terms, Values
+from blindlabel.engines.interface import Evaluated, KeyPair, Terms, Values
 
 
 class SlowEngine(plain.PlainEngine):
@@ -20,7 +20,7 @@ class SlowEngine(plain.PlainEngine):
 
     pause = 0.0
 
-    def make_keys(self, terms: Terms) -> Keys:
+    def make_keys(self, terms: Terms) -> KeyPair:
         time.sleep(self.pause)
         return super().make_keys(terms)
 

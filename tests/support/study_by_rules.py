@@ -12,7 +12,9 @@ import nacl.signing
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.protocol import coordinator, facts, labels, messages, owner, rounds
+from blindlabel.protocol import coordinator_rules as coordinator
+from blindlabel.protocol import facts, labels, messages, rounds
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.invitation import join_proof
 from blindlabel.protocol.messages import Signed

@@ -19,9 +19,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from blindlabel.language import interpret
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import QuestionSource, SuggestedQuestions, check_question
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
@@ -77,7 +77,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def served(
-    coordinator: Coordinator, limits: ServerLimits | None = None, add: Callable[[FastAPI], None] = lambda _: None
+    coordinator: CoordinatorParty, limits: ServerLimits | None = None, add: Callable[[FastAPI], None] = lambda _: None
 ) -> Iterator[str]:
     """The coordinator over real HTTP on loopback, with something added to its server; its address."""
     app, listening = create_app(coordinator, limits), socket.create_server(("127.0.0.1", 0))
@@ -108,11 +108,11 @@ def over_http(address: str) -> Connect:
     )
 
 
-def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[Owner]:
+def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[OwnerParty]:
     """Take the owners' turns in one thread until all have the truth. Verification words are compared and confirmed
     automatically.
     """
-    owners, patience = [Owner(workspace, connect(workspace)) for workspace in workspaces], Patience()
+    owners, patience = [OwnerParty(workspace, connect(workspace)) for workspace in workspaces], Patience()
     try:
         while True:
             over = [run(owner, source or SuggestedQuestions(), once=True, tell=lambda _: None) for owner in owners]
@@ -126,7 +126,7 @@ def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource |
             owner.line.close()
 
 
-def confirm_all(owners: list[Owner]) -> None:
+def confirm_all(owners: list[OwnerParty]) -> None:
     """Compare the words of every two owners, as their people would by telephone, and confirm."""
     for first, second in combinations(owners, 2):
         states = {owner: owner.store.state() for owner in (first, second)}

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
@@ -57,12 +57,12 @@ def between(line: Line) -> Iterator[Between]:
 
 
 @pytest.fixture(scope="module")
-def coordinator(tmp_path_factory: pytest.TempPathFactory) -> Coordinator:
-    return Coordinator(CoordinatorStore(tmp_path_factory.mktemp("broken") / "coordinator"))
+def coordinator(tmp_path_factory: pytest.TempPathFactory) -> CoordinatorParty:
+    return CoordinatorParty(CoordinatorStore(tmp_path_factory.mktemp("broken") / "coordinator"))
 
 
 @pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory, coordinator: Coordinator) -> Iterator[Line]:
+def line(tmp_path_factory: pytest.TempPathFactory, coordinator: CoordinatorParty) -> Iterator[Line]:
     folder = tmp_path_factory.mktemp("owners")
     with served(coordinator) as address:
         invitations = coordinator.create(to_text(small_agreement()), address)
@@ -74,7 +74,7 @@ def line(tmp_path_factory: pytest.TempPathFactory, coordinator: Coordinator) -> 
         made.http.close()
 
 
-def offer(coordinator: Coordinator, study: str, content: bytes, owner: str = "anna") -> Blob:
+def offer(coordinator: CoordinatorParty, study: str, content: bytes, owner: str = "anna") -> Blob:
     """A body that the coordinator lets an owner fetch."""
     blob = coordinator.store.bodies(study).write([content])
     loaded = coordinator.load(study)
@@ -90,7 +90,7 @@ def left_whole(bodies: BodyFiles, blob: Blob, content: bytes, sender: str = "") 
 
 @pytest.mark.parametrize("content", [CONTENT, b""])
 def test_owner_killed_at_the_rename_of_a_downloaded_body_goes_on(
-    coordinator: Coordinator, line: Line, tmp_path: Path, content: bytes
+    coordinator: CoordinatorParty, line: Line, tmp_path: Path, content: bytes
 ) -> None:
     """The part of full length counted as the body, which was missing for ever."""
     blob, bodies = offer(coordinator, line.study, content), BodyFiles(tmp_path / "bodies")
@@ -100,7 +100,7 @@ def test_owner_killed_at_the_rename_of_a_downloaded_body_goes_on(
 
 
 def test_owner_killed_at_the_rename_of_a_damaged_body_fetches_it_again(
-    coordinator: Coordinator, line: Line, tmp_path: Path
+    coordinator: CoordinatorParty, line: Line, tmp_path: Path
 ) -> None:
     blob, bodies = offer(coordinator, line.study, CONTENT), BodyFiles(tmp_path / "bodies")
     left_whole(bodies, blob, CONTENT[::-1])
@@ -109,7 +109,7 @@ def test_owner_killed_at_the_rename_of_a_damaged_body_fetches_it_again(
 
 
 def test_coordinator_killed_at_the_rename_of_an_uploaded_body_does_not_call_it_complete(
-    coordinator: Coordinator, line: Line, tmp_path: Path
+    coordinator: CoordinatorParty, line: Line, tmp_path: Path
 ) -> None:
     own, there = BodyFiles(tmp_path / "bodies"), coordinator.store.bodies(line.study)
     assert isinstance(there, BodyFiles)
@@ -144,7 +144,7 @@ def sign_in(_response: httpx.Response) -> httpx.Response:
 
 
 def test_client_goes_on_when_the_coordinator_was_busy(
-    coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
+    coordinator: CoordinatorParty, line: Line, between: Between, tmp_path: Path
 ) -> None:
     blob, bodies = offer(coordinator, line.study, CONTENT), BodyFiles(tmp_path / "bodies")
     between.changes += [busy, busy, busy]
@@ -155,7 +155,7 @@ def test_client_goes_on_when_the_coordinator_was_busy(
 
 
 def test_download_that_broke_off_goes_on_where_it_ended(
-    coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
+    coordinator: CoordinatorParty, line: Line, between: Between, tmp_path: Path
 ) -> None:
     blob, bodies = offer(coordinator, line.study, CONTENT), BodyFiles(tmp_path / "bodies")
     between.changes += [cut_in_half]
@@ -165,7 +165,7 @@ def test_download_that_broke_off_goes_on_where_it_ended(
 
 
 def test_upload_that_broke_off_sends_exactly_what_is_missing(
-    coordinator: Coordinator, line: Line, between: Between, tmp_path: Path
+    coordinator: CoordinatorParty, line: Line, between: Between, tmp_path: Path
 ) -> None:
     own, content = BodyFiles(tmp_path / "bodies"), secrets.token_bytes(1000)
     blob = own.write([content])

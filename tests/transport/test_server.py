@@ -20,9 +20,9 @@ import httpx
 import pytest
 
 from blindlabel.errors import InputError
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity, signed_by
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
@@ -44,7 +44,7 @@ from support.study_parties import free_port, joined, over_http, play, served, sm
 class Served:
     """A coordinator with a study that two owners have joined."""
 
-    def __init__(self, coordinator: Coordinator, address: str, workspaces: list[Workspace], study: str) -> None:
+    def __init__(self, coordinator: CoordinatorParty, address: str, workspaces: list[Workspace], study: str) -> None:
         self.coordinator, self.address, self.workspaces, self.study = coordinator, address, workspaces, study
         self.http = httpx.Client(base_url=address, headers=self.bearer(0), trust_env=False)
 
@@ -56,12 +56,12 @@ class Served:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("server")
     agreement = small_agreement()
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     limits = ServerLimits(largest_body=2**22, largest_part=2**21, joins_per_second=1000)
     with served(coordinator, limits) as address:
         workspaces = joined(folder, coordinator.create(to_text(agreement), address), write_person_tables(folder))
         for workspace in workspaces:
-            owner = Owner(workspace, over_http(address)(workspace))
+            owner = OwnerParty(workspace, over_http(address)(workspace))
             owner.send()
             owner.line.close()
         Patience().wait_until(lambda: coordinator.load(agreement.hash).state.keys_sent)  # all that it has to do
@@ -226,8 +226,8 @@ def test_unreachable_coordinator_is_said_after_the_patience(running: Served) -> 
 def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> None:
     agreement = small_agreement(records=4)
     one, two = (
-        Coordinator(CoordinatorStore(tmp_path / "coordinator")),
-        Coordinator(CoordinatorStore(tmp_path / "coordinator")),
+        CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")),
+        CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")),
     )
     with served(one) as first, served(two) as second:
         workspaces = joined(tmp_path, one.create(to_text(agreement), first), write_person_tables(tmp_path, rows=4))
@@ -242,7 +242,7 @@ def test_two_coordinators_over_one_database_double_nothing(tmp_path: Path) -> No
 def test_deleted_study_leaves_no_bytes(tmp_path: Path) -> None:
     kept, gone = small_agreement(records=4), small_agreement(records=4, name="gone")
     home = tmp_path / "coordinator"
-    coordinator = Coordinator(CoordinatorStore(home))
+    coordinator = CoordinatorParty(CoordinatorStore(home))
     coordinator.create(to_text(kept))
     coordinator.create(to_text(gone))
     for agreement in (kept, gone):
@@ -291,7 +291,7 @@ def test_certificate_that_is_not_trusted_fails_at_once_and_names_the_option(tmp_
 def test_way_to_the_coordinator_and_its_certificate_are_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    invitation = Coordinator(CoordinatorStore(tmp_path / "coordinator")).create(to_text(small_agreement()))[0]
+    invitation = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")).create(to_text(small_agreement()))[0]
     workspace = joined(tmp_path, [invitation], write_person_tables(tmp_path))[0]
     (tmp_path / "stick").mkdir()
     monkeypatch.chdir(tmp_path)

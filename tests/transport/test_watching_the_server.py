@@ -14,7 +14,7 @@ import pytest
 
 from blindlabel.cli.main import run
 from blindlabel.errors import OutsideError
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
@@ -22,8 +22,8 @@ from blindlabel.transport.events import Counted, JsonLines, failure, listening, 
 from support.study_parties import served, small_agreement
 
 
-def a_study(folder: Path, passphrase: str | None = None) -> Coordinator:
-    coordinator = Coordinator(CoordinatorStore(folder, passphrase=passphrase))
+def a_study(folder: Path, passphrase: str | None = None) -> CoordinatorParty:
+    coordinator = CoordinatorParty(CoordinatorStore(folder, passphrase=passphrase))
     coordinator.create(to_text(small_agreement()))
     return coordinator
 

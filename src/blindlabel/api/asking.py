@@ -10,7 +10,7 @@ from typing import Union
 
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.engines import ask as engine_ask
-from blindlabel.engines.interface import Answers, Progress, Working
+from blindlabel.engines.interface import AnswerMatrix, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.language import Question, Record
@@ -71,7 +71,7 @@ def ask(
     types: Mapping[str, str] | None = None,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Answers:
+) -> AnswerMatrix:
     """The answers of all questions about all records: a matrix of Booleans, one row a question, one column a record.
 
     Keys, encryption, evaluation and decryption are those of a study, but all in this process: it shows what the engine
@@ -129,7 +129,7 @@ def rehearse(
     given = writers or (_suggesting(whole[0], attributes, recipe), _suggesting(whole[1], attributes, recipe))
     oracles = _reading(given[0], attributes, recipe), _reading(given[1], attributes, recipe)
 
-    def through_engine(_side: int, questions: Sequence[Formula], others: Sequence[Record]) -> Answers:
+    def through_engine(_side: int, questions: Sequence[Formula], others: Sequence[Record]) -> AnswerMatrix:
         working = Working(workers, progress)
         return engine_ask.ask(
             engine_named(engine), questions, others, attributes, lowered=recipe.lowered, working=working

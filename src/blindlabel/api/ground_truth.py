@@ -18,7 +18,7 @@ from blindlabel.export.formats import ID, ROW
 from blindlabel.export.truth import AgreedPairs
 from blindlabel.protocol.labels import Labels, after_round, byte_of, is_agreed, is_match, no_labels
 
-Known = Iterable[tuple[object, object]]
+KnownPairs = Iterable[tuple[object, object]]
 """True pairs: the id of a row of the first table and that of one of the second; positions where a table has no ids."""
 
 NEED_ALL_LABELS = ("recall", "f", "agreement", "records_to_ask", "agreed", "false_negatives", "open_matches")
@@ -49,7 +49,7 @@ class Scores:
     open_matches: float
 
 
-class GroundTruth(truth.GroundTruth):
+class GroundTruth(truth.AgreedTruth):
     """Labelled pairs of two tables, agreed between their owners, and the pairs that they never agreed on.
 
     `pairs` are the labelled ones (`i`, `j`: positions of rows, `label`, `round`), `discarded` the others; `matches()`
@@ -57,9 +57,9 @@ class GroundTruth(truth.GroundTruth):
     """
 
     @classmethod
-    def of(cls, found: truth.GroundTruth) -> GroundTruth:
+    def of(cls, found: truth.AgreedTruth) -> GroundTruth:
         """The same truth with the methods of this class."""
-        return cls(**{field.name: getattr(found, field.name) for field in fields(truth.GroundTruth)})
+        return cls(**{field.name: getattr(found, field.name) for field in fields(truth.AgreedTruth)})
 
     def to_rows(self) -> Iterator[dict[str, Any]]:
         """One row a labelled pair, with the names that exports have: `row_anna` and `row_berta` (positions from 0),
@@ -90,7 +90,7 @@ class GroundTruth(truth.GroundTruth):
         except ImportError as error:
             raise OutsideError("pandas is not installed here; install it, or use to_rows().") from error
 
-    def score(self, known: Known, *, round: int | None = None) -> Scores:
+    def score(self, known: KnownPairs, *, round: int | None = None) -> Scores:
         """Precision, recall and F against the true pairs, at the end or as it was after a round. True pairs of rows
         that are not in the sample do not count. An owner who was given matches alone does not know which other pairs
         were agreed: what would need that is not a number (NaN), and rounds cannot be told apart.

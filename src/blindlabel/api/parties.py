@@ -37,7 +37,7 @@ class Coordinator:
 
     def __init__(self, folder: Path | str, *, database: str | None = None, passphrase: str | None = None) -> None:
         self.folder = Path(folder)
-        self._party = coordinators.Coordinator(CoordinatorStore(self.folder, database, passphrase))
+        self._party = coordinators.CoordinatorParty(CoordinatorStore(self.folder, database, passphrase))
 
     @staticmethod
     def write_agreement(
@@ -210,7 +210,7 @@ class Owner:
         return {peer: GroundTruth.of(truth) for peer, truth in truths_of_owner(self._workspace).items()}
 
     @contextmanager
-    def _party(self, workers: int = 1) -> Iterator[owners.Owner]:
+    def _party(self, workers: int = 1) -> Iterator[owners.OwnerParty]:
         line = connect(self._workspace)
         with closing(line):
-            yield owners.Owner(self._workspace, line, working=Working(workers))
+            yield owners.OwnerParty(self._workspace, line, working=Working(workers))

@@ -21,7 +21,7 @@ from typing import Any
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.errors import OutsideError
 from blindlabel.export.truth import truths_of_coordinator
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, confirm_heard, join, words_to_read_out
 from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol import agreement as agreements
@@ -82,7 +82,7 @@ def demonstrate(plan: Demonstration, folder: Path, tell: Tell, show: Show) -> di
     tables = write(made, folder / "tables")
     agreement = _agreement(plan, made)
     address, port = _free_address()
-    coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     invitations = coordinator.create(to_text(agreement), address)
     tell(
         f"Two generated tables of {plan.rows} persons, {plan.records} of each sampled, part of them for a likely"
@@ -246,7 +246,7 @@ def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, stands
 
 
 def _watch(
-    coordinator: Coordinator,
+    coordinator: CoordinatorParty,
     agreement: Agreement,
     workspaces: list[Workspace],
     running: Processes,
@@ -307,7 +307,7 @@ def _told(round: RoundStanding) -> str:
 
 
 def _report(
-    coordinator: Coordinator, agreement: Agreement, made: GeneratedTables, folder: Path, began: float
+    coordinator: CoordinatorParty, agreement: Agreement, made: GeneratedTables, folder: Path, began: float
 ) -> dict[str, Any]:
     from blindlabel.export import write as write_truth
 
@@ -336,7 +336,7 @@ def _report(
     }
 
 
-def _phases(coordinator: Coordinator, study: str, began: float) -> dict[str, float]:
+def _phases(coordinator: CoordinatorParty, study: str, began: float) -> dict[str, float]:
     """Seconds by phase, from the times at which the coordinator's messages were made and the owners' came."""
     phases: dict[str, float] = {}
     last = began

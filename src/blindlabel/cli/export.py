@@ -13,7 +13,7 @@ from blindlabel.cli.stores import coordinator_at, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
-    from blindlabel.export import GroundTruth
+    from blindlabel.export import AgreedTruth
 
 
 def export(
@@ -50,7 +50,7 @@ def export(
     written(truths, format, to, json=json)
 
 
-def written(truths: Mapping[str, GroundTruth], format: str, to: Path, *, json: bool) -> None:
+def written(truths: Mapping[str, AgreedTruth], format: str, to: Path, *, json: bool) -> None:
     """Write every pairing; with more than one, the file's name says which."""
     from blindlabel.export import write
 
@@ -83,7 +83,7 @@ def written(truths: Mapping[str, GroundTruth], format: str, to: Path, *, json: b
         say(f"{name}: {_content(truth)} {kept_back(truth)}".rstrip())
 
 
-def _content(truth: GroundTruth) -> str:
+def _content(truth: AgreedTruth) -> str:
     """What stands in an export."""
     matches, sides = len(truth.matches()), ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
     named = "; ".join(
@@ -97,7 +97,7 @@ def _content(truth: GroundTruth) -> str:
     )
 
 
-def kept_back(truth: GroundTruth) -> str:
+def kept_back(truth: AgreedTruth) -> str:
     """What the agreement kept back from whoever exports; empty where it kept nothing."""
     if not truth.only_matches:
         return ""

@@ -16,7 +16,9 @@ from importlib.metadata import entry_points
 import typer
 
 from blindlabel import __version__
-from blindlabel.cli import coordinator, demo, export, language, owner, suggest, trying
+from blindlabel.cli import coordinator_commands as coordinator
+from blindlabel.cli import demo, export, language, suggest, trying
+from blindlabel.cli import owner_commands as owner
 from blindlabel.cli.output import say
 from blindlabel.errors import InputError, OutsideError
 

@@ -25,7 +25,7 @@ from blindlabel.transport.events import JsonLines
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.parties.coordinator import CoordinatorParty
 
 
 def _log_to_stderr() -> None:
@@ -37,7 +37,7 @@ def _log_to_stderr() -> None:
         log.handlers = [handler]
 
 
-def _check_keys(coordinator: Coordinator) -> None:
+def _check_keys(coordinator: CoordinatorParty) -> None:
     """Refuse to start where studies could not be served: owners would be told so one request after the other."""
     for sentence in coordinator.unserved().values():
         raise InputError(f"{sentence} Nothing is served without the studies' keys.")
@@ -53,7 +53,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def serve_http(
-    coordinator: Coordinator,
+    coordinator: CoordinatorParty,
     home: Path,
     host: str,
     port: int,
@@ -100,7 +100,7 @@ def serve_http(
         raise OutsideError("The server could not start; the lines above say why.")
 
 
-def _add_page(app: FastAPI, coordinator: Coordinator, home: Path, address: str) -> None:
+def _add_page(app: FastAPI, coordinator: CoordinatorParty, home: Path, address: str) -> None:
     """The page for the coordinator's people, where its parts are installed."""
     try:
         from blindlabel.web.coordinator_page import add_page
@@ -111,7 +111,7 @@ def _add_page(app: FastAPI, coordinator: Coordinator, home: Path, address: str) 
     say(f"The coordinator's page is {address}; `blindlabel coordinator code --at {home}` prints the code to sign in.")
 
 
-def serve_folder(coordinator: Coordinator, via: str, *, once: bool) -> None:
+def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None:
     """Take in and put out what is in the folder, until stopped."""
     from blindlabel.transport.folder import FolderServer
 

@@ -13,7 +13,7 @@ import typer
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
-    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.protocol.agreement import Agreement
     from blindlabel.storage.coordinator_store import CoordinatorStore
     from blindlabel.storage.workspace import Workspace
@@ -49,11 +49,11 @@ def passphrase() -> str | None:
         raise InputError(f"The file {file} with the passphrase cannot be read: {error}.") from error
 
 
-def coordinator_at(home: Path, database: str | None, *, make: bool = False) -> Coordinator:
+def coordinator_at(home: Path, database: str | None, *, make: bool = False) -> CoordinatorParty:
     """The coordinator in this folder."""
-    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.parties.coordinator import CoordinatorParty
 
-    return Coordinator(studies_at(home, database, make=make))
+    return CoordinatorParty(studies_at(home, database, make=make))
 
 
 def studies_at(home: Path, database: str | None, *, make: bool = False) -> CoordinatorStore:

@@ -13,10 +13,10 @@ import numpy as np
 
 from blindlabel.engines.interface import (
     IN_THIS_PROCESS,
-    Answers,
+    AnswerMatrix,
     Engine,
     Evaluated,
-    Keys,
+    KeyPair,
     QuestionError,
     Terms,
     Working,
@@ -36,7 +36,7 @@ class EncryptedRecords:
         terms: Terms,
         records: Sequence[Record],
         *,
-        keys: Keys | None = None,
+        keys: KeyPair | None = None,
         working: Working = IN_THIS_PROCESS,
     ) -> None:
         self.engine, self.terms, self.count, self.working = engine, terms, len(records), working
@@ -46,7 +46,7 @@ class EncryptedRecords:
         self.parcels: list[bytes] = []
         """Of the last round: records go out anew for each, with randomness for its answers."""
 
-    def ask(self, questions: Sequence[Formula]) -> Answers:
+    def ask(self, questions: Sequence[Formula]) -> AnswerMatrix:
         """One row a question, one column a record."""
         if not questions:
             return np.zeros((0, self.count), dtype=np.bool_)
@@ -68,7 +68,7 @@ class EncryptedRecords:
         self._tell("evaluate")
         return answers
 
-    def open(self, answers: Sequence[Evaluated], questions: int) -> Answers:
+    def open(self, answers: Sequence[Evaluated], questions: int) -> AnswerMatrix:
         """The owner of the records opens, and somebody compares with the pads."""
         parcels, pads = [one.parcel for one in answers], [one.pads for one in answers]
         opened = self.engine.open(self.terms, self.keys.secret, parcels, questions, self.count)
@@ -114,7 +114,7 @@ def ask(
     *,
     lowered: bool = False,
     working: Working = IN_THIS_PROCESS,
-) -> Answers:
+) -> AnswerMatrix:
     """All questions over all records on one engine, from keys to answers."""
     terms = terms_for(engine, questions, records, attributes, lowered=lowered)
     return EncryptedRecords(engine, terms, records, working=working).ask(questions)

@@ -36,7 +36,7 @@ from blindlabel.language.limits import DEFAULT_FUNCTIONS, DEFAULT_PROFILE, Limit
 from blindlabel.language.record import Record
 from blindlabel.settings import Setting
 
-Answers = npt.NDArray[np.bool_]
+AnswerMatrix = npt.NDArray[np.bool_]
 """A matrix: one row a question, one column a record."""
 
 Progress = Callable[[str, float], None]
@@ -95,9 +95,9 @@ def outcomes(equal: npt.NDArray[np.bool_]) -> Outcomes:
     return found
 
 
-def is_yes(found: Outcomes) -> Answers:
+def is_yes(found: Outcomes) -> AnswerMatrix:
     """Which outcomes are a yes."""
-    answers: Answers = (found == Outcome.YES) | (found == Outcome.RESTORED)
+    answers: AnswerMatrix = (found == Outcome.YES) | (found == Outcome.RESTORED)
     return answers
 
 
@@ -181,7 +181,7 @@ class Terms(Encoded):
 
 
 @dataclass(frozen=True)
-class Keys:
+class KeyPair:
     """Keys: the public part goes to whoever asks, the secret never leaves the owner of the records. Neither is shown
     where keys are printed: one is secret, and the other has hundreds of megabytes.
     """
@@ -252,7 +252,7 @@ class Rules(Protocol):
 class Engine(Rules, Protocol):
     """One way to answer questions about records without seeing them."""
 
-    def make_keys(self, terms: Terms) -> Keys:
+    def make_keys(self, terms: Terms) -> KeyPair:
         """New keys, for one asker and one round."""
         ...
 

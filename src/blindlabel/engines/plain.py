@@ -18,7 +18,7 @@ from blindlabel.engines.interface import (
     IN_THIS_PROCESS,
     Evaluated,
     Explained,
-    Keys,
+    KeyPair,
     ParcelError,
     Terms,
     Values,
@@ -82,9 +82,9 @@ class PlainEngine:
         """Only what the agreement does not encode is beyond the plain engine."""
         return refuse_question(terms, question)
 
-    def make_keys(self, terms: Terms) -> Keys:
+    def make_keys(self, terms: Terms) -> KeyPair:
         """Keys that keep nothing secret."""
-        return Keys(public=_pack(terms, "public key", None), secret=_pack(terms, "secret key", None))
+        return KeyPair(public=_pack(terms, "public key", None), secret=_pack(terms, "secret key", None))
 
     def encrypt(
         self,

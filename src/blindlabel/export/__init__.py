@@ -4,7 +4,7 @@ record content.
 
 from blindlabel.export.formats import FORMATS, Format, write
 from blindlabel.export.reading import merged, read_ground_truth
-from blindlabel.export.truth import GroundTruth, LabelledPair
+from blindlabel.export.truth import AgreedTruth, LabelledPair
 from blindlabel.export.with_records import DESCRIPTIONS as FORMATS_WITH_RECORDS
 from blindlabel.export.with_records import ENDS_BLINDNESS, write_with_records
 
@@ -12,8 +12,8 @@ __all__ = [
     "ENDS_BLINDNESS",
     "FORMATS",
     "FORMATS_WITH_RECORDS",
+    "AgreedTruth",
     "Format",
-    "GroundTruth",
     "LabelledPair",
     "merged",
     "read_ground_truth",

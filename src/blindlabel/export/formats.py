@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.export.truth import GroundTruth
+from blindlabel.export.truth import AgreedTruth
 from blindlabel.records.table_files import write_csv
 from blindlabel.storage.files import sync_file, sync_folder
 
@@ -39,12 +39,12 @@ class Format:
     name: str
     description: str
     suffix: str
-    write: Callable[[GroundTruth, Path], None]
+    write: Callable[[AgreedTruth, Path], None]
     needs_labels: bool = False
     """Whether it is of no use without pairs that are no match."""
 
 
-def write(truth: GroundTruth, format: str, path: Path) -> list[Path]:
+def write(truth: AgreedTruth, format: str, path: Path) -> list[Path]:
     """Write the ground truth to a file (or into a folder, as `ground_truth`); returns that file and the one with the
     discarded pairs.
     """
@@ -66,7 +66,7 @@ def write(truth: GroundTruth, format: str, path: Path) -> list[Path]:
     return [path, beside]
 
 
-def archive_of(truth: GroundTruth, format: str) -> bytes:
+def archive_of(truth: AgreedTruth, format: str) -> bytes:
     """A ground truth in one format, with the discarded pairs beside it, as an archive."""
     buffer = io.BytesIO()
     with (
@@ -121,12 +121,12 @@ def _write_json_pairs(path: Path, head: dict[str, Any], pairs: Iterable[dict[str
         file.write("\n]}\n")
 
 
-def _row_columns(truth: GroundTruth) -> tuple[str, str]:
+def _row_columns(truth: AgreedTruth) -> tuple[str, str]:
     """The columns with the rows' positions, named by owner."""
     return f"{ROW}{truth.dataset_a}", f"{ROW}{truth.dataset_b}"
 
 
-def _more_columns(truth: GroundTruth) -> list[str]:
+def _more_columns(truth: AgreedTruth) -> list[str]:
     """The columns with ids, of the sides where they are known; and where the sample was enriched, how each row came
     into it.
     """
@@ -135,35 +135,35 @@ def _more_columns(truth: GroundTruth) -> list[str]:
     return [*ids, *(f"{SAMPLED}{name}" for name in names if any(truth.by_keys))]
 
 
-def _more(truth: GroundTruth, i: int, j: int) -> list[str]:
+def _more(truth: AgreedTruth, i: int, j: int) -> list[str]:
     """What `_more_columns` names, of one pair."""
     ids = [known[row] for known, row in ((truth.ids_a, i), (truth.ids_b, j)) if known is not None]
     return [*ids, *((sampled(truth, 0, i), sampled(truth, 1, j)) if any(truth.by_keys) else ())]
 
 
-def sampled(truth: GroundTruth, side: int, row: int) -> str:
+def sampled(truth: AgreedTruth, side: int, row: int) -> str:
     """How a row came into an enriched sample."""
     return "keys" if row in truth.by_keys[side] else "uniform"
 
 
-def _write_discarded(truth: GroundTruth, path: Path) -> None:
+def _write_discarded(truth: AgreedTruth, path: Path) -> None:
     rows = ((i, j, *_more(truth, i, j)) for i, j in truth.discarded)
     write_csv(path, (*_row_columns(truth), *_more_columns(truth)), rows)
 
 
-def _csv(truth: GroundTruth, path: Path) -> None:
+def _csv(truth: AgreedTruth, path: Path) -> None:
     rows = ((p.i, p.j, int(p.label), p.round, *_more(truth, p.i, p.j)) for p in truth.pairs)
     write_csv(path, (*_row_columns(truth), "label", "round", *_more_columns(truth)), rows)
 
 
-def _json(truth: GroundTruth, path: Path) -> None:
+def _json(truth: AgreedTruth, path: Path) -> None:
     columns = (*_row_columns(truth), "label", "round", *_more_columns(truth))
     pairs = (dict(zip(columns, (p.i, p.j, p.label, p.round, *_more(truth, p.i, p.j)))) for p in truth.pairs)
     datasets = {"a": truth.dataset_a, "b": truth.dataset_b}
     _write_json_pairs(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets}, pairs)
 
 
-def _parquet(truth: GroundTruth, path: Path) -> None:
+def _parquet(truth: AgreedTruth, path: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -180,21 +180,21 @@ def _parquet(truth: GroundTruth, path: Path) -> None:
             writer.write_table(pa.table(dict(zip(schema.names, map(list, zip(*rows)))), schema=schema))
 
 
-def _splink(truth: GroundTruth, path: Path) -> None:
+def _splink(truth: AgreedTruth, path: Path) -> None:
     header = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r", "clerical_match_score")
     write_csv(path, header, ((*_splink_names(truth, p.i, p.j), f"{float(p.label):.1f}") for p in truth.pairs))
 
 
-def _splink_matches(truth: GroundTruth, path: Path) -> None:
+def _splink_matches(truth: AgreedTruth, path: Path) -> None:
     header = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
     write_csv(path, header, [_splink_names(truth, p.i, p.j) for p in truth.matches()])
 
 
-def _splink_names(truth: GroundTruth, i: int, j: int) -> tuple[str, str, str, str]:
+def _splink_names(truth: AgreedTruth, i: int, j: int) -> tuple[str, str, str, str]:
     return (truth.dataset_a, truth.name_a(i), truth.dataset_b, truth.name_b(j))
 
 
-def _recordlinkage(truth: GroundTruth, path: Path) -> None:
+def _recordlinkage(truth: AgreedTruth, path: Path) -> None:
     # Where only the position is known it stays a number, as in the index that pandas gives a table.
     pairs: Iterable[dict[str, Any]] = (
         {
@@ -211,22 +211,22 @@ def _recordlinkage(truth: GroundTruth, path: Path) -> None:
     _write_json_pairs(path, {"version": 1}, pairs)
 
 
-def _py_entitymatching(truth: GroundTruth, path: Path) -> None:
+def _py_entitymatching(truth: AgreedTruth, path: Path) -> None:
     rows = ((number, truth.name_a(p.i), truth.name_b(p.j), int(p.label)) for number, p in enumerate(truth.pairs))
     write_csv(path, ("_id", "ltable_id", "rtable_id", "label"), rows)
 
 
-def _rltk(truth: GroundTruth, path: Path) -> None:
+def _rltk(truth: AgreedTruth, path: Path) -> None:
     write_csv(
         path, ("id1", "id2", "label"), ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs)
     )
 
 
-def _pyjedai(truth: GroundTruth, path: Path) -> None:
+def _pyjedai(truth: AgreedTruth, path: Path) -> None:
     write_csv(path, ("D1", "D2"), [(truth.name_a(p.i), truth.name_b(p.j)) for p in truth.matches()], delimiter="|")
 
 
-def _leipzig(truth: GroundTruth, path: Path) -> None:
+def _leipzig(truth: AgreedTruth, path: Path) -> None:
     header = (f"id{truth.dataset_a}", f"id{truth.dataset_b}")
     write_csv(path, header, [(truth.name_a(p.i), truth.name_b(p.j)) for p in truth.matches()])
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from blindlabel.errors import InputError
 from blindlabel.export.formats import ID, JSON_MARK, JSON_VERSION, ROW, SAMPLED, discarded_path
-from blindlabel.export.truth import GroundTruth, LabelledPair
+from blindlabel.export.truth import AgreedTruth, LabelledPair
 from blindlabel.records.tables import EmptyTableError, columns_of, read_table
 
 _LABELS = {"1": True, "0": False, "true": True, "false": False}
 
 
-def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: str | None = None) -> GroundTruth:
+def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: str | None = None) -> AgreedTruth:
     """Read it back. The columns name the tables; given names win. Where no file of discarded pairs lies beside it and
     every pair is a match, it is taken for an export of matches alone.
     """
@@ -43,7 +43,7 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
         tables = (dataset_a or names[0], dataset_b or names[1])
         # Whoever was told matches alone writes no file of discarded pairs; everybody else does, even an empty one.
         only = not beside.exists() and all(pair.label for pair in pairs)
-        return GroundTruth(*tables, pairs, never, ids_a, ids_b, only, (first, second))
+        return AgreedTruth(*tables, pairs, never, ids_a, ids_b, only, (first, second))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
 
@@ -113,7 +113,7 @@ def _json_rows(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
 
 
-def merged(one: GroundTruth, other: GroundTruth) -> GroundTruth:
+def merged(one: AgreedTruth, other: AgreedTruth) -> AgreedTruth:
     """The pairs of two exports with the ids that either knows."""
     names = (one.dataset_a, one.dataset_b)
     if (other.dataset_a, other.dataset_b) != names:
@@ -135,4 +135,4 @@ def merged(one: GroundTruth, other: GroundTruth) -> GroundTruth:
     for first, second, name in ((one.ids_a, other.ids_a, names[0]), (one.ids_b, other.ids_b, names[1])):
         if first is not None and second is not None and first != second:
             raise InputError(f"The two exports have different ids for the same rows of {name}.")
-    return GroundTruth(*names, one.pairs, one.discarded, ids_a, ids_b, one.only_matches, one.by_keys)
+    return AgreedTruth(*names, one.pairs, one.discarded, ids_a, ids_b, one.only_matches, one.by_keys)

@@ -18,7 +18,7 @@ from blindlabel.errors import InputError
 from blindlabel.protocol.labels import UNSAID, is_agreed, is_match, label_and_round
 
 if TYPE_CHECKING:
-    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.storage.workspace import Workspace
 
 _Pair = TypeVar("_Pair")
@@ -114,7 +114,7 @@ class DiscardedPairs(_Cells[tuple[int, int]]):
 
 
 @dataclass(frozen=True)
-class GroundTruth:
+class AgreedTruth:
     """What one party knows at the end. Ids are there for the sides whose table the party has; else a row is named by
     its position.
     """
@@ -179,7 +179,7 @@ class GroundTruth:
         )
 
 
-def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
+def truths_of_owner(workspace: Workspace) -> dict[str, AgreedTruth]:
     """After the end: the ground truth with every other owner, ids on its own side. The owner whose name sorts first
     is side a.
     """
@@ -193,7 +193,7 @@ def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
         matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
         by_keys = set(own) - set(state.sampling.chosen.uniform) if state.sampling.chosen else set()
         if workspace.name < pairing.peer:
-            found[pairing.peer] = GroundTruth.of_matrix(
+            found[pairing.peer] = AgreedTruth.of_matrix(
                 (workspace.name, pairing.peer),
                 matrix,
                 (own, other),
@@ -202,7 +202,7 @@ def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
                 by_keys=(by_keys, pairing.enriched),
             )
         else:
-            found[pairing.peer] = GroundTruth.of_matrix(
+            found[pairing.peer] = AgreedTruth.of_matrix(
                 (pairing.peer, workspace.name),
                 matrix.T,
                 (other, own),
@@ -213,11 +213,11 @@ def truths_of_owner(workspace: Workspace) -> dict[str, GroundTruth]:
     return found
 
 
-def truths_of_coordinator(coordinator: Coordinator, study: str) -> dict[tuple[str, str], GroundTruth]:
+def truths_of_coordinator(coordinator: CoordinatorParty, study: str) -> dict[tuple[str, str], AgreedTruth]:
     """The labels as they stand, by pairing; rows are named by their positions, the coordinator knows no ids."""
     state = coordinator.load(study).state
     return {
-        (first, second): GroundTruth.of_matrix(
+        (first, second): AgreedTruth.of_matrix(
             (first, second),
             labels,
             (state.samples[first], state.samples[second]),

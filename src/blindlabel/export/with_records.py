@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from blindlabel.errors import InputError
 from blindlabel.export.formats import Format, prepared, replacing, write_json
-from blindlabel.export.truth import GroundTruth, LabelledPair
+from blindlabel.export.truth import AgreedTruth, LabelledPair
 from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 
@@ -35,7 +35,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
 
 
 def write_with_records(
-    truth: GroundTruth, format: str, path: Path, table_a: Table, table_b: Table, *, blindness_may_end: bool
+    truth: AgreedTruth, format: str, path: Path, table_a: Table, table_b: Table, *, blindness_may_end: bool
 ) -> list[Path]:
     """Write labelled pairs with their records. `blindness_may_end` must be True: the caller has told the user
     `ENDS_BLINDNESS`.
@@ -68,7 +68,7 @@ def _check_ids(ids: Mapping[int, str] | None, table: Table) -> None:
             raise InputError(f"{table.name} is not the table of this ground truth: row {position + 1} has another id.")
 
 
-def _dedupe(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:
+def _dedupe(truth: AgreedTruth, path: Path, table_a: Table, table_b: Table) -> None:
     def pair(labelled: LabelledPair) -> dict[str, object]:
         # dedupe wants None, not empty text, for what is missing.
         records = [
@@ -83,7 +83,7 @@ def _dedupe(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> N
     )
 
 
-def _zingg(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:
+def _zingg(truth: AgreedTruth, path: Path, table_a: Table, table_b: Table) -> None:
     columns = list(dict.fromkeys((*table_a.attributes, *table_b.attributes)))
     rows: list[list[object]] = []
     for cluster, labelled in enumerate(truth.pairs):
@@ -93,7 +93,7 @@ def _zingg(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> No
     write_csv(path, ("z_cluster", "z_isMatch", *columns), rows)
 
 
-def _deepmatcher(truth: GroundTruth, path: Path, table_a: Table, table_b: Table) -> None:
+def _deepmatcher(truth: AgreedTruth, path: Path, table_a: Table, table_b: Table) -> None:
     header = (
         "id",
         "label",

@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError
 
 from blindlabel.envelope.identity import Identity
 from blindlabel.errors import InputError
-from blindlabel.protocol import owner as rules
+from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.facts import StudyState, sides_of
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.shape import Hex32, Name, Position, Shape, canonical

@@ -26,7 +26,7 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import comparing, enriched, messages, rounds
-from blindlabel.protocol import coordinator as rules
+from blindlabel.protocol import coordinator_rules as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import (
@@ -59,7 +59,7 @@ _SIGNING = "signing"
 """What the secret is called that signs a study's messages."""
 
 
-class Coordinator:
+class CoordinatorParty:
     """All studies of one coordinator."""
 
     def __init__(self, store: Studies, *, lease: float = LEASE, draw: Draw = secrets.randbelow) -> None:

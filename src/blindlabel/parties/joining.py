@@ -20,8 +20,9 @@ from blindlabel.errors import InputError
 from blindlabel.language.record import Record
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import messages, owner
-from blindlabel.protocol import owner as rules
+from blindlabel.protocol import messages
+from blindlabel.protocol import owner_rules as owner
+from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.invitation import Invitation, join_proof, token_hash

@@ -27,7 +27,7 @@ from blindlabel.parties.questions import QuestionSource, open_tasks
 from blindlabel.parties.round_work import Report, Rounds
 from blindlabel.parties.sample_work import EnrichedSampling
 from blindlabel.protocol import messages
-from blindlabel.protocol import owner as rules
+from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnRecord, Store, Told, Unreachable
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import NextStep, of_owner
@@ -45,7 +45,7 @@ def _sending(kind: str) -> str:
     return "send keys for the sample" if kind in messages.SAMPLING else f"send {_SENT.get(kind, kind)}"
 
 
-class Owner:
+class OwnerParty:
     """One owner's side of one study, at work."""
 
     def __init__(
@@ -259,7 +259,7 @@ confirmed.
 """
 
 
-def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callable[[str], None]) -> bool:
+def run(owner: OwnerParty, source: QuestionSource | None, *, once: bool, tell: Callable[[str], None]) -> bool:
     """Take turns; True when the study is over. With `once`, only as long as something can be done now.
 
     `tell` gets a sentence whenever what is waited for changes.
@@ -295,17 +295,17 @@ def run(owner: Owner, source: QuestionSource | None, *, once: bool, tell: Callab
             return False
 
 
-def is_over(owner: Owner) -> bool:
+def is_over(owner: OwnerParty) -> bool:
     """Whether the truth has come, with its labels."""
     truth = owner.store.state().truth
     return truth is not None and all(owner.store.bodies.has(pairing.labels) for pairing in truth.pairings)
 
 
-def _waits_for_person(owner: Owner) -> bool:
+def _waits_for_person(owner: OwnerParty) -> bool:
     return any(step.who == "you" for step in owner.next_steps())
 
 
-def _tell(owner: Owner, tell: Callable[[str], None], told: str, sentence: str) -> str:
+def _tell(owner: OwnerParty, tell: Callable[[str], None], told: str, sentence: str) -> str:
     if sentence != told:
         tell(sentence)
         owner.store.say("waiting", 0.0, sentence)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from blindlabel.engines.interface import Answers
+from blindlabel.engines.interface import AnswerMatrix
 from blindlabel.language import Question, Record
 from blindlabel.language.formula import Columns, Formula
 from blindlabel.protocol.labels import Labels, no_labels, open_counts, settle
@@ -20,7 +20,7 @@ from blindlabel.protocol.labels import Labels, no_labels, open_counts, settle
 Oracle = Callable[[Record, int], Question]
 """(an own record, the round counted from 1) to the question about its partner."""
 
-Answering = Callable[[int, Sequence[Formula], Sequence[Record]], Answers]
+Answering = Callable[[int, Sequence[Formula], Sequence[Record]], AnswerMatrix]
 """(0: the first owner asks, 1: the second; its questions; the other's records) to the answers, one row a question."""
 
 
@@ -48,7 +48,7 @@ def rehearse(
     for number in range(1, rounds + 1):
         if (labels == 0).any():
             asked: list[list[int]] = []
-            answers: list[Answers] = []
+            answers: list[AnswerMatrix] = []
             for side in (0, 1):
                 again = [int(i) for i in np.flatnonzero(open_counts(labels, axis=side))]
                 written = [oracles[side](records[side][i], number) for i in again]
@@ -62,7 +62,7 @@ def rehearse(
     return Rehearsed(tuple(after), tuple(questions))
 
 
-def in_clear(_side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:
+def in_clear(_side: int, questions: Sequence[Formula], records: Sequence[Record]) -> AnswerMatrix:
     """All questions over all records by clear evaluation, each different predicate once a record."""
     columns = Columns(records)
     answers = np.zeros((len(questions), len(records)), dtype=np.bool_)

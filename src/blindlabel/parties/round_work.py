@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from blindlabel.engines.interface import Engine, Keys, ParcelError, Terms, Values, Working
+from blindlabel.engines.interface import Engine, KeyPair, ParcelError, Terms, Values, Working
 from blindlabel.envelope.identity import Context, EnvelopeDamaged, EnvelopeError, Identity, shared_secret
 from blindlabel.envelope.stream import lock, new_key, open_, seal, unlock
 from blindlabel.errors import InputError
@@ -25,7 +25,7 @@ from blindlabel.parties import auditing
 from blindlabel.parties.joining import public_of
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol import comparing
-from blindlabel.protocol import owner as rules
+from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.interfaces import SecretMissing, Store
 from blindlabel.protocol.shape import Blob
 
@@ -91,7 +91,7 @@ class Rounds:
         key = b"".join(letter)
         self.change(lambda now: rules.has_served(now, round, peer, blob, key))
 
-    def _lock(self, round: int, keys: Keys, current: rules.OwnRound, questions: int) -> tuple[Blob, bytes]:
+    def _lock(self, round: int, keys: KeyPair, current: rules.OwnRound, questions: int) -> tuple[Blob, bytes]:
         """Public key and encrypted records as one locked body, and what unlocks it."""
         open_ = set(current.ask)
         prepared = [record.prepared for record in self.store.records() if record.record in open_]

@@ -24,7 +24,7 @@ from blindlabel.envelope.stream import open_, seal
 from blindlabel.errors import InputError
 from blindlabel.parties.joining import public_of
 from blindlabel.protocol import blocking
-from blindlabel.protocol import owner as rules
+from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.shape import Blob

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from blindlabel.parties.accounting import account_of, use_of
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.account import Account, Use
 from blindlabel.protocol.agreement import Agreement, is_overdue
 from blindlabel.protocol.facts import StudyState, key_of, sides_of
@@ -121,7 +121,7 @@ class StudyStanding:
         }
 
 
-def standing(coordinator: Coordinator, study: str) -> StudyStanding:
+def standing(coordinator: CoordinatorParty, study: str) -> StudyStanding:
     """How a study stands now."""
     agreement, state = coordinator.agreement(study), coordinator.load(study).state
     return StudyStanding(
@@ -166,7 +166,7 @@ def _round_standing(state: StudyState, number: int) -> RoundStanding:
     )
 
 
-def _parts(coordinator: Coordinator, study: str) -> dict[str, SampleStanding]:
+def _parts(coordinator: CoordinatorParty, study: str) -> dict[str, SampleStanding]:
     state, found = coordinator.load(study).state, {}
     for (first, second), labels in coordinator.labels(study).items():
         uniform = np.logical_and.outer(

@@ -19,7 +19,8 @@ from typing import Literal, NamedTuple, Protocol
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.record import Record
-from blindlabel.protocol import facts, owner
+from blindlabel.protocol import facts
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import Blob

@@ -15,7 +15,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from blindlabel.protocol import coordinator, facts, owner
+from blindlabel.protocol import coordinator_rules as coordinator
+from blindlabel.protocol import facts
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import direction_of
 from blindlabel.protocol.shape import COORDINATOR

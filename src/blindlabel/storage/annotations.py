@@ -25,7 +25,7 @@ import sqlalchemy as sa
 
 from blindlabel.errors import InputError
 from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED, SavedQuestion, Task
-from blindlabel.protocol.owner import OwnerState
+from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.round_questions import task_of, upsert
 from blindlabel.storage.workspace import Workspace

@@ -21,7 +21,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from blindlabel.errors import InputError
-from blindlabel.protocol import owner
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Task, TaskState
 from blindlabel.storage import workspace_tables as tables

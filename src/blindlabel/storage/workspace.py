@@ -38,7 +38,7 @@ from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
-from blindlabel.protocol import owner
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import MessageSigner, OwnRecord
 from blindlabel.storage import workspace_tables as tables

@@ -21,14 +21,14 @@ from typing import Literal
 from fastapi import Request
 
 from blindlabel.errors import InputError
-from blindlabel.export import GroundTruth
+from blindlabel.export import AgreedTruth
 from blindlabel.export.truth import truths_of_owner
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
 from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, OwnRecord, Task, TaskState
-from blindlabel.protocol.owner import OwnerState
+from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.storage.annotations import Annotations, Mark, team_of
 from blindlabel.storage.round_questions import RoundProgress
 from blindlabel.storage.workspace import Workspace
@@ -418,7 +418,7 @@ class OwnerApp:
         """One person who annotates."""
         return Seat(self.cache, self.judging, name)
 
-    def truths(self) -> dict[str, GroundTruth]:
+    def truths(self) -> dict[str, AgreedTruth]:
         """After the end: the ground truth with every other owner; empty while its labels are still on their
         way, and where the agreement releases none.
         """

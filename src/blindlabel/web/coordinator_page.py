@@ -28,7 +28,7 @@ from blindlabel.errors import InputError
 from blindlabel.export.formats import FORMATS, archive_of
 from blindlabel.export.truth import truths_of_coordinator
 from blindlabel.parties.accounting import size
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import SecretMissing, Traffic
@@ -53,7 +53,7 @@ SESSION_SECONDS = 8 * 3600.0
 _LARGEST_FORM = 4096
 
 
-def sign_in_code(coordinator: Coordinator) -> str:
+def sign_in_code(coordinator: CoordinatorParty) -> str:
     """The code that the page asks for; made at the first call."""
     try:
         return coordinator.store.secret("", "page").decode()
@@ -143,7 +143,7 @@ class _Pages:
         return HTMLResponse(self._environment.get_template(name).render(**values), status, _HEADERS)
 
 
-def add_page(app: FastAPI, coordinator: Coordinator) -> None:
+def add_page(app: FastAPI, coordinator: CoordinatorParty) -> None:
     """Add the page to the coordinator's server."""
     sessions, pages, contacts = _Sessions(sign_in_code(coordinator)), _Pages(), Contacts()
     app.add_middleware(_Noting, contacts=contacts)
@@ -207,7 +207,7 @@ def _own_post(request: Request) -> None:
 
 
 def _add_studies(
-    app: FastAPI, coordinator: Coordinator, sessions: _Sessions, pages: _Pages, contacts: Contacts
+    app: FastAPI, coordinator: CoordinatorParty, sessions: _Sessions, pages: _Pages, contacts: Contacts
 ) -> None:
     def known(request: Request, study: str) -> None:
         if not sessions.has(request):
@@ -250,12 +250,12 @@ def _add_studies(
         return Response(content, media_type="application/zip", headers=_HEADERS | headers)
 
 
-def _settled(coordinator: Coordinator, study: str) -> list[Tally]:
+def _settled(coordinator: CoordinatorParty, study: str) -> list[Tally]:
     state = coordinator.load(study).state
     return [sum(facts.tallies.values(), Tally()) for facts in state.rounds if facts.tallies]
 
 
-def _study_values(coordinator: Coordinator, study: str, contacts: Contacts) -> dict[str, Any]:
+def _study_values(coordinator: CoordinatorParty, study: str, contacts: Contacts) -> dict[str, Any]:
     """Everything that a study's page shows."""
     agreement, rounds = coordinator.agreement(study), _settled(coordinator, study)
     stand = standing(coordinator, study)

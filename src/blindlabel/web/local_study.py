@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner
+from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import SUGGESTED
@@ -66,7 +66,7 @@ class Rehearsal:
             made = generate("persons", Size(wanted.records, wanted.records // 2), wanted.seed)
             tables = write_tables(made, folder / "tables")[:2]
         self.agreement = agreement or _agreement(wanted, tables, agreed)
-        self.coordinator = Coordinator(CoordinatorStore(folder / "coordinator"))
+        self.coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
         invitations = self.coordinator.create(to_text(self.agreement), wanted.address)
         self.workspaces = [
             join(Workspace.create(folder / invitation.owner), invitation, TableOptions(table))
@@ -76,7 +76,7 @@ class Rehearsal:
         self.shared.mkdir()
         self._server = FolderServer(self.coordinator, self.shared)
         self._owners = [
-            Owner(one, FolderTransport(self.shared, self.agreement.hash, one.name)) for one in self.workspaces
+            OwnerParty(one, FolderTransport(self.shared, self.agreement.hash, one.name)) for one in self.workspaces
         ]
 
     def workspace(self, name: str) -> Workspace:

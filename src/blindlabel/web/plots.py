@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.owner import OwnerState
+from blindlabel.protocol.owner_rules import OwnerState
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 640, 44, 84, 150
 _STYLE = """

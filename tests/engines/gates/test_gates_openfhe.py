@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from blindlabel.engines.interface import Keys, ParcelError, Terms, Working, is_yes, outcomes
+from blindlabel.engines.interface import KeyPair, ParcelError, Terms, Working, is_yes, outcomes
 from blindlabel.language.formula import Atom, Conjunction, Constant, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
@@ -38,7 +38,7 @@ ENGINE = GatesEngine()
 
 
 @cache
-def keys() -> Keys:
+def keys() -> KeyPair:
     """One pair for all tests. A function, no fixture: what a property test takes as an argument is written into its
     report, and this is hundreds of megabytes.
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import EngineUnavailable, Keys, Terms, Working, is_yes
+from blindlabel.engines.interface import EngineUnavailable, KeyPair, Terms, Working, is_yes
 from blindlabel.engines.packed.planning import room as planning
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.running import workers
@@ -23,8 +23,8 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -72,7 +72,7 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def keys() -> Keys:
+def keys() -> KeyPair:
     return keys_of(TERMS)
 
 
@@ -121,12 +121,12 @@ def test_a_cluster_of_processes_here_is_started_and_stopped() -> None:
     assert (one.run(RECORDS, questions(2)) == in_clear(RECORDS, questions(2))).all()
 
 
-def test_records_in_clear_do_not_leave_this_process(keys: Keys) -> None:
+def test_records_in_clear_do_not_leave_this_process(keys: KeyPair) -> None:
     """Whoever names a cluster still encrypts here: nobody is called where nobody is."""
     assert list(ENGINE.encrypt(TERMS, keys.secret, RECORDS, 1, Working(cluster="tcp://127.0.0.1:1")))
 
 
-def test_wrong_addresses_and_absent_clusters_are_sentences(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_addresses_and_absent_clusters_are_sentences(keys: KeyPair, monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("remote", "local:0", "http://127.0.0.1:1"):
         with pytest.raises(InputError, match="cluster"):
             check_address(wrong)
@@ -152,12 +152,13 @@ def test_an_owner_computes_on_the_cluster_in_a_study(address: str, tmp_path: Pat
         "profile": [2, 2, 1, 1, 1], "exclusions": 1, "unless": 0,
     }  # fmt: skip
     agreement = small_agreement(records=3, encoding=room, rounds=1)
-    coordinator = Coordinator(CoordinatorStore(tmp_path / "coordinator"))
+    coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as at:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), at), write_person_tables(tmp_path, rows=3))
         places = [Working(cluster=address), Working()]
         owners = [
-            Owner(workspace, over_http(at)(workspace), working=place) for workspace, place in zip(workspaces, places)
+            OwnerParty(workspace, over_http(at)(workspace), working=place)
+            for workspace, place in zip(workspaces, places)
         ]
         patience = Patience()
         over = [False]

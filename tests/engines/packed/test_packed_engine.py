@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import (
-    Answers,
+    AnswerMatrix,
     EngineError,
     Evaluated,
     Outcome,
@@ -58,7 +58,9 @@ MANY = replace(
 """Room for so many records makes groups of four questions."""
 
 
-def random_round(terms: Terms, seed: int, records: int, questions: int) -> tuple[list[Record], list[Formula], Answers]:
+def random_round(
+    terms: Terms, seed: int, records: int, questions: int
+) -> tuple[list[Record], list[Formula], AnswerMatrix]:
     """Random hostile records, random questions that the terms allow, and what the interpreter says."""
     random = Random(seed)
     rows = [random_record(random, terms.attributes, 12) for _ in range(records - 3)]

@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from blindlabel.engines.interface import Evaluated, Keys, ParcelError, Terms
+from blindlabel.engines.interface import Evaluated, KeyPair, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Parcel, Study
 from blindlabel.engines.packed.residues import uniform
@@ -216,7 +216,7 @@ def _changed(sent: list[bytes], change: Callable[[bytes], bytes]) -> list[bytes]
     ]
 
 
-def _hostile(keys: Keys, sent: list[bytes]) -> Iterator[tuple[str, bytes, list[bytes]]]:
+def _hostile(keys: KeyPair, sent: list[bytes]) -> Iterator[tuple[str, bytes, list[bytes]]]:
     yield "a chosen second half", keys.public, _changed(sent, lambda item: item[SEED:] * 2)
     yield "a constant second half", keys.public, _changed(sent, lambda item: item[SEED:] + bytes(len(item) - SEED))
     yield "no second half", keys.public, _changed(sent, lambda item: item[SEED:])

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import Answers, Evaluated, Keys, Terms, Working, is_yes, outcomes
+from blindlabel.engines.interface import AnswerMatrix, Evaluated, KeyPair, Terms, Working, is_yes, outcomes
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.running.engine import PackedEngine
@@ -109,8 +109,8 @@ def _encrypted(key: Secret, encoded: Residues, batch: int, total: int, questions
 
 
 def _read(
-    engine: PackedEngine, terms: Terms, keys: Keys, answers: list[Evaluated], questions: int, records: int
-) -> Answers:
+    engine: PackedEngine, terms: Terms, keys: KeyPair, answers: list[Evaluated], questions: int, records: int
+) -> AnswerMatrix:
     """The labels: what is opened is compared with the pads."""
     opened = engine.open(terms, keys.secret, [one.parcel for one in answers], questions, records)
     pads = engine.pad_values(terms, [one.pads for one in answers], questions, records)

@@ -30,9 +30,9 @@ import httpx
 import numpy as np
 
 from blindlabel.language import interpret
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
-from blindlabel.parties.owner import Owner, run
+from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import SuggestedQuestions, check_question
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import to_text
@@ -116,7 +116,7 @@ class _Run:
         self.studies: list[list[Workspace]] = []
 
     def measured(self) -> Measured:
-        coordinator = Coordinator(CoordinatorStore(self.folder / "coordinator"))
+        coordinator = CoordinatorParty(CoordinatorStore(self.folder / "coordinator"))
         invitations = [
             coordinator.create(to_text(_agreement(number, self.load)), "") for number in range(self.load.studies)
         ]
@@ -194,7 +194,7 @@ class _Run:
                 self.address, workspace.agreement.hash, workspace.secret("token").decode(), patience=120.0
             )
             transport._client.event_hooks["response"].append(self._count)
-            owners.append(Owner(workspace, transport))
+            owners.append(OwnerParty(workspace, transport))
         until = time.monotonic() + self.load.seconds
         over: list[bool] = []
         while not (over and all(over)):
@@ -284,7 +284,7 @@ class _Run:
                 with self.lock:
                     self.statuses[200] += 1
 
-    def _compare(self, coordinator: Coordinator) -> None:
+    def _compare(self, coordinator: CoordinatorParty) -> None:
         """Every label of every study with clear evaluation."""
         for workspaces in self.studies:
             by_name = {workspace.name: workspace for workspace in workspaces}

@@ -23,7 +23,7 @@ from blindlabel.api.ground_truth import GroundTruth, Scores
 from blindlabel.errors import InputError
 from blindlabel.export import read_ground_truth
 from blindlabel.export.truth import AgreedPairs, truths_of_coordinator, truths_of_owner
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.records.tables import Table, read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
@@ -67,7 +67,7 @@ def find(study: Path, passphrase: str | None = None) -> Found:
 
 
 def _of_coordinator(home: Path, passphrase: str | None) -> Found:
-    coordinator = Coordinator(CoordinatorStore(home, None, passphrase))
+    coordinator = CoordinatorParty(CoordinatorStore(home, None, passphrase))
     rows = coordinator.store.studies()
     if len(rows) != 1:
         raise InputError(f"{home} holds {len(rows)} studies. Export the one you mean, and score that file.")

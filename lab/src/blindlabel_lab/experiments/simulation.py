@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from blindlabel.api.ground_truth import Scores, scores
 from blindlabel.engines.ask import EncryptedRecords
-from blindlabel.engines.interface import IN_THIS_PROCESS, Answers, Engine, Terms, Working
+from blindlabel.engines.interface import IN_THIS_PROCESS, AnswerMatrix, Engine, Terms, Working
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.limits import Limits
@@ -159,6 +159,6 @@ class ThroughEngine:
         keys = engine.make_keys(terms)
         self._sides = [EncryptedRecords(engine, terms, side, keys=keys, working=working) for side in records]
 
-    def __call__(self, side: int, questions: Sequence[Formula], records: Sequence[Record]) -> Answers:  # noqa: ARG002
+    def __call__(self, side: int, questions: Sequence[Formula], records: Sequence[Record]) -> AnswerMatrix:  # noqa: ARG002
         """The answers, about the encrypted records of the other side."""
         return self._sides[1 - side].ask(questions)

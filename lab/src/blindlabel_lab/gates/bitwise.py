@@ -18,7 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from blindlabel.engines.allowed import check_records
-from blindlabel.engines.interface import IN_THIS_PROCESS, Evaluated, Keys, ParcelError, Progress, Terms, Values, Working
+from blindlabel.engines.interface import (
+    IN_THIS_PROCESS,
+    Evaluated,
+    KeyPair,
+    ParcelError,
+    Progress,
+    Terms,
+    Values,
+    Working,
+)
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 from blindlabel_lab.gates import GatesRules, ciphertexts
@@ -31,11 +40,11 @@ from blindlabel_lab.gates.record_circuits import QuestionCircuits, RecordBits, c
 class GatesEngine(GatesRules):
     """Implements `Engine`. Needs openfhe when it is used, not when it is made."""
 
-    def make_keys(self, terms: Terms) -> Keys:
+    def make_keys(self, terms: Terms) -> KeyPair:
         """New keys; the public one has half a gigabyte."""
         public, secret = EncryptedGates().make_keys()
         key_id = ciphertexts.key_id_of(public)
-        return Keys(
+        return KeyPair(
             ciphertexts.sealed(Content.PUBLIC, terms, key_id, public),
             ciphertexts.sealed(Content.SECRET, terms, key_id, secret),
         )

@@ -33,7 +33,7 @@ from blindlabel.engines.interface import (
     EngineError,
     EngineUnavailable,
     Evaluated,
-    Keys,
+    KeyPair,
     Terms,
     Values,
     WorkerLost,
@@ -111,7 +111,7 @@ class GatesElsewhere(GatesRules):
     def __init__(self, python: Path) -> None:
         self._python = python
 
-    def make_keys(self, terms: Terms) -> Keys:
+    def make_keys(self, terms: Terms) -> KeyPair:
         """New keys."""
         (keys,) = self._call("make_keys", terms)
         return keys  # type: ignore[no-any-return]

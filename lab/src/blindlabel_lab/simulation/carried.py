@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel.transport.folder import FolderServer, FolderTransport
@@ -27,7 +27,7 @@ FAULTS = ("left behind", "half copied", "damaged copy", "old stick")
 class CarriedFolders:
     """The folders of all parties, and who carries files between them."""
 
-    def __init__(self, root: Path, coordinator: Callable[[], Coordinator], weather: Weather) -> None:
+    def __init__(self, root: Path, coordinator: Callable[[], CoordinatorParty], weather: Weather) -> None:
         self._root = root
         self._coordinator = coordinator
         self.weather = weather

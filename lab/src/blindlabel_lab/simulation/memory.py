@@ -16,7 +16,8 @@ from typing import Any
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, owner
+from blindlabel.protocol import facts
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import (

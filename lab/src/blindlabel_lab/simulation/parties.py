@@ -17,8 +17,8 @@ from blindlabel.engines.interface import IN_THIS_PROCESS, Evaluated, Terms, Work
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
-from blindlabel.parties.coordinator import Coordinator
-from blindlabel.parties.owner import Owner, is_over
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty, is_over
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState
@@ -100,7 +100,7 @@ class SimulatedCoordinator:
 
     def open(self) -> None:
         """Start (again) from what is stored."""
-        self.party = Coordinator(self._place.studies(), draw=self._weather.random.randrange)
+        self.party = CoordinatorParty(self._place.studies(), draw=self._weather.random.randrange)
 
     def receive(self, wire: bytes) -> bool:
         """Take in a message."""
@@ -171,7 +171,7 @@ class SimulatedOwner:
         self.name = name
         self.table = table
         self.store = place.store(name)
-        self.owner = Owner(self.store, connect(self.store), engine=FaultyEngine(weather), table=lambda: table)
+        self.owner = OwnerParty(self.store, connect(self.store), engine=FaultyEngine(weather), table=lambda: table)
 
     def turn(self) -> bool:
         """Everything that can be done now."""

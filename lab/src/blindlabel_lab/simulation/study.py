@@ -8,7 +8,7 @@ from pathlib import Path
 from blindlabel.engines.interface import EngineError
 from blindlabel.envelope.identity import sign_for
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import begin_study, own_identity
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Line, Store
@@ -50,7 +50,7 @@ class Study:
         self.unexpected: list[str] = []
         agreement = plan.agreement
         weather.calm = True  # founding a study is not what is tested
-        invitations = Coordinator(place.studies()).create(to_text(agreement)) if found else []
+        invitations = CoordinatorParty(place.studies()).create(to_text(agreement)) if found else []
         self.coordinator = SimulatedCoordinator(place, agreement.hash, weather)
         self.network = Network(lambda: self.coordinator, weather, {}, lambda: self.dies(COORDINATOR))
         self.wire = Wire(lambda: self.coordinator.party, weather, lambda: self.dies(COORDINATOR))

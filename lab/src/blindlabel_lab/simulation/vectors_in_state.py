@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from blindlabel.protocol import comparing, coordinator, facts, messages, owner
+from blindlabel.protocol import comparing, facts, messages
+from blindlabel.protocol import coordinator_rules as coordinator
+from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.messages import Body, Message
 from blindlabel.protocol.shape import COORDINATOR

@@ -32,7 +32,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from blindlabel.parties.coordinator import Coordinator
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.transport.client import HttpTransport
 from blindlabel.transport.server import create_app
@@ -55,13 +55,13 @@ class Wire:
     """Connections to one coordinator."""
 
     def __init__(
-        self, coordinator: Callable[[], Coordinator], weather: Weather, restart: Callable[[], None] = lambda: None
+        self, coordinator: Callable[[], CoordinatorParty], weather: Weather, restart: Callable[[], None] = lambda: None
     ) -> None:
         self._coordinator = coordinator
         self.weather = weather
         self._restart = restart
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._app: tuple[Coordinator, FastAPI] | None = None
+        self._app: tuple[CoordinatorParty, FastAPI] | None = None
         self._late: list[bytes] = []
         self._carried: list[bytes] = []
 

@@ -10,7 +10,7 @@ from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import (
     IN_THIS_PROCESS,
     Evaluated,
-    Keys,
+    KeyPair,
     ParcelError,
     QuestionError,
     Terms,
@@ -37,7 +37,7 @@ _PAD_BYTES = 4
 class PackedEngine(PackedRules):
     """Answers all questions of a round over all encrypted records in one pass."""
 
-    def make_keys(self, terms: Terms) -> Keys:
+    def make_keys(self, terms: Terms) -> KeyPair:
         """New keys, for one asker and one round."""
         return keys.make_keys(terms)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from blindlabel.engines.interface import Keys, ParcelError, Terms
+from blindlabel.engines.interface import KeyPair, ParcelError, Terms
 from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.parcels import Parcel, ParcelKind, Study
 from blindlabel.engines.packed.planning.room import Room, room_of
@@ -54,14 +54,14 @@ def _elements(room: Room, ring: Ring) -> list[int]:
     return [ring.rotation(move) for move in room.steps.moves]
 
 
-def make_keys(terms: Terms) -> Keys:
+def make_keys(terms: Terms) -> KeyPair:
     """New keys."""
     room = room_of(terms)
     ring = open_ring(room.ring)
     made = holders.generate(ring, _elements(room, ring))
     public = (made.zero, made.galois, made.relinearisation)
     study = room.study(parcels.key_id_of(public))
-    return Keys(
+    return KeyPair(
         public=parcels.write(Parcel(ParcelKind.PUBLIC_KEY, study, (), public)),
         secret=parcels.write(Parcel(ParcelKind.SECRET_KEY, study, (), (made.secret,))),
     )

@@ -20,7 +20,7 @@ from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
     from blindlabel.engines.interface import Working
-    from blindlabel.parties.owner import Owner
+    from blindlabel.parties.owner import OwnerParty
     from blindlabel.parties.questions import QuestionSource
     from blindlabel.parties.round_work import Report
     from blindlabel.storage.workspace import Workspace
@@ -42,14 +42,14 @@ def _party(
     working: Working | None = None,
     report: Report | None = None,
     patience: float = 30.0,
-) -> Iterator[Owner]:
+) -> Iterator[OwnerParty]:
     from blindlabel.engines.interface import IN_THIS_PROCESS
-    from blindlabel.parties.owner import Owner
+    from blindlabel.parties.owner import OwnerParty
     from blindlabel.transport.connecting import connect
 
     transport = connect(workspace, via, authority=ca, patience=patience)
     with closing(transport):
-        yield Owner(workspace, transport, working=working or IN_THIS_PROCESS, report=report)
+        yield OwnerParty(workspace, transport, working=working or IN_THIS_PROCESS, report=report)
 
 
 @app.command("join")

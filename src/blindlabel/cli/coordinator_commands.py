@@ -25,7 +25,7 @@ from blindlabel.cli.trying import TypeOption, listed, types_given
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
-    from blindlabel.parties.coordinator import Coordinator
+    from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.parties.study import StudyStanding
     from blindlabel.protocol.agreement import Agreement
 
@@ -396,7 +396,7 @@ def delete(study: StudyName, *, at: Home, yes: Unasked = False, database: Databa
     say("Deleted. Backups and carried folders have to be deleted where they are.")
 
 
-def _named(coordinator: Coordinator, study: str) -> str:
+def _named(coordinator: CoordinatorParty, study: str) -> str:
     state = coordinator.load(study).state
     stands = f"over ({state.ended})" if state.ended else f"in round {state.round}"
     return f"the study {coordinator.agreement(study).name} ({study[:12]}…, {stands})"
