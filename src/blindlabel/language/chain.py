@@ -98,10 +98,6 @@ class Condition:
         """All predicates of it."""
         return tuple(atom for term in self.any_of for atom in term)
 
-    def holds(self, record: Record) -> bool:
-        """Whether a clear record meets it."""
-        return _any(self.any_of, record)
-
 
 @dataclass(frozen=True)
 class Chain:
@@ -126,17 +122,10 @@ class Chain:
         below = (atom for term in (*self.exclusions, *self.unless) for atom in term)
         return (*(atom for condition in self.conditions for atom in condition.atoms), *below)
 
-    def held(self, record: Record) -> int:
-        """The points that a clear record gets."""
-        return sum(condition.points for condition in self.conditions if condition.holds(record))
-
-    def excluded(self, record: Record) -> bool:
-        """Whether an exclusion holds on a clear record, and no exception to it."""
-        return _any(self.exclusions, record) and not _any(self.unless, record)
-
     def fits(self, record: Record) -> bool:
         """The answer on a clear record."""
-        return self.held(record) >= self.bar and not self.excluded(record)
+        held = sum(condition.points for condition in self.conditions if _any(condition.any_of, record))
+        return held >= self.bar and (_any(self.unless, record) or not _any(self.exclusions, record))
 
 
 def _any(terms: Iterable[Term], record: Record) -> bool:

@@ -90,16 +90,6 @@ GUIDELINES = (
 """Degree, and the most bits of the modulus at 128 bits of security."""
 
 
-def most_bits(degree: int) -> int:
-    """The most bits that the modulus of a ring of this degree may have."""
-    return dict(GUIDELINES)[degree]
-
-
-def margin(degree: int, modulus_bits: float) -> float:
-    """Bits of modulus that are left below the guidelines' limit; negative beyond it."""
-    return most_bits(degree) - modulus_bits
-
-
 def dimension_needed(modulus_bits: float) -> float:
     """The dimension at which a modulus of so many bits has 128 bits of security."""
     first_degree, first_bits = GUIDELINES[0]

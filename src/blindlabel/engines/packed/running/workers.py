@@ -81,11 +81,6 @@ class Asked:
     questions: Sequence[Formula]
 
 
-def plans_of(room: Room, questions: Sequence[Formula]) -> list[Plan]:
-    """The plans of all questions."""
-    return [room.plan(question) for question in questions]
-
-
 class _Bench:
     """What lies open in this process: one batch at a time."""
 
@@ -98,7 +93,7 @@ class _Bench:
         public = open_public(asked.terms, asked.public)
         if self._opened is None or self._name != (public.study.key_id, batch.index):
             self._opened = None  # not two at a time
-            self._opened = OpenedBatch.of(public, plans_of(public.room, asked.questions), batch)
+            self._opened = OpenedBatch.of(public, [public.room.plan(one) for one in asked.questions], batch)
             self._name = (public.study.key_id, batch.index)
         return list(self._opened.answers(tile.groups))
 
@@ -117,7 +112,9 @@ def evaluate(
     """The answers of one batch of records after the other. What is kept from before is not made again; what is made is
     kept before it is handed on.
     """
-    plans = plans_of(public.room, asked.questions)  # what is wrong with a question is said before anything is shipped
+    plans = [
+        public.room.plan(one) for one in asked.questions
+    ]  # what is wrong with a question is said before anything is shipped
     with _team(working) as team:
         for batch in read_batches(public, contents, len(plans)):
             if not plans:
