@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
 from random import Random
 
@@ -12,7 +13,7 @@ from blindlabel.language import families, words
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.signatures import CaseRule, Clear
-from blindlabel.language.words import first_number, hundredths, words_of
+from blindlabel.language.words import first_date, first_number, hundredths, telephone_endings, words_of, years_of
 from support.random_questions import random_text
 
 LIMITS = Limits(similar_distance=2)
@@ -30,6 +31,13 @@ def clear_arguments(random: Random, name: str, text: str) -> tuple[Clear, ...]:
         own = first_number(text) or 0
         near = random.choice([own, own * 2 + 30, own * 3, own // 3, -own, random.randint(-(10**12), 10**12)])
         return (Fraction(near, 100),)
+    if name == "near_year":
+        return (random.choice([*years_of(text), 1999]) + random.randint(-2, 2),)
+    if name == "near_date":
+        slips = sorted(families.dates_near(first_date(text) or date(2001, 2, 3)))
+        return (random.choice([*slips, "1980-05-17", "1980-02-30", text[:10]]),)
+    if name == "same_telephone":
+        return (random.choice(["+1", "0", "7-", ""]) + random.choice([*telephone_endings(text), "3456789", text]),)
     start = random.randint(0, len(text))
     needle = text[start : start + random.randint(0, 8)] or random_text(random, 8)
     if name in ("has_word", "sounds_like", "similar") and words_of(text):

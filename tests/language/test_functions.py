@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from fractions import Fraction
 
 import pytest
 
-from blindlabel.language import FUNCTIONS, Limits, Question, Record, interpret
+from blindlabel.language import FUNCTIONS, Limits, Question, Record, families, interpret
 from blindlabel.language.formatter import quote
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.words import first_number, hundredths, words_of
@@ -86,6 +87,22 @@ CASES = [
     ('!is_in("a", $r) + is_in("b", $r) >= 2', "b", True),
     ('is_in("a", $r) | is_in("b", $r) & is_in("c", $r)', "a", True),
     ('is_in("a", $r) == true', "a", True),
+    ('same_telephone("310/456-0488", $r)', "+1 (310) 456 0488", True),
+    ('same_telephone("+13104560488", $r)', "456-0488", True),
+    ('same_telephone("310/456-0488", $r)', "1999 | 3104560489", False),
+    ('same_telephone("0488", $r)', "3104560488", False),
+    ('near_date("1980-05-17", $r)', "born 1980-05-17", True),
+    ('near_date("1980-05-17", $r)', "1980-05-11", True),
+    ('near_date("1980-05-17", $r)', "1908-05-17", False),
+    ('near_date("1980-05-07", $r)', "1980-07-05", True),
+    ('near_date("1980-05-17", $r)', "1999-09-09 1980-05-17", False),
+    ('near_date("1980-05-17", $r)', "1980-02-30, 1980-05-17", True),
+    ('near_date("1980-05-17", $r)', "11980-05-17", False),
+    ('near_date("1980-02-30", $r)', "1980-02-20", False),
+    ("near_year(1999, $r)", "vldb 2000", True),
+    ("near_year(1999, $r)", "1998-01-01", True),
+    ("near_year(1999, $r)", "1997 2001 19990", False),
+    ("near_year(2999, $r)", "3000", False),
 ]
 
 
@@ -137,6 +154,24 @@ def test_numbers_are_cut_to_hundredths_towards_minus_infinity_and_clamped() -> N
     assert first_number("x 10.5.7") == 1050
     assert hundredths(Fraction(10**20)) == 2**32 * 100 - 1
     assert hundredths(Fraction(-(10**20))) == -(2**32) * 100
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ('same_telephone("0488", $r)', "not-a-telephone"),
+        ('near_date("1980-02-30", $r)', "not-a-date"),
+        ("near_year(99, $r)", "bad-year"),
+        ("near_year(1999.5, $r)", "bad-year"),
+    ],
+)
+def test_what_is_no_telephone_date_or_year_is_said(call: str, code: str) -> None:
+    assert code in {one.code for one in Question(f"ret {call}").problems}
+
+
+def test_the_bound_of_near_dates_is_reached_and_never_passed() -> None:
+    days = (date(1999, 1, 1) + timedelta(day) for day in range(1000))
+    assert max(len(families.dates_near(day)) for day in days) == families.MOST_NEAR_DATES
 
 
 def test_predicates_name_families_for_all_they_can_be_asked() -> None:

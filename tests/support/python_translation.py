@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 import unicodedata
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Decimal
@@ -125,6 +126,39 @@ def _far_from(asked: Fraction, text: Any) -> bool:
     return number is not None and abs(_band(number) - _band(asked)) >= 3
 
 
+def _same_telephone(telephone: str, text: Any) -> bool:
+    def endings(source: str) -> set[str]:
+        kept = "".join(c for c in source if c not in " ()./-")
+        runs = ["".join(run) for digit, run in itertools.groupby(kept, lambda c: c in "0123456789") if digit]
+        return {run[-7:] for run in runs if len(run) >= 7}
+
+    return len(endings(telephone)) == 1 and endings(telephone) <= endings(_text(text))
+
+
+def _date(written: str) -> str:
+    """As YYYYMMDD; empty where it is none."""
+    digits = written.replace("-", "") if re.fullmatch(r"[0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}", written) else "0"
+    try:
+        time.strptime(digits, "%Y%m%d")
+    except ValueError:
+        return ""
+    return digits
+
+
+def _near_date(asked: str, text: Any) -> bool:
+    own = _date(asked)
+    found = re.findall(r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])", _text(text))
+    first = next((_date(one) for one in found if _date(one)), "")
+    if not own or not first:
+        return False
+    return sum(a != b for a, b in zip(own, first)) <= 1 or own == first[:4] + first[6:] + first[4:6]
+
+
+def _near_year(asked: Fraction, text: Any) -> bool:
+    years = [word for word in _words(_text(text)) if len(word) == 4 and word[0] in "12"]
+    return any(abs(int(year) - asked) < 2 for year in years if all(c in "0123456789" for c in year))
+
+
 _NAMES: dict[str, Any] = {
     "lower": lambda value: _cased(value, _lower),
     "upper": lambda value: _cased(value, _upper),
@@ -140,6 +174,9 @@ _NAMES: dict[str, Any] = {
     "similar": _similar,
     "between": _between,
     "far_from": _far_from,
+    "same_telephone": _same_telephone,
+    "near_date": _near_date,
+    "near_year": _near_year,
     "common_words": lambda wanted, text: len(set(_words(wanted)) & set(_words(_text(text)))),
     "choose": lambda condition, a, b: a if condition else b,
     "Fraction": Fraction,

@@ -16,8 +16,10 @@ ATTRIBUTES = ("name", "year")
 texts = st.one_of(
     st.text(alphabet="abAB1 ", max_size=8),
     st.text(alphabet="ab9.-| \t\x00", max_size=8),
-    st.sampled_from(["canon", "Canon A1", "1999", "-2.5", "a 12", "", "|", "ba b", "24-70", "Jonson"]),
+    st.sampled_from(["canon", "Canon A1", "1999", "-2.5", "a 12", "", "|", "ba b", "24-70", "Jonson", "4560488"]),
 )
+telephones = st.sampled_from(["456-0488", "+1 310/456-0488", "0488"])
+dates = st.sampled_from(["1980-05-17", "2001-02-03", "2001-03-02", "2001-02-13", "no"])
 needles = st.one_of(
     st.text(alphabet="abAB1 ", max_size=4), st.sampled_from(["a", "é", "canon", "A1", "\x00", "19", "b b", "café"])
 )
@@ -38,6 +40,9 @@ atoms: st.SearchStrategy[Formula] = st.one_of(
     ),
     st.builds(lambda low, high, view: Atom("between", (low, high), view), numbers, numbers, views),
     st.builds(lambda number, view: Atom("far_from", (number,), view), numbers, views),
+    st.builds(lambda year, view: Atom("near_year", (year,), view), st.sampled_from([1000, 1998, 2001, 2999]), views),
+    st.builds(lambda telephone, view: Atom("same_telephone", (telephone,), view), telephones, views),
+    st.builds(lambda date, view: Atom("near_date", (date,), view), dates, views),
 )
 
 

@@ -23,7 +23,8 @@ _PIECES = (
     "e\u0301", "É", "ß", "ẞ", "İ",
     "ı", "Σ", "ς", "σ", "日本", "🎉", "👩‍👩‍👧", "-5", "+3.25", "1999", "2.005", "smith", "Smyth", "jonson", "johnson",
     "'", "_", "a", "A",
-    "K", "\uffff",
+    "K", "\uffff", "2000", "1980-05-17", "1981-05-17", "2001-02-03", "2001-03-02", "1980-02-30", "310/456-0488",
+    "+13104560488", "4560488", "0",
 )  # fmt: skip
 
 
@@ -53,7 +54,7 @@ class QuestionMaker:
     needle_length: int = 16
     functions: Sequence[str] = (
         "is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "similar", "between",
-        "far_from",
+        "far_from", "same_telephone", "near_date", "near_year",
     )  # fmt: skip
     similar_distance: int = 1
     _variables: dict[str, str] = field(default_factory=lambda: {"r": "record"})
@@ -151,6 +152,11 @@ class QuestionMaker:
         if name == "far_from":
             number = Fraction(self.random.choice([-500, 0, 100, 325, 199900, 10**9]), 100)
             return tree.Call(name, (tree.Number(number), text))
+        if name == "near_year":
+            return tree.Call(name, (tree.Number(Fraction(self.random.choice([1000, 1981, 1998, 2000, 2999]))), text))
+        if name in ("near_date", "same_telephone"):
+            found = [piece for piece in _PIECES if len(piece) >= 7]
+            return tree.Call(name, (self.clear_text(self.random.choice(found), depth), text))
         if name == "similar":
             distance = tree.Number(Fraction(self.random.randint(1, self.similar_distance)))
             return tree.Call(name, (self.clear_text(self.word()[:20], depth), text, distance))

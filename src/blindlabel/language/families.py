@@ -9,6 +9,7 @@ the same.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -270,3 +271,40 @@ def _bands_far_from(text: str) -> frozenset[str]:
 
 
 FAR_BANDS = Family("far-band", _bands_far_from, lambda longest: len(_BAND_STARTS) - NEAR_BANDS - 1 if longest else 0)
+
+
+# -- same_telephone, near_year, near_date
+
+TELEPHONES = Family(
+    "telephone-ending",
+    words.telephone_endings,
+    lambda longest: (longest + 1) // (words.TELEPHONE_ENDING + 1),
+    joins=True,
+)
+
+NEAR_YEARS = Family(
+    "near-year",
+    lambda text: frozenset(str(year + by) for year in words.years_of(text) for by in (-1, 0, 1)),
+    lambda longest: 3 * ((longest + 1) // 5),
+    joins=True,
+)
+
+
+def dates_near(date: datetime.date) -> frozenset[str]:
+    """The date itself, every date that differs from it in one digit, and the one with day and month exchanged."""
+    written = date.isoformat()
+    places = (place for place, character in enumerate(written) if character != "-")
+    changed = (written[:place] + digit + written[place + 1 :] for place in places for digit in "0123456789")
+    exchanged = f"{written[:4]}-{written[8:]}-{written[5:7]}"
+    return frozenset(one for one in (*changed, exchanged) if words.date_of(one))
+
+
+def _dates_near_first(text: str) -> frozenset[str]:
+    date = words.first_date(text)
+    return frozenset() if date is None else dates_near(date)
+
+
+MOST_NEAR_DATES = 1 + 4 * 9 + (1 + 8) + (3 + 9) + 1
+"""Itself; another digit in the year, the month (tens, ones) or the day; exchanged."""
+
+NEAR_DATES = Family("near-date", _dates_near_first, lambda longest: MOST_NEAR_DATES if longest >= 10 else 0)

@@ -58,6 +58,26 @@ def _two_decimals(value: Clear, _limits: Limits) -> Problem | None:
     return Problem("too-precise", "error", f"Only {words.NUMBER_DECIMALS} decimals are compared.", "Round the number.")
 
 
+def _year(value: Clear, _limits: Limits) -> Problem | None:
+    if value in words.YEARS:
+        return None
+    return Problem("bad-year", "error", "A year has four digits and begins with 1 or 2.", "Write it in full: 1999.")
+
+
+def _date(value: Clear, _limits: Limits) -> Problem | None:
+    if words.date_of(str(value)):
+        return None
+    message = "This is not a date, so near_date is never true."
+    return Problem("not-a-date", "warning", message, 'Write year, month and day: "1980-05-17".')
+
+
+def _telephone(value: Clear, _limits: Limits) -> Problem | None:
+    if len(words.telephone_endings(str(value))) == 1:
+        return None
+    message = f"A telephone has at least {words.TELEPHONE_ENDING} digits; of this, same_telephone is never true."
+    return Problem("not-a-telephone", "warning", message, "Use ends_with for fewer digits.")
+
+
 _NEEDLE = Parameter("needle", Type.TEXT, clear=True, check=_bounded)
 _WORD = Parameter("word", Type.TEXT, clear=True, check=_one_word, use="word")
 
@@ -98,6 +118,24 @@ def _similar(text: str, arguments: tuple[Clear, ...]) -> bool:
 def _sounds_like(text: str, arguments: tuple[Clear, ...]) -> bool:
     code = words.phonetic_code(_string(arguments))
     return bool(code) and words.is_word(_string(arguments)) and code in words.phonetic_codes(text)
+
+
+def _asked_date(arguments: tuple[Clear, ...]) -> tuple[str, ...]:
+    date = words.date_of(_string(arguments))
+    return () if date is None else (date.isoformat(),)
+
+
+def _near_date(text: str, arguments: tuple[Clear, ...]) -> bool:
+    own, other = words.date_of(_string(arguments)), words.first_date(text)
+    if own is None or other is None:
+        return False
+    exchanged = (own.year, own.month, own.day) == (other.year, other.day, other.month)
+    return exchanged or sum(map(str.__ne__, own.isoformat(), other.isoformat())) <= 1
+
+
+def _asked_ending(arguments: tuple[Clear, ...]) -> tuple[str, ...]:
+    endings = words.telephone_endings(_string(arguments))
+    return tuple(endings) if len(endings) == 1 else ()
 
 
 def _never_unless_word(arguments: tuple[Clear, ...]) -> bool | None:
@@ -254,6 +292,49 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda _arguments, _limits: families.FAR_BANDS,
         asked=lambda arguments: (families.band_asked(words.hundredths(Fraction(arguments[0]))),),
         all_families=lambda _: (families.FAR_BANDS,),
+        case_rule=CaseRule.IGNORED,
+    ),
+    Predicate(
+        "same_telephone",
+        (Parameter("telephone", Type.TEXT, clear=True, check=_telephone, use="value"), _TEXT),
+        Type.BOOLEAN,
+        "Whether the text has this telephone, whatever prefixes stand before it.",
+        f"Its last {words.TELEPHONE_ENDING} digits are compared; spaces and the marks ( ) . / - do not matter. What has"
+        " fewer digits is never found. Numbers with only such marks between them are read as one.",
+        'ret same_telephone("310/456-0488", $r.phone)',
+        meaning=lambda text, arguments: not words.telephone_endings(text).isdisjoint(_asked_ending(arguments)),
+        family_of=lambda _arguments, _limits: families.TELEPHONES,
+        asked=_asked_ending,
+        always=lambda arguments: None if _asked_ending(arguments) else False,
+        all_families=lambda _: (families.TELEPHONES,),
+        case_rule=CaseRule.IGNORED,
+    ),
+    Predicate(
+        "near_date",
+        (Parameter("date", Type.TEXT, clear=True, check=_date, use="value"), _TEXT),
+        Type.BOOLEAN,
+        "Whether the first date in the text is this one, or this one with a slip: a digit wrong, or day and month"
+        " exchanged.",
+        "Dates are written 1980-05-17, as the type date writes them. False where the text has no date.",
+        'ret near_date("1980-05-17", $r.born)',
+        meaning=_near_date,
+        family_of=lambda _arguments, _limits: families.NEAR_DATES,
+        asked=_asked_date,
+        always=lambda arguments: None if _asked_date(arguments) else False,
+        all_families=lambda _: (families.NEAR_DATES,),
+        case_rule=CaseRule.IGNORED,
+    ),
+    Predicate(
+        "near_year",
+        (Parameter("year", Type.NUMBER, clear=True, check=_year), _TEXT),
+        Type.BOOLEAN,
+        "Whether the text has this year, the one before or the one after.",
+        "A year is a word of four digits that begins with 1 or 2; any of the text's words will do.",
+        "ret near_year(1999, $r.year)",
+        meaning=lambda text, arguments: any(abs(year - _integer(arguments, 0)) <= 1 for year in words.years_of(text)),
+        family_of=lambda _arguments, _limits: families.NEAR_YEARS,
+        asked=lambda arguments: (str(_integer(arguments, 0)),),
+        all_families=lambda _: (families.NEAR_YEARS,),
         case_rule=CaseRule.IGNORED,
     ),
 )

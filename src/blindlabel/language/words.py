@@ -1,4 +1,5 @@
-"""What the functions of the language rest on: upper and lower case, words, phonetic codes and numbers in a text.
+"""What the functions of the language rest on: upper and lower case, words, phonetic codes, and the numbers, dates,
+years and telephones in a text.
 
 Case is changed one character to one. Only the letters that pair up both ways take part: `A`/`a`, `É`/`é`, `Σ`/`σ`,
 1,396 pairs in Unicode 14. Every other character (`ß`, `İ`, the Kelvin sign, titlecase digraphs) is left alone by both
@@ -8,6 +9,7 @@ engines rely on both.
 
 from __future__ import annotations
 
+import datetime
 import re
 import sys
 import unicodedata
@@ -134,6 +136,44 @@ def first_number(text: str) -> int | None:
         if literal[0] == "-" and decimals[12:].strip("0"):
             value += Fraction(1, 10**12)  # what was cut still makes a negative number smaller
     return hundredths(-value if literal[0] == "-" else value)
+
+
+_DATE = re.compile(r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
+
+
+@lru_cache(maxsize=65536)
+def first_date(text: str) -> datetime.date | None:
+    """The first date in a text, written as 1980-05-17; None where there is none."""
+    return next(filter(None, map(date_of, _DATE.findall(text))), None)
+
+
+def date_of(written: str) -> datetime.date | None:
+    """The date that is written, 1980-05-17 or 19800517."""
+    found = re.fullmatch(r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})", written)
+    try:
+        return datetime.date(int(found[1]), int(found[3]), int(found[4])) if found else None
+    except ValueError:
+        return None
+
+
+YEARS = range(1000, 3000)
+"""What four digits can be a year."""
+
+
+def years_of(text: str) -> frozenset[int]:
+    """The words of a text that are years."""
+    return frozenset(int(word) for word in words_of(text) if re.fullmatch("[12][0-9]{3}", word))
+
+
+TELEPHONE_ENDING = 7
+"""The digits by which telephones are compared: what is left without prefixes."""
+
+
+@lru_cache(maxsize=65536)
+def telephone_endings(text: str) -> frozenset[str]:
+    """The last digits of every telephone in a text: of each long run of digits, spaces and ( ) . / - left out."""
+    runs = re.findall(f"[0-9]{{{TELEPHONE_ENDING},}}", re.sub(r"[ ()./-]", "", text))
+    return frozenset(run[-TELEPHONE_ENDING:] for run in runs)
 
 
 @lru_cache(maxsize=262144)

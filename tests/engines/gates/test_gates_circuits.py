@@ -199,6 +199,25 @@ def test_phonetic_codes_of_a_text_fit_their_field(text: str) -> None:
     assert all(len(words.phonetic_code(word)) <= CODE_GROWTH * len(word) for word in words.words_of(text))
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (Atom(function, (value,), View(None, case)), text)
+        for function, values, texts in (
+            ("same_telephone", ("310/456-0488", "+49 4560488"), ("(310) 456 0488", "a 4560488, 1234567", "0488", "")),
+            ("near_date", ("1980-05-07", "20010203"), ("1980-05-17 x", "on 1980-07-05", "2001-12-03", "2001", "")),
+            ("near_year", (1998, 1000, 2999), ("in 1999", "999 1001", "3000", "x1999", "2998-01-01")),
+        )
+        for value in values
+        for text in texts
+        for case in ("exact", "upper")
+    ],
+)
+def test_telephones_dates_and_years_are_found_as_in_the_plain_text(question: Atom, text: str) -> None:
+    record, terms = one_text(text, 20)
+    assert answer(question, record, terms) == evaluate(question, record)
+
+
 def test_far_from_holds_beyond_its_bounds() -> None:
     for text, number in itertools.product(("20.1", "20", "45.5", "x", "-9", "99999999999"), (0, 8, 20, 60, 10**7)):
         record, terms = one_text(text, 11)

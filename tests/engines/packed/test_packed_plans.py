@@ -34,6 +34,9 @@ WIDE = (
     "similar",
     "between",
     "far_from",
+    "same_telephone",
+    "near_date",
+    "near_year",
 )
 LIMITS = Limits(similar_distance=1)
 
@@ -55,9 +58,15 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
     source = random.choice([text, words.upper(text), words.lower(text), random_text(random)])
     start = random.randint(0, len(source))
     needle = source[start : start + random.randint(1, 8)] or "x"
-    arguments = {"is_empty": (), "similar": (needle, 1), "between": (1, 1000), "far_from": (20,)}.get(
-        function, (needle,)
-    )
+    arguments = {
+        "is_empty": (),
+        "similar": (needle, 1),
+        "between": (1, 1000),
+        "far_from": (20,),
+        "same_telephone": ("+49 310 4560488",),
+        "near_date": (random.choice(["1980-05-17", "2001-02-03"]),),
+        "near_year": (1999,),
+    }.get(function, (needle,))
     if PREDICATES[function].always(arguments) is not None:
         return
     lowered = random.random() < 0.3

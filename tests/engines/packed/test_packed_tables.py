@@ -29,7 +29,10 @@ from blindlabel.language.functions import PREDICATES
 from support.random_questions import random_text
 
 LARGE, SMALL = 536690689, 114689
-ALL = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between", "far_from")
+ALL = (
+    *("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "between", "far_from"),
+    *("same_telephone", "near_date", "near_year"),
+)
 
 
 def _answers(tables: Tables, features: Residues, table: SetTable, element: str) -> bool:

@@ -3,8 +3,9 @@
 Which bits are encrypted, and in which order, is public and fixed by the agreement alone. Every text that questions may
 look at is a field of its own, padded to its public length: the whole record, and each attribute. Where the agreement
 allows functions that need it, a field follows with what the owner computes in clear before encrypting: the phonetic
-codes of the text's words (as a text of words), or its first number (as an unsigned integer and a bit that says there is
-one). So neither needs phonetics or parsing in a circuit, and the answers are those of the plain meaning.
+codes of the text's words or the ends of its telephones (as a text of words), its first date (as a text), or its first
+number (as an unsigned integer and a bit that says there is one). So none needs phonetics or parsing in a circuit, and
+the answers are those of the plain meaning.
 
 All questions of a call share the netlist, so a character that two needles have at the same position is compared once.
 """
@@ -35,7 +36,15 @@ CODE_GROWTH = 2
 than it was.
 """
 
-FIELD_OF = {"sounds_like": "sounds", "between": "number", "far_from": "number"}
+DATE_LENGTH = len("1980-05-17")
+
+FIELD_OF = {
+    "sounds_like": "sounds",
+    "between": "number",
+    "far_from": "number",
+    "same_telephone": "telephones",
+    "near_date": "date",
+}
 """What the functions look at that do not look at the text itself."""
 
 _PADDING = [False] * (CHARACTER_BITS - 1) + [True]
@@ -43,12 +52,14 @@ _PADDING = [False] * (CHARACTER_BITS - 1) + [True]
 
 @dataclass(frozen=True)
 class BitField:
-    """One stretch of a record's bits. `kind` is text, sounds or number; `attribute` None is the whole record."""
+    """One stretch of a record's bits. `kind` is text or one of `FIELD_OF`; `attribute` None is the whole
+    record.
+    """
 
     kind: str
     attribute: str | None
     length: int
-    """Characters for text and sounds; 1 for number."""
+    """Characters; 1 for number."""
     start: int
     """Number of its first bit."""
 
@@ -74,12 +85,12 @@ class RecordBits:
             length = terms.record_length if terms.attribute_length is None else terms.attribute_length
             texts += [(attribute, length) for attribute in terms.attributes]
         needed = {FIELD_OF.get(function, "text") for function in terms.functions} | {"text"}
-        kinds = [kind for kind in ("text", "sounds", "number") if kind in needed]
+        kinds = [kind for kind in ("text", "sounds", "number", "telephones", "date") if kind in needed]
         fields: list[BitField] = []
         start = 0
         for attribute, length in texts:
             for kind in kinds:
-                room = {"text": length, "sounds": CODE_GROWTH * length, "number": 1}[kind]
+                room = {"sounds": CODE_GROWTH * length, "number": 1, "date": DATE_LENGTH}.get(kind, length)
                 fields.append(BitField(kind, attribute, room, start))
                 start += fields[-1].size
         return cls(tuple(fields))
@@ -114,6 +125,10 @@ def _field_bits(field: BitField, record: Record) -> list[bool]:
     if field.kind == "sounds":
         text = " ".join(sorted(words.phonetic_codes(text)))
         name = f"{name}, as phonetic codes,"
+    if field.kind == "telephones":
+        text = " ".join(sorted(words.telephone_endings(text)))
+    if field.kind == "date":
+        text = str(words.first_date(text) or "")
     if len(text) > field.length:
         raise RecordError(f"{name} has {len(text)} characters, and the agreement encodes {field.length}.")
     bits = [bool(code >> place & 1) for code in text.encode("ascii") for place in range(CHARACTER_BITS)]
@@ -198,6 +213,20 @@ class _Build:
     def sounds_like(self, atom: Atom) -> Signal:
         return self.text(atom).has_word(words.phonetic_code(_needle(atom)), "exact")
 
+    def same_telephone(self, atom: Atom) -> Signal:
+        (ending,) = PREDICATES[atom.function].asked(atom.arguments)
+        return self.text(atom).has_word(ending, "exact")
+
+    def near_date(self, atom: Atom) -> Signal:
+        date = words.date_of(_needle(atom))
+        near = () if date is None else sorted(families.dates_near(date))  # being near goes both ways
+        return any_of(self.netlist, [self.text(atom).equals(one, "exact") for one in near])
+
+    def near_year(self, atom: Atom) -> Signal:
+        years = (int(atom.arguments[0]) + by for by in (-1, 0, 1))
+        found = [self.text(atom).has_word(str(year), "exact") for year in years if year in words.YEARS]
+        return any_of(self.netlist, found)
+
     def between(self, atom: Atom) -> Signal:
         low, high = (words.hundredths(Fraction(bound)) for bound in atom.arguments[:2])
         present, within = self._number(atom, low, high)
@@ -229,5 +258,8 @@ _CIRCUITS: dict[str, Callable[[_Build, Atom], Signal]] = {
     "sounds_like": _Build.sounds_like,
     "between": _Build.between,
     "far_from": _Build.far_from,
+    "same_telephone": _Build.same_telephone,
+    "near_date": _Build.near_date,
+    "near_year": _Build.near_year,
 }
 """The circuit of every predicate. A new predicate without an entry here is refused with a sentence."""
