@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from blindlabel.cli.main import app
 from blindlabel.errors import InputError
 from blindlabel.protocol.labels import no_labels, open_counts, settle
-from blindlabel.records.generator import Size, generate
+from blindlabel.records.generator import PRODUCT_ATTRIBUTES, Size, generate
 from blindlabel_lab.experiments.candidates import (
     PUBLISHED,
     SOURCES,
@@ -51,7 +51,7 @@ def test_a_set_is_found_in_its_subfolder_and_read_with_its_labels(folder: Path) 
     assert place == folder / "candidates"
     assert names_in(place) == ["products"]
     given = read_candidates(place, "products")
-    assert given.attributes == ("name", "brand", "price")
+    assert given.attributes == PRODUCT_ATTRIBUTES
     assert sum(given.truth) == 40
     assert len(given.pairs) == len(given.truth) > 100
 

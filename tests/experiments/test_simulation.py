@@ -15,7 +15,7 @@ from blindlabel.errors import InputError
 from blindlabel.language import Record
 from blindlabel.language.formula import evaluate
 from blindlabel.parties.rehearsal import in_clear
-from blindlabel.records.generator import Size, generate, write
+from blindlabel.records.generator import PRODUCT_ATTRIBUTES, Size, generate, write
 from blindlabel_lab.experiments.datasets import (
     KNOWN,
     PREPARATION,
@@ -182,7 +182,7 @@ def test_quality_on_generated_sets_is_high_and_resumes(folder: Path, tmp_path: P
 
 
 def test_unknown_sets_use_all_common_columns_but_the_id(folder: Path) -> None:
-    assert read_dataset(folder, "products").attributes == ("name", "brand", "price")
+    assert read_dataset(folder, "products").attributes == PRODUCT_ATTRIBUTES
     assert read_dataset(folder, "products", ["name"]).attributes == ("name",)
     with pytest.raises(InputError, match="There is no set nowhere"):
         read_dataset(folder, "nowhere")

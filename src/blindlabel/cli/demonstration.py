@@ -29,6 +29,7 @@ from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState, directions
 from blindlabel.records.generator import PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
 from blindlabel.records.preparation import Recipe
+from blindlabel.records.proposing import types_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 
@@ -121,7 +122,8 @@ class _Standstill:
 
 def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
-    recipe = Recipe(STEPS)
+    types = types_of((made.a, made.b), Recipe(STEPS))
+    recipe = Recipe.of(STEPS, {name: kind for name, kind in types.items() if name in attributes})
     longest = max(len(record.whole) for table in (made.a, made.b) for record in recipe.rows(table, attributes))
     return agreements.new(
         "demonstration",
@@ -129,7 +131,7 @@ def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
         attributes,
         rounds=plan.rounds,
         criteria="Two records match when they are about the same person, in spite of typing errors and missing values.",
-        preparation={"steps": list(STEPS)},
+        preparation={"steps": list(recipe.steps), "types": dict(recipe.types)},
         sampling={
             "method": "enriched",
             "records": plan.records,

@@ -7,12 +7,17 @@ is secret, so `random` is right.
 
 Damage strikes the rows of both tables alike, whether a row has a partner or not, and ids are random numbers: neither
 tells the truth.
+
+Two houses write telephones, dates, codes and prices in formats of their own, so labels are good only where the
+agreement names types. Formats are written last and draw nothing at random.
 """
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -23,9 +28,11 @@ from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 
 Fields = dict[str, str]
+Formats = Mapping[str, Callable[[str], str]]
+"""How a house writes the values of some attributes that are not empty; the others stand as they are made."""
 
 PERSON_ATTRIBUTES = ("given_name", "surname", "sex", "age", "title", "address_1", "phone_number")
-PRODUCT_ATTRIBUTES = ("name", "brand", "price")
+PRODUCT_ATTRIBUTES = ("name", "brand", "price", "model", "released")
 MISSING: Mapping[str, float] = MappingProxyType(
     {
         "given_name": 0.018,
@@ -45,6 +52,9 @@ LOST_ON_COPY = 0.2
 """Share of the missing values that are lost in one row; the others are unknown of the person, so missing in every row
 about it.
 """
+
+UNKNOWN_DETAIL = 0.2
+"""Share of the products of which no shop knows the model, and the date of release."""
 
 CHANGES = (0.35, 0.30, 0.17, 0.10, 0.05, 0.03)
 """How often a row has 0, 1, … 5 changes."""
@@ -82,6 +92,10 @@ class EntityKind:
     """A new entity; it may resemble some of those before."""
     damage: Callable[[Random, Fields], None]
     """One change to a row, in place. It never empties a value."""
+    formats: tuple[Formats, Formats]
+    """How the houses of the two tables write."""
+    details: Callable[[Fields], Fields] = lambda _: {}
+    """What both tables have of an entity without errors."""
 
 
 def generate(kind: str, size: Size, seed: int) -> GeneratedTables:
@@ -102,8 +116,8 @@ def generate(kind: str, size: Size, seed: int) -> GeneratedTables:
     random.shuffle(in_a)
     random.shuffle(in_b)
     ids = [f"{number:09d}" for number in random.sample(range(10**9), 2 * size.rows)]
-    a = _table("a", ids[: size.rows], [_row(random, chosen, entities[entity]) for entity in in_a], chosen)
-    b = _table("b", ids[size.rows :], [_row(random, chosen, entities[entity]) for entity in in_b], chosen)
+    a = _table("a", ids[: size.rows], [_row(random, chosen, entities[entity]) for entity in in_a], chosen, 0)
+    b = _table("b", ids[size.rows :], [_row(random, chosen, entities[entity]) for entity in in_b], chosen, 1)
     id_in_a = dict(zip(in_a, a.ids))
     matches = tuple((id_in_a[entity], id_b) for entity, id_b in zip(in_b, b.ids) if entity in id_in_a)
     return GeneratedTables(a, b, matches)
@@ -133,9 +147,17 @@ def _check(size: Size) -> None:
         raise InputError(f"Duplicates must be 0 to the number of rows ({size.rows:,}), not {size.duplicates:,}.")
 
 
-def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: EntityKind) -> Table:
+def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: EntityKind, house: int) -> Table:
+    formats = kind.formats[house]
+
+    def written(attribute: str, text: str) -> str:
+        return formats[attribute](text) if text and attribute in formats else text
+
     return Table(
-        name, tuple(ids), kind.attributes, tuple(tuple(row[attribute] for attribute in kind.attributes) for row in rows)
+        name,
+        tuple(ids),
+        kind.attributes,
+        tuple(tuple(written(attribute, row[attribute]) for attribute in kind.attributes) for row in rows),
     )
 
 
@@ -158,7 +180,7 @@ def _row(random: Random, kind: EntityKind, entity: Fields) -> Fields:
     for attribute in row:
         if random.random() < MISSING.get(attribute, 0.0) * LOST_ON_COPY:
             row[attribute] = ""
-    return row
+    return row | kind.details(entity)
 
 
 def _common(random: Random, words: Sequence[str]) -> str:
@@ -201,6 +223,11 @@ def _person(random: Random, before: Sequence[Fields]) -> Fields:
 
 def _joined(random: Random, stems: Sequence[str], ends: Sequence[str]) -> str:
     return random.choice(stems) + random.choice(ends)
+
+
+def _with_area_in_brackets(telephone: str) -> str:
+    digits = telephone.replace(" ", "")
+    return f"({digits[:2]}) {digits[2:6]}-{digits[6:]}"
 
 
 _DAMAGED = {
@@ -323,10 +350,48 @@ def _damage_product(random: Random, row: Fields) -> None:
     row["name"] = " ".join(words)
 
 
+def _details_of_product(entity: Fields) -> Fields:
+    """Model and date of release, where the shops know them; makes of the same thing come out on the same day."""
+    brand, model, *others = entity["name"].split()
+    own = Random(" ".join((brand, *others)))  # noqa: S311 (nothing secret)
+    released = date(2005, 1, 1) + timedelta(days=own.randrange(15 * 365))
+    return {
+        "model": "" if own.random() < UNKNOWN_DETAIL else model,
+        "released": "" if own.random() < UNKNOWN_DETAIL else released.isoformat(),
+    }
+
+
+def _letters_and_number(between: str) -> Callable[[str], str]:
+    def written(model: str) -> str:
+        number = model.lstrip(string.ascii_lowercase).lstrip("-")
+        return model.removesuffix(number).rstrip("-") + between + number
+
+    return written
+
+
+def _day_first(iso: str) -> str:
+    return ".".join(reversed(iso.split("-")))
+
+
+def _with_comma(price: str) -> str:
+    return price.removesuffix(".00").replace(".", ",")
+
+
 KINDS: Mapping[str, EntityKind] = MappingProxyType(
     {
-        "persons": EntityKind(PERSON_ATTRIBUTES, _person, _damage_person),
-        "products": EntityKind(PRODUCT_ATTRIBUTES, _product, _damage_product),
+        "persons": EntityKind(
+            PERSON_ATTRIBUTES, _person, _damage_person, ({}, {"phone_number": _with_area_in_brackets})
+        ),
+        "products": EntityKind(
+            PRODUCT_ATTRIBUTES,
+            _product,
+            _damage_product,
+            (
+                {"model": _letters_and_number("-"), "price": lambda price: f"{float(price):,.2f}"},
+                {"model": _letters_and_number(" "), "price": _with_comma, "released": _day_first},
+            ),
+            _details_of_product,
+        ),
     }
 )
 """What can be generated."""

@@ -92,6 +92,12 @@ def together(
     return types, said
 
 
+def types_of(tables: Sequence[Table], recipe: Recipe) -> dict[str, str]:
+    """The types that owners of these tables would settle on: where all tables are at hand, as in a rehearsal."""
+    proposed = [{one.attribute: one.type for one in proposals(table, recipe)} for table in tables]
+    return together(proposed, [readable(table, recipe) for table in tables])[0]
+
+
 def _columns(table: Table) -> dict[str, list[str]]:
     """The values of every attribute that are not empty."""
     rows = table.rows[:_MOST_LOOKED_AT]

@@ -23,6 +23,7 @@ from blindlabel.protocol.interfaces import SUGGESTED
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.records.preparation import Recipe
+from blindlabel.records.proposing import types_of
 from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
@@ -110,19 +111,20 @@ class Rehearsal:
 
 def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -> Agreement:
     attributes = _attributes(tables[0])
+    recipe = Recipe.of(STEPS, types_of([read_table(table) for table in tables], Recipe(STEPS)))
     settings: dict[str, Any] = {
         "criteria": CRITERIA,
         "rounds": wanted.rounds,
         "sampling": {"records": wanted.records},
-        "encoding": {"engine": wanted.engine, **_lengths(tables, attributes)},
-        "preparation": {"steps": list(STEPS)},
+        "encoding": {"engine": wanted.engine, **_lengths(tables, attributes, recipe)},
+        "preparation": {"steps": list(recipe.steps), "types": dict(recipe.types)},
     }
     return agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
 
 
-def _lengths(tables: Sequence[Path], attributes: Sequence[str]) -> dict[str, int]:
+def _lengths(tables: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> dict[str, int]:
     """The longest record and value, rounded up, as people would settle them before a study."""
-    rows = [record for table in map(read_table, tables) for record in Recipe(STEPS).rows(table, attributes)]
+    rows = [record for table in map(read_table, tables) for record in recipe.rows(table, attributes)]
     record = max(len(row.whole) for row in rows)
     value = max(len(text) for row in rows for text in row.attributes.values())
     return {
