@@ -15,9 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HOUSE, LABORATORY = ROOT / "src" / "blindlabel", ROOT / "lab" / "src" / "blindlabel_lab"
-# "One arrangement" left 172 modules and 20,300 code lines. Types of values (528) and histories that are acknowledged both
-# ways (206) came on top. When this step is done, there may be 23,500.
-MOST = {HOUSE: {"lines": 33_300, "code": 21_200, "modules": 200}, LABORATORY: {"lines": 12_500}}
+# "One arrangement" left 172 modules and 20,300 code lines. Types of values (some 690) and acknowledged histories
+# (some 210) came on top. When this step is done, there may be 23,500.
+MOST = {HOUSE: {"lines": 33_400, "code": 21_250, "modules": 200}, LABORATORY: {"lines": 12_500}}
 
 
 def modules(root: Path) -> list[Path]:

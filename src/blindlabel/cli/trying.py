@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -276,7 +277,7 @@ def _lines(plan: Explained) -> Iterator[str]:
     yield f"parameters: {plan.parameters}"
     yield from (f"predicate {number}: {what}" for number, what in enumerate(plan.predicates))
     yield from plan.places
-    yield f"a label is wrong with probability {plan.wrong:.1g} at most"
+    yield f"a label is wrong with probability {ceil(plan.wrong * 1e8) / 1e8:.2g} at most"
     sizes = ", ".join(f"{what} {count / 1e6:,.1f} MB" for what, count in plan.bytes.items())
     yield f"a round of such questions: about {plan.seconds:,.1f} s of one core; {sizes}"
 
