@@ -12,18 +12,7 @@ from blindlabel.language import Question, Record
 from blindlabel.records.preparation import STEPS, Recipe
 from blindlabel.records.types import TYPES, Conventions
 from blindlabel_lab.experiments.datasets import PREPARATION
-from support.publication import (
-    ACM_2,
-    ACM_RECORD,
-    AMAZON,
-    AMAZON_RECORD,
-    DBLP_1,
-    DBLP_2,
-    DBLP_RECORD,
-    GOOGLE_1,
-    GOOGLE_RECORD,
-    LENS,
-)
+from support.publication import PRINTED
 
 TYPED = {"phone": "telephone", "date": "date", "price": "number", "model": "code", "year": "year", "name": "name"}
 RECIPE = Recipe.of(("nfkc", "ascii", "strip_punctuation", "lower", "collapse_space"), TYPED, Conventions(country="1"))
@@ -84,20 +73,6 @@ def test_a_needle_in_a_variable_is_prepared_for_each_text_it_is_asked_of() -> No
 def test_a_choice_of_needles_is_warned_of_where_one_cannot_be_found() -> None:
     source = 'ret is_in(choose(is_empty($r.year), "24-70", "x"), $r)'
     assert [one.code for one in Question(source, recipe=RECIPE).problems] == ["impossible-needle"]
-
-
-PRINTED = [
-    (LENS, "Canon 24-70 f2.8", True),
-    (LENS, "Canon 2470", True),
-    (LENS, "Canon 24-105mm USM", False),
-    (LENS, "Sony 24-70", False),
-    (AMAZON, GOOGLE_RECORD, True),
-    (GOOGLE_1, AMAZON_RECORD, False),
-    (AMAZON, AMAZON_RECORD, True),
-    (DBLP_1, ACM_RECORD, False),
-    (DBLP_2, ACM_RECORD, True),
-    (ACM_2, DBLP_RECORD, True),
-]
 
 
 @pytest.mark.parametrize("steps", [(), ("ascii",), PREPARATION.steps], ids=["none", "published", "experiment prepare"])

@@ -82,3 +82,17 @@ RECORDS = (
     "Canon 24-70 f2.8", "Canon 2470", "Canon 24-105mm USM", "Sony 24-70", AMAZON_RECORD, GOOGLE_RECORD, DBLP_RECORD,
     ACM_RECORD,
 )  # fmt: skip
+
+PRINTED: list[tuple[str, str, bool]] = [
+    (LENS, "Canon 24-70 f2.8", True),
+    (LENS, "Canon 2470", True),
+    (LENS, "Canon 24-105mm USM", False),
+    (LENS, "Sony 24-70", False),
+    (AMAZON, GOOGLE_RECORD, True),
+    (GOOGLE_1, AMAZON_RECORD, False),
+    (AMAZON, AMAZON_RECORD, True),
+    (DBLP_1, ACM_RECORD, False),
+    (DBLP_2, ACM_RECORD, True),
+    (ACM_2, DBLP_RECORD, True),
+]
+"""Question, record and answer, as the publication says."""
