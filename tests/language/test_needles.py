@@ -12,7 +12,7 @@ from blindlabel.language import Question, Record
 from blindlabel.records.preparation import STEPS, Recipe
 from blindlabel.records.types import TYPES, Conventions
 from blindlabel_lab.experiments.datasets import PREPARATION
-from support.publication import PRINTED
+from support.publication import ANSWERED
 
 TYPED = {"phone": "telephone", "date": "date", "price": "number", "model": "code", "year": "year", "name": "name"}
 RECIPE = Recipe.of(("nfkc", "ascii", "strip_punctuation", "lower", "collapse_space"), TYPED, Conventions(country="1"))
@@ -80,11 +80,11 @@ def test_a_choice_of_needles_is_warned_of_where_one_cannot_be_found() -> None:
 def test_printed_annotations_keep_their_meaning_under_every_preparation(engine: str, steps: tuple[str, ...]) -> None:
     """Case study 2 turned from yes to no: the needle kept its hyphen, the record did not."""
     recipe = Recipe(steps)
-    asked = list(dict.fromkeys(question for question, _, _ in PRINTED))
-    records = [recipe.record({"name": text}, ["name"]) for _, text, _ in PRINTED]
+    asked = list(dict.fromkeys(question for question, _, _ in ANSWERED))
+    records = [recipe.record({"name": text}, ["name"]) for _, text, _ in ANSWERED]
     formulas = [Question(text, ["name"], recipe=recipe).usable() for text in asked]
     answers = ask(engine_named(engine), formulas, records, ["name"], lowered=recipe.lowered)
-    for place, (question, _, answer) in enumerate(PRINTED):
+    for place, (question, _, answer) in enumerate(ANSWERED):
         assert answers[asked.index(question), place] == answer
 
 

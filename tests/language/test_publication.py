@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from blindlabel.language import Question, Record, interpret
-from support.publication import ACM_1, PRINTED
+from support.publication import ACM_1, ANSWERED
 
 
-@pytest.mark.parametrize(("question", "record", "answer"), PRINTED)
+@pytest.mark.parametrize(("question", "record", "answer"), ANSWERED)
 def test_printed_questions_mean_what_the_publication_says(question: str, record: str, answer: bool) -> None:
     checked = Question(question)
     assert checked.problems == ()

@@ -83,7 +83,7 @@ RECORDS = (
     ACM_RECORD,
 )  # fmt: skip
 
-PRINTED: list[tuple[str, str, bool]] = [
+ANSWERED: list[tuple[str, str, bool]] = [
     (LENS, "Canon 24-70 f2.8", True),
     (LENS, "Canon 2470", True),
     (LENS, "Canon 24-105mm USM", False),
