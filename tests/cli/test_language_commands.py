@@ -124,7 +124,7 @@ def test_language_explains_itself(blindlabel: Command) -> None:
     overview = blindlabel("language").out
     assert "common_words(words, text)" in overview
     assert "Metaphone" in blindlabel("language", "sounds_like").out
-    assert len(blindlabel("language", "--json").json["functions"]) == 14
+    assert len(blindlabel("language", "--json").json["functions"]) == 17
 
 
 @pytest.mark.parametrize("command", ["demo", "check", "try", "language", "generate", "export", "coordinator", "owner"])
