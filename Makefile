@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 CODE := src lab/src tests
 
-.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates simulate crash-points mutants faults soak fuzz audit screenshots clean
+.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates campaign audit screenshots clean
 
 setup: $(STAMP)
 
@@ -55,28 +55,10 @@ gates: $(STAMP)
 	@scripts/run-gates-tests.sh
 	@$(BIN)/blindlabel bench gates
 
-# Ten thousand whole studies with faults, judged by the clear protocol.
-simulate: $(STAMP)
-	@$(BIN)/python scripts/simulate
-
-# A real owner or coordinator killed at its system calls, one after the other; needs strace.
-crash-points: $(STAMP)
-	@$(BIN)/python scripts/crash-points
-
-# Bugs planted on purpose: which tests notice them.
-mutants: $(STAMP)
-	@$(BIN)/python scripts/mutants --unplanted
-
-# Full disks, stopped processes, bad proxies, removed and old databases, on real processes.
-faults: $(STAMP)
-	@$(BIN)/python scripts/faults
-
-# An hour of polling and studies, compressed: memory, open files, database and log must not grow.
-soak: $(STAMP)
-	@$(BIN)/python scripts/soak
-
-fuzz: $(STAMP)
-	@$(BIN)/python scripts/fuzz
+# All long tools for so many minutes together: simulated studies with faults, real processes that are killed and disturbed, planted bugs, memory over
+# time, foreign bytes. Each is a script of its own: scripts/simulate, crash-points, mutants, faults, soak, fuzz. TOOL=word: those of that name.
+campaign: $(STAMP)
+	@$(BIN)/python scripts/campaign --minutes $(or $(MINUTES),20) --only "$(TOOL)"
 
 audit: $(STAMP)
 	@$(BIN)/python scripts/audit

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from blindlabel.storage import coordinator_store
 from blindlabel.storage.database import Database
+from blindlabel.storage.ledger import PLACE
 from support.patience import PATIENCE
 from support.postgres import Server, running
 
@@ -43,6 +44,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in WHOLE:
             item.add_marker("whole")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes into the ledger of whoever runs it."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(PLACE, str(tmp_path_factory.mktemp("ledger") / "ledger.json"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "storage": {"errors", "language", "records", "envelope", "protocol"},
     "transport": {"errors", "envelope", "protocol", "storage"},
     "export": {"errors", "records", "protocol", "parties", "storage"},
+    "estimates": {"errors", "records", "protocol", "export"},
 }
 """Which packages each may import. What is not named here (web, cli, the public API) is outermost and knows them all."""
 

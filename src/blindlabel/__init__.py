@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from blindlabel.api.ground_truth import GroundTruth, Scores
     from blindlabel.api.parties import Coordinator, Owner
     from blindlabel.errors import InputError, OutsideError
+    from blindlabel.estimates import Candidates, Estimate, estimate, read_candidates
     from blindlabel.language import Question, Record
     from blindlabel.records.tables import Table
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Candidates",
     "Coordinator",
+    "Estimate",
     "GroundTruth",
     "InputError",
     "OutsideError",
@@ -42,13 +45,17 @@ __all__ = [
     "Table",
     "__version__",
     "ask",
+    "estimate",
+    "read_candidates",
     "read_table",
     "rehearse",
     "suggest",
 ]
 
 _WHERE = {
+    "Candidates": "blindlabel.estimates",
     "Coordinator": "blindlabel.api.parties",
+    "Estimate": "blindlabel.estimates",
     "GroundTruth": "blindlabel.api.ground_truth",
     "InputError": "blindlabel.errors",
     "OutsideError": "blindlabel.errors",
@@ -58,6 +65,8 @@ _WHERE = {
     "Scores": "blindlabel.api.ground_truth",
     "Table": "blindlabel.records.tables",
     "ask": "blindlabel.api.asking",
+    "estimate": "blindlabel.estimates",
+    "read_candidates": "blindlabel.estimates",
     "read_table": "blindlabel.api.asking",
     "rehearse": "blindlabel.api.asking",
     "suggest": "blindlabel.api.asking",

@@ -15,10 +15,11 @@ import pytest
 
 from blindlabel.envelope.identity import POINT_BYTES, Context, blinded, own_secret, point_of, scalar_of, shared_secret
 from blindlabel.parties.coordinator import CoordinatorParty
-from blindlabel.parties.joining import own_identity, own_table, public_of
+from blindlabel.parties.joining import own_identity, own_table
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import blocking
 from blindlabel.protocol.agreement import to_text
+from blindlabel.protocol.letters import public_of
 from blindlabel.protocol.sampling import blocking_keys
 from blindlabel.records.generator import Size, generate
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -46,9 +47,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Workspace], di
     assert all(one.state().sample for one in workspaces)
     bodies = coordinator.store.bodies(agreement.hash)
     reached: dict[str, list[bytes]] = {"offered": [], "blinded": [], "picked": []}
-    for facts in coordinator.load(agreement.hash).state.owners.values():
+    for name, facts in coordinator.load(agreement.hash).state.owners.items():
         reached["offered"] += [bodies.read_all(blob) for blob in facts.offered.values()]
-        reached["blinded"] += [bodies.read_all(blob) for blob in facts.blinded.values()]
+        reached["blinded"] += [
+            coordinator._unsealed(agreement.hash, "blinded", name, blob) for blob in facts.blinded.values()
+        ]
         reached["picked"] += [bodies.read_all(blob) for blob in facts.picked.values()]
     return workspaces, reached
 

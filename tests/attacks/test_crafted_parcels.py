@@ -20,11 +20,11 @@ def test_crafted_parcels_take_no_more_memory_than_an_honest_one(kind: str) -> No
     tests = Path(__file__).parents[1]
     path = os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-m", "support.crafted_parcels", kind, "3000"],
+        [sys.executable, "-m", "support.crafted_parcels", kind, "1000"],
         env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     honest, crafted, refused = map(int, done.stdout.split())
-    found = f"{kind}: {honest / 1024:.0f} MB after an honest parcel, {crafted / 1024:.0f} MB after 3,000 crafted ones"
+    found = f"{kind}: {honest / 1024:.0f} MB after an honest parcel, {crafted / 1024:.0f} MB after 1,000 crafted ones"
     sys.stdout.write(found + "\n")
     assert crafted <= 1.5 * honest, found
-    assert refused >= 2_950
+    assert refused >= 980

@@ -95,7 +95,7 @@ def asked_with(dishonest: Sequence[list[str]], people: tuple[list[Record], list[
 def open_after(study: Study) -> list[set[int]]:
     """Berta's records that were open after each round but the last, as anna sees it."""
     rounds = [message.body for message in study.seen("anna") if isinstance(message.body, messages.Round)]
-    return [set(one.open["berta"]) for one in rounds[1:]]
+    return [set(one.open["berta"].others) for one in rounds[1:]]
 
 
 def test_the_questions_of_the_first_versions_oracle_are_too_loose_to_say_anything(

@@ -16,7 +16,7 @@ import pytest
 from blindlabel.engines.interface import Outcomes
 from blindlabel.engines.packed import PackedRules
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, labels
+from blindlabel.protocol import labels
 from blindlabel.protocol.account import key_bits
 from blindlabel.protocol.agreement import Agreement
 from support.study_by_rules import Study
@@ -78,7 +78,7 @@ def test_the_first_versions_labels_would_have_given_the_whole_key() -> None:
     robbery.lured[:] = False  # an honest victim that says no
     study = Study(agreement, random.Random(1), answering=robbery, records=RECORDS)
     study.to_the_end()
-    kept = labels.from_bytes(study.bodies[study.state.labels[facts.key_of("anna", "berta")].hash], RECORDS, RECORDS)
+    kept = study.labels_now("anna", "berta")
     first = kept >> 1 != 1  # not agreed at once: the robber's answer was a yes
     assert (first == (robbery.keys["anna", 1][PER_PAIR] == 0)).all()
 

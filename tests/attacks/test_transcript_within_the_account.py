@@ -49,23 +49,47 @@ def tallies_of(seen: Sequence[messages.Message], peer: str) -> tuple[Tally, ...]
     return pairing.tallies
 
 
-def write(seen: Sequence[messages.Message], told: labels.Labels, own: str, peer: str, most_yes: int) -> Written:
+COUNTS = ("both", "first_only", "second_only", "neither", "loose")
+
+
+def after(seen: Sequence[messages.Message], peer: str) -> list[tuple[Tally, list[int], bool, list[int], int]]:
+    """What was told after each round: its totals; of every own record whether it is settled (0), open because of a
+    disagreement (1), too loose (2) or somebody else (3), or set aside (4); whether a void round is repeated; the
+    other's open records; how many of its questions were too loose. The end tells of the last round only what it set
+    aside.
+    """
+    (truth,) = (message.body for message in seen if isinstance(message.body, messages.Truth))
+    (pairing,) = (one for one in truth.pairings if one.peer == peer)
+    (sample,) = (message.body for message in seen if isinstance(message.body, messages.Sample))
+    rounds, told, found = rounds_of(seen), set[int](), []
+    for number, tally in enumerate(pairing.tallies):
+        following = rounds[number + 1] if number + 1 < len(rounds) else None
+        assert following is None or following.tallies[peer] == tally, "the truth repeats what the round said"
+        aside = set(following.aside[peer]) if following else set(pairing.aside) - told
+        told |= aside
+        own = dict.fromkeys(following.open[peer].own, 1) if following else {}
+        own |= dict.fromkeys(following.loose, 2) | dict.fromkeys(following.kept, 3) if following else {}
+        own |= dict.fromkeys(aside, 4)
+        states = [own.get(place, 0) for place in range(len(sample.positions))]
+        others, loose = (list(following.open[peer].others), following.others_loose[peer]) if following else ([], 0)
+        found.append((tally, states, bool(following and following.repeats), others, loose))
+    assert told == set(pairing.aside)
+    return found
+
+
+def write(seen: Sequence[messages.Message], told: labels.Labels, peer: str, most_yes: int) -> Written:
     """What an owner was told in a study of two, as digits."""
     n, m = told.shape
-    written, rounds, tallies = Written(), rounds_of(seen), tallies_of(seen, peer)
-    for number, tally in enumerate(tallies):
-        for count in (tally.both, tally.first_only, tally.second_only, tally.neither):
-            written.put(count, n * m + 1)  # `loose` follows: the pairs that were open are known from the round before
-        following = rounds[number + 1] if number + 1 < len(rounds) else None
-        for place in range(n):
-            is_open = following is not None and place in following.open[own]
-            written.put(is_open + (following is not None and place in following.loose), 3)
-        written.put(following.repeats if following else 0, 2)
-        loose = following.others_loose[peer] if following else 0
+    written, tallies = Written(), tallies_of(seen, peer)
+    for tally, own, repeats, others, loose in after(seen, peer):
+        for count in COUNTS:
+            written.put(getattr(tally, count), n * m + 1)
+        for state in own:
+            written.put(state, 5)
+        written.put(repeats, 2)
         for place in range(m):
-            is_open = following is not None and place in following.open[peer]
-            written.put(is_open + (is_open and loose > 0), 3)
-            loose -= is_open
+            written.put(place in others, 2)
+        written.put(loose, m + 1)
     for column in told.T:
         chosen = np.flatnonzero(labels.is_match(column)).tolist()
         most = min(n, most_yes * len(tallies))
@@ -81,16 +105,11 @@ def read(written: Written, n: int, m: int, rounds: int, most_yes: int) -> Told:
     """The same again, from the digits alone."""
     digits = iter(digit for digit, _ in written.digits)
     found: list[object] = []
-    open_pairs = n * m
     for _ in range(rounds):
-        both, first, second, neither = (next(digits) for _ in range(4))
-        loose = open_pairs - both - first - second - neither
-        open_pairs = first + second + loose
+        tally = Tally(**{count: next(digits) for count in COUNTS})
         own, repeats = [next(digits) for _ in range(n)], bool(next(digits))
-        others = [next(digits) for _ in range(m)]
-        tally = Tally(both=both, first_only=first, second_only=second, neither=neither, loose=loose)
-        found.append((tally, [i for i, d in enumerate(own) if d], [i for i, d in enumerate(own) if d == 2]))
-        found.append((repeats, [j for j, d in enumerate(others) if d], others.count(2)))
+        others = [j for j in range(m) if next(digits)]
+        found.append((tally, own, repeats, others, next(digits)))
     told = labels.no_labels(n, m)
     for j in range(m):
         rank, count = next(digits), 0
@@ -101,23 +120,6 @@ def read(written: Written, n: int, m: int, rounds: int, most_yes: int) -> Told:
             rank -= comb(place, k)
             told[place, j] = 2 * labels.UNSAID + 1
     assert most_yes * rounds >= np.count_nonzero(told, axis=0).max(initial=0)
-    return (found, told.tolist())
-
-
-def said(seen: Sequence[messages.Message], told: labels.Labels, own: str, peer: str) -> Told:
-    """What an owner was told, in the form of `read`."""
-    rounds, found = rounds_of(seen), list[object]()
-    for number, tally in enumerate(tallies_of(seen, peer)):
-        following = rounds[number + 1] if number + 1 < len(rounds) else None
-        assert following is None or following.tallies[peer] == tally, "the truth repeats what the round said"
-        found.append(
-            (tally, list(following.open[own]) if following else [], list(following.loose) if following else [])
-        )
-        found.append(
-            (following.repeats, list(following.open[peer]), following.others_loose[peer])
-            if following
-            else (False, [], 0)
-        )
     return (found, told.tolist())
 
 
@@ -139,14 +141,19 @@ def test_all_that_an_owner_is_told_fits_into_the_bits_of_the_account(seed: int, 
     study.to_the_end()
     for own, peer in (("anna", "berta"), ("berta", "anna")):
         told, seen = study.truth(own, peer), study.seen(own)
-        written = write(seen, told, own, peer, agreement.budget.most_yes)
+        written = write(seen, told, peer, agreement.budget.most_yes)
         rounds = len(tallies_of(seen, peer))
-        assert read(written, 9, 9, rounds, agreement.budget.most_yes) == said(seen, told, own, peer)
+        assert read(written, 9, 9, rounds, agreement.budget.most_yes) == (after(seen, peer), told.tolist())
         owner = account(agreement.exposure).entries[1]
         bits = written.bits - (0 if release == "matches" else sum(log2(base) for _, base in written.digits[-9:]))
         assert bits <= owner.honest - messages.MOST_VOID, "more is told than the account says"
         if release == "none":
             assert not told.any()
-    assert set(messages.Round.model_fields) == {"open", "repeats", "loose", "others_loose", "tallies"}
+        rounds_seen = rounds_of(seen)
+        for place, one in enumerate(rounds_seen):
+            repeated = [number for number in range(1, place + 1) if rounds_seen[number].repeats]
+            assert list(one.voided) == repeated, "it says again what `repeats` said"
+    fields = {"open", "repeats", "loose", "aside", "kept", "others_loose", "tallies", "voided"}
+    assert set(messages.Round.model_fields) == fields
     kinds = {message.kind for message in study.seen("anna")}
     assert kinds == {"keys", "sample", "round", "relay", "truth"}, "a new kind of message has to be counted"

@@ -13,7 +13,7 @@ from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import coordinator_rules as rules
 from blindlabel.protocol import messages
-from blindlabel.protocol.agreement import Agreement, to_text
+from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -50,7 +50,7 @@ def test_an_owner_that_confirmed_nobody_gives_nothing_away(
     workspaces = joined(tmp_path, coordinator.create(to_text(agreement)), write_person_tables(tmp_path, 2, rows=3))
     anna, forged = (OwnerParty(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces)
 
-    def enough(_agreement: Agreement, state: StudyState) -> bool:
+    def enough(state: StudyState) -> bool:
         return state.keys_sent and bool(state.owners["berta"].confirmed)
 
     monkeypatch.setattr(rules, "all_confirmed", enough)  # the cheating coordinator is content with itself

@@ -18,12 +18,13 @@ from blindlabel.envelope.identity import Context, EnvelopeError
 from blindlabel.envelope.stream import open_, unlock
 from blindlabel.language.record import Record
 from blindlabel.parties.coordinator import CoordinatorParty
-from blindlabel.parties.joining import own_identity, public_of
+from blindlabel.parties.joining import own_identity
 from blindlabel.parties.owner import OwnerParty, run
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, Store
+from blindlabel.protocol.letters import public_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.direct_line import DirectLine
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
@@ -152,4 +153,5 @@ def test_every_asker_gets_a_new_key_in_every_round(played: Played) -> None:
     for owner in played.owners:
         engine = owner.engine
         assert isinstance(engine, CountingKeys)
-        assert len(engine.made) == len(set(engine.used)) == len(engine.used) == 2 * rounds
+        assert len(engine.made) == 2 * rounds
+        assert len(set(engine.used)) == len(engine.used) >= 2 * rounds - 1, "one pairing has nothing open in round 2"

@@ -145,7 +145,7 @@ def test_attacks_in_records_stay_text_and_no_request_leaves_the_machine(app: App
     expect(page).to_have_title(re.compile("^</title><script>"))
     assert ATTACKS[0] in page.locator(".records").inner_text()
     for number in range(len(ATTACKS)):
-        page.locator(".row-open").nth(number).click()
+        page.locator(".row-open", has_text=f"a{number}").click()
         expect(page.locator(".record")).to_contain_text(ATTACKS[number].split()[0])
         page.locator(".record-word").first.click()
         expect(page.locator(".points-table tbody tr")).to_have_count(1)

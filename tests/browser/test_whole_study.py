@@ -89,18 +89,18 @@ def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
     menu(page, "Suggest for all open records…")
     expect(page.locator(".card")).to_have_count(50)
     chosen = page.locator(".card input:checked")
+    page.locator(".card .chip-good").first.scroll_into_view_if_needed()
     expect(chosen.first).to_be_visible()
-    assert chosen.count() < 50, "only what has been on the screen is chosen"
+    assert chosen.count() < 45, "only what has been on the screen is chosen"
     levels = page.locator(".card .chip").evaluate_all("chips => chips.map(one => one.className.split('-').pop())")
     assert levels == sorted(levels, key=["bad", "warn", "good"].index), "the riskiest come first"
     first = page.locator(".card").first
     expect(first.locator("mark").first).to_be_visible()
-    before = chosen.count()
     page.keyboard.press("j")
     expect(page.locator(".card").nth(1)).to_have_class(re.compile("current"))
     page.keyboard.press("k")
     page.keyboard.press(" ")
-    expect(chosen).to_have_count(before + (1 if levels[0] != "good" else -1))
+    expect(first.locator("input")).to_be_checked(checked=levels[0] != "good")
     page.keyboard.press("Enter")
     expect(page.locator(".card")).to_have_count(6)
     page.get_by_role("button", name="Close").click()
@@ -123,10 +123,11 @@ def pattern_fills_in_the_words_of_each_record(played: Played, context: BrowserCo
     page.get_by_role("textbox", name="Pattern").fill("ret is_in({surname 1}, $r) & is_in({given_name 1}, $r)")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text(re.compile(r"It can be filled for \d+ of 55 records"))).to_be_visible()
-    expect(page.locator(".card input:checked").first).to_be_visible()
-    page.get_by_role("button", name=re.compile(r"Accept \d")).click()
+    for place in range(2):
+        page.locator(".card").nth(place).locator("input").check()
+    page.get_by_role("button", name=re.compile(r"Accept ([2-9]|\d\d)")).click()  # others may be chosen by themselves
     page.get_by_role("button", name="Close").click()
-    expect(page.locator(".state-saved").nth(1)).to_be_visible()
+    expect(page.get_by_text(re.compile(r": ([3-9]|\d\d) of 56 saved"))).to_be_visible()
     own = {record.record: record.prepared.attributes for record in anna.records()}
     for task in anna.tasks():
         if task.question is not None and task.source == "bulk":
@@ -214,7 +215,7 @@ def second_round_begins_with_the_question_before_and_offers_others(played: Playe
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("alert")).to_contain_text("Always no")
     page.keyboard.press("Alt+2")
-    expect(page.locator(".verdict-good")).to_be_visible()
+    expect(page.locator(".verdict-good, .verdict-warn")).to_be_visible()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text(f"Round 2 of 2: 1 of {asked} saved")).to_be_visible()
     assert next(task for task in anna.tasks() if task.question).source == "suggested"

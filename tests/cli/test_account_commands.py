@@ -24,8 +24,8 @@ def test_check_and_explain_print_the_account_of_an_agreement(blindlabel: Command
     file = written(tmp_path)
     checked = blindlabel("coordinator", "check", file, "--json").json
     explained = blindlabel("explain", file)
-    assert checked["account"]["key"]["spent"] == 455
-    assert checked["account"]["key"]["bears"] >= 2 * 455
+    assert checked["account"]["key"]["spent"] == 480
+    assert checked["account"]["key"]["bears"] >= 2 * 480
     for entry in checked["account"]["parties"]:
         assert f"{entry['party']}: {entry['honest']:,} / " in explained.out
     assert "coordinator and an owner" in explained.out
@@ -45,4 +45,4 @@ def test_an_agreement_that_would_give_away_a_key_is_refused_with_a_sentence(
 def test_an_engine_without_a_bound_is_called_so(blindlabel: Command, tmp_path: Path) -> None:
     done = blindlabel("explain", written(tmp_path, encoding={"engine": "plain"}))
     assert done.code == 0
-    assert done.out.count("NO BOUND") == 1 and done.out.count("/ no bound") == 3
+    assert done.out.count("NO BOUND") == 1 and done.out.count("/ no bound") == 4

@@ -132,3 +132,18 @@ def test_every_command_has_help(blindlabel: Command, command: str) -> None:
     done = blindlabel(command, "--help")
     assert done.code == 0
     assert "--help" in done.out
+
+
+def test_suggest_says_what_is_signed_and_both_sides_of_the_verdict(blindlabel: Command, lenses: Path) -> None:
+    table = str(lenses / "lenses.csv")
+    done = blindlabel("suggest", table, "--id", "4", "--question", 'ret is_in("Sony", $r) & is_in("2016", $r.year)')
+    assert done.code == 0
+    assert '# Yes if it has "Sony" (your name) and "2016" in year.' in done.out
+    assert "One misspelt word and it is missed." in done.out
+    assert "in trials it was off by" in done.err
+    found = blindlabel("suggest", table, "--id", "4", "--question", 'ret is_in("qqq", $r)', "--json").json
+    verdict = found["suggestions"][0]["verdict"]
+    assert (verdict["kind"], verdict["level"], verdict["others"], verdict["also"]) == ("not-itself", "bad", 0, [])
+    assert verdict["missed"], "no imagined partner has it"
+    loose = blindlabel("suggest", table, "--id", "1", "--question", 'ret is_in("24", $r)', "--json").json
+    assert loose["suggestions"][0]["verdict"]["also"] == ["2", "3", "4"]

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from blindlabel.cli.main import run
-from blindlabel.cli.stores import passphrase
+from blindlabel.cli.stores import PASSPHRASE, passphrase
 from blindlabel.errors import InputError
 from support.patience import Patience
 
@@ -120,7 +120,8 @@ def test_units_of_systemd_start_commands_that_exist(unit: str, capsys: pytest.Ca
     assert run([*words[1:3], "--help"]) == 0
     known = capsys.readouterr().out
     assert all(word in known for word in words if word.startswith("--"))
-    assert service["Environment"].startswith("BLINDLABEL_PASSPHRASE_FILE=") and "LoadCredentialEncrypted" in service
+    credential = service["LoadCredentialEncrypted"].partition(":")[0]
+    assert credential == PASSPHRASE.lower().replace("_", "-"), "the name under which the program looks for it"
     if analyse := shutil.which("systemd-analyze"):
         checked = subprocess.run(
             [analyse, "verify", "--man=no", DEPLOY / "systemd" / unit], check=False, capture_output=True, text=True
@@ -185,6 +186,8 @@ def test_compose_file_names_only_what_it_defines() -> None:
     for service in services.values():
         assert re.fullmatch(r"[a-z-]+(:[a-z0-9.]+)?", service["image"]), "a plain name of an image, without a registry"
         assert set(service.get("depends_on", [])) <= set(services)
+    assert "healthcheck" in services["proxy"] and "healthcheck" in services["database"]
+    for service in services.values():
         for mounted in service["volumes"]:
             source = mounted.partition(":")[0]
             assert (DEPLOY / source).exists() if source.startswith("./") else source in volumes
@@ -197,7 +200,9 @@ def test_variables_are_those_that_program_and_images_read() -> None:
     services = compose()["services"]
     source = "\n".join(path.read_text("utf-8") for path in (ROOT / "src" / "blindlabel").rglob("*.py"))
     for name in services["coordinator"]["environment"]:
-        assert name == "FORWARDED_ALLOW_IPS" or f'"{name}"' in source, name
+        assert f'"{name}"' in source, name
+    network = compose()["networks"]["default"]["ipam"]["config"][0]["subnet"]
+    assert services["coordinator"]["environment"]["BLINDLABEL_PROXY"] == network, "the proxy alone is believed"
     address = services["coordinator"]["environment"]["BLINDLABEL_DATABASE"]
     database = services["database"]["environment"]
     assert address.startswith(f"postgresql://{database['POSTGRES_USER']}:")

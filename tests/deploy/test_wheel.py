@@ -23,8 +23,8 @@ FIRST_TRIPS = (
     "coordinator check a.toml",
     "coordinator invite a.toml --at home --address folder:stick --to inv",
     "owner check inv/anna.invitation tables/a.csv",
-    "owner join inv/anna.invitation tables/a.csv --at anna",
-    "owner join inv/berta.invitation tables/b.csv --at berta",
+    "owner join inv/anna.invitation tables/a.csv --at anna --accept-weaker",
+    "owner join inv/berta.invitation tables/b.csv --at berta --accept-weaker",
     "coordinator serve --at home --via folder:stick --once",
 )
 ROUND = ("owner run --at anna --auto --once", "owner run --at berta --auto --once")
@@ -59,13 +59,21 @@ class Installed:
         (site / "lent.pth").write_text(f"{lent}\n")
 
     def said(self, *arguments: str) -> str:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
-        command = [str(self.python.with_name("blindlabel")), *arguments]
-        done = subprocess.run(
-            command, cwd=self.folder, env=environment, check=False, capture_output=True, text=True, timeout=600
-        )
+        done = self.run(*arguments)
         assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def refused(self, *arguments: str) -> str:
+        done = self.run(*arguments)
+        assert done.returncode == 1, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return done.stderr
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
+        command = [str(self.python.with_name("blindlabel")), *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, check=False, capture_output=True, text=True, timeout=600
+        )
 
 
 @pytest.mark.slow
@@ -81,7 +89,14 @@ def test_wheel_alone_plays_a_whole_study_by_commands(tmp_path: Path) -> None:
         cwd=tmp_path, env={"PATH": os.environ["PATH"]}, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
     assert str(tmp_path) in where, "the repository's own code must not be what runs"
-    assert "operations" in installed.said("help") and installed.said("help", "planning").startswith("# ")
+    pages = {line.split()[0] for line in installed.said("help").splitlines()}
+    assert pages == {page.stem for page in (ROOT / "docs").glob("*.md")}
+    assert installed.said("help", "planning").startswith("# ")
+    units = installed.said("deploy", "systemd", "--to", "units").split()
+    assert sorted(Path(one).name for one in units) == ["blindlabel-coordinator.service", "blindlabel-owner@.service"]
+    assert Path(installed.said("deploy", "logs", "--to", "units").strip()).name == "logrotate"
+    assert (installed.folder / units[0]).read_text() == (ROOT / "deploy" / "systemd" / Path(units[0]).name).read_text()
+    assert "pip install blindlabel-lab" in installed.refused("bench", "packed", "--pairs", "5")
     for line in FIRST_TRIPS:
         installed.said(*line.split())
     words = {name: installed.said("owner", "verify", "--at", name) for name in ("anna", "berta")}

@@ -1,18 +1,60 @@
-"""docs/security.md names tests that exist, and every message kind; SECURITY.md is there and names no person."""
+"""docs/security.md is short and has the figures of the account; it and the argument behind it name tests that exist
+and every message kind; SECURITY.md is there and names no person.
+"""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+from blindlabel.parties.accounting import account_of
+from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages
+from blindlabel.protocol.account import SHARE, Exposure, key_bits
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
+SHORT = (ROOT / "docs" / "security.md").read_text("utf-8")
+BEHIND = (ROOT / "docs" / "security-argument.md").read_text("utf-8")
+
+
+def test_the_page_is_read_in_ten_minutes_and_begins_with_the_adversaries() -> None:
+    assert len(SHORT.split()) <= 1_800
+    assert re.findall(r"^## (.*)", SHORT, re.M)[0] == "Adversaries and bits"
+
+
+def test_figures_of_the_default_agreement_are_those_of_its_account() -> None:
+    agreement = agreements.new("bits", ["anna", "berta"], ["name"])
+    account = account_of(agreement)
+    coordinator, asks, asked, record, _ = account.entries
+    table = SHORT.split("## Adversaries and bits")[1].split("\n## ")[0]
+    rows = {cells[1].strip(): cells[2] for line in table.splitlines() if len(cells := line.split("|")) > 4}
+    for who, bits in (
+        ("an owner that asks, curious or cheating", asks.cheating),
+        ("the same, about one record", record.cheating),
+        ("the same, about one key", account.key.spent),
+        ("an owner whose records are asked, curious or cheating", asked.cheating),
+        ("the coordinator, curious", coordinator.honest),
+        ("the coordinator, cheating", coordinator.cheating),
+        ("two owners, about a third", 2 * (asks.cheating or 0)),
+        ("the coordinator and an owner, who followed the protocol and pool what they hold", account.entries[-1].honest),
+    ):
+        assert re.search(rf"(?<![\d,]){bits:,} bits", rows[who]), (who, bits)
+    assert f"can lose {account.key.bears:,}" in rows["the same, about one key"]
+
+
+def test_sizes_that_a_ring_can_bear_are_those_of_the_account() -> None:
+    shown = re.findall(r"^\| (?:N = \d+)? ?\|[^|]*\|[^|]*\| ([\d,]+)(?: bits)? \| ([\d,]+)", BEHIND, re.M)
+    assert len(shown) == 6
+    exposure = Exposure(records=50, owners=2, rounds=3, most_yes=5, release="matches", outcomes=4)
+    for bears, records in ((int(one.replace(",", "")), int(other.replace(",", ""))) for one, other in shown):
+        spent = [SHARE * key_bits(exposure, size, size) for size in (records, records + 1)]
+        assert spent[0] <= bears < spent[1], (bears, records)
 
 
 def test_every_test_that_the_page_names_exists() -> None:
-    named = set(re.findall(r"`(test_\w+)`", PAGE))
+    named = set(re.findall(r"`(test_\w+)`", SHORT + BEHIND))
     there = {
         name
         for path in (ROOT / "tests").rglob("test_*.py")
@@ -23,13 +65,13 @@ def test_every_test_that_the_page_names_exists() -> None:
 
 
 def test_every_promise_has_a_test() -> None:
-    table = PAGE.split("## Promises and the tests that guard them")[1].split("## Keys")[0]
+    table = BEHIND.split("## Promises and the tests that guard them")[1].split("## Keys")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
     assert len(rows) >= 20 and all("`test_" in row for row in rows)
 
 
 def test_every_kind_of_message_stands_in_the_table_of_what_is_learnt() -> None:
-    table = PAGE.split("## Who learns what")[1].split("## What is not protected")[0]
+    table = BEHIND.split("## Who learns what")[1].split("\n## ")[0]
     learnt = set(re.findall(r"^\| (\w+)", table, re.M))
     assert set(messages.KINDS) - {"relay", "assisted", "again"} <= learnt
 
@@ -38,6 +80,7 @@ def test_files_that_the_page_names_are_there() -> None:
     for name in (
         "scripts/make-vectors",
         "scripts/fuzz",
+        "scripts/lattice",
         "scripts/simulate",
         "scripts/audit",
         "SECURITY.md",
@@ -45,3 +88,16 @@ def test_files_that_the_page_names_are_there() -> None:
     ):
         assert (ROOT / name).exists(), name
     assert "@" not in (ROOT / "SECURITY.md").read_text("utf-8")
+
+
+def test_the_table_of_attacks_on_rings_is_what_the_script_prints() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "lattice")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout in BEHIND
+    default = account_of(agreements.new("bits", ["anna", "berta"], ["name"])).key.bears
+    row = next(line for line in done.stdout.splitlines() if f"| 360 | {default // 2:,} |" in line)
+    gates, core = (round(float(cell)) for cell in row.split("|")[5:7])
+    assert gates >= 128
+    assert f"; {gates} for the default agreement after the most that can be spent of a key, {core} by core-SVP" in SHORT
+    assert f"{gates} bits in gates and {core} in core-SVP for the default agreement" in BEHIND

@@ -17,7 +17,6 @@ from blindlabel.language.formula import evaluate
 from blindlabel.parties.rehearsal import in_clear
 from blindlabel.records.generator import PRODUCT_ATTRIBUTES, Size, generate, write
 from blindlabel_lab.experiments.datasets import (
-    KNOWN,
     PREPARATION,
     PUBLISHED_PREPARATION,
     Dataset,
@@ -218,10 +217,9 @@ def test_benchmark_sets_are_labelled_well(name: str, tmp_path: Path) -> None:
     BENCHMARK is None,
     reason="the benchmark sets are not on this machine (blindlabel experiment data says how to place them)",
 )
-@pytest.mark.parametrize("name", KNOWN)
-def test_packed_engine_labels_a_sample_of_each_benchmark_set_as_in_clear(name: str) -> None:
+def test_packed_engine_labels_a_sample_of_a_benchmark_set_as_in_clear() -> None:
     assert BENCHMARK is not None
-    dataset = read_dataset(BENCHMARK, name)
+    dataset = read_dataset(BENCHMARK, "febrl")
     oracles = oracles_of(dataset, "suggested")
     sample = draw(dataset, 1, 6)
     clear = run_sample(dataset, sample, oracles, "plain", 1)

@@ -24,11 +24,13 @@ from blindlabel.export import (
     FORMATS_WITH_RECORDS,
     AgreedTruth,
     LabelledPair,
+    joined,
     merged,
     read_ground_truth,
     write,
     write_with_records,
 )
+from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 
 TRUTH = AgreedTruth(
@@ -38,10 +40,10 @@ TRUTH = AgreedTruth(
     ((5, 7),),
     ids_a={4: "n|4", 5: 'n,"5"'},
 )
-"""As the owner of `north` knows it: own ids, and positions of the other table."""
+"""As the owner of `north` knows it: own ids, and places in the other sample."""
 
 SHAPES = {
-    "csv": 'row_north,row_south,label,round,id_north\n4,7,1,1,n|4\n4,9,0,2,n|4\n5,9,1,3,"n,""5"""\n',
+    "csv": 'record_north,record_south,label,round,id_north\n4,7,1,1,n|4\n4,9,0,2,n|4\n5,9,1,3,"n,""5"""\n',
     "splink": (
         "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score\n"
         'north,n|4,south,7,1.0\nnorth,n|4,south,9,0.0\nnorth,"n,""5""",south,9,1.0\n'
@@ -78,11 +80,11 @@ def test_the_recordlinkage_annotation_has_its_schema(tmp_path: Path) -> None:
 def test_json_and_parquet_hold_names_and_types(tmp_path: Path) -> None:
     document = json.loads(write(TRUTH, "json", tmp_path / "t.json")[0].read_text())
     assert document["datasets"] == {"a": "north", "b": "south"}
-    assert document["pairs"][0] == {"row_north": 4, "row_south": 7, "label": True, "round": 1, "id_north": "n|4"}
+    assert document["pairs"][0] == {"record_north": 4, "record_south": 7, "label": True, "round": 1, "id_north": "n|4"}
     table = pq.read_table(write(TRUTH, "parquet", tmp_path / "t.parquet")[0])
     assert {field.name: str(field.type) for field in table.schema} == {
-        "row_north": "int64",
-        "row_south": "int64",
+        "record_north": "int64",
+        "record_south": "int64",
         "label": "bool",
         "round": "int32",
         "id_north": "string",
@@ -93,12 +95,12 @@ def test_json_and_parquet_hold_names_and_types(tmp_path: Path) -> None:
 def test_discarded_pairs_stand_in_their_own_file_and_nowhere_else(format: str, tmp_path: Path) -> None:
     path, discarded = write(TRUTH, format, tmp_path)
     assert path.name == f"ground_truth{FORMATS[format].suffix}"
-    assert discarded.read_text() == 'row_north,row_south,id_north\n5,7,"n,""5"""\n'
+    assert discarded.read_text() == 'record_north,record_south,id_north\n5,7,"n,""5"""\n'
     without = AgreedTruth("north", "south", TRUTH.pairs, (), TRUTH.ids_a)
     other, none = write(without, format, tmp_path / "without" / path.name)
     if format != "parquet":
         assert other.read_bytes() == path.read_bytes()
-    assert none.read_text() == "row_north,row_south,id_north\n"
+    assert none.read_text() == "record_north,record_south,id_north\n"
     assert not list(tmp_path.rglob("*.part"))
 
 
@@ -139,25 +141,25 @@ def test_any_ground_truth_reads_back(tmp_path_factory: pytest.TempPathFactory, t
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("t.csv", "row_a,row_b\n1,2\n", "no column 'label'"),
-        ("t.csv", "row_a,row_b,label,round\n1,2,maybe,1\n", "unknown value"),
-        ("t.csv", "row_a,row_b,label,round\n-1,2,1,1\n", "-1 is no position"),
-        ("t.csv", "row_a,row_b,label,round\nx,2,1,1\n", "invalid literal"),
-        ("t.csv", "row_a,row_b,label,round\n1,2,1,1\n1,2,0,1\n", "twice"),
-        ("t.csv", "i,j,label,round\n1,2,1,1\n", "two columns that begin with row_"),
+        ("t.csv", "record_a,record_b\n1,2\n", "no column 'label'"),
+        ("t.csv", "record_a,record_b,label,round\n1,2,maybe,1\n", "unknown value"),
+        ("t.csv", "record_a,record_b,label,round\n-1,2,1,1\n", "-1 is no position"),
+        ("t.csv", "record_a,record_b,label,round\nx,2,1,1\n", "invalid literal"),
+        ("t.csv", "record_a,record_b,label,round\n1,2,1,1\n1,2,0,1\n", "twice"),
+        ("t.csv", "i,j,label,round\n1,2,1,1\n", "two columns that begin with record_"),
         ("t.json", "[]", "not a ground truth file"),
         ("t.json", "{", "not a ground truth file"),
         ("t.json", '{"format": "blindlabel ground truth", "version": 1}', "version 1"),
         (
             "t.json",
-            '{"format": "blindlabel ground truth", "version": 2, "datasets": {"a": "x", "b": "y"}, "pairs": [3]}',
+            '{"format": "blindlabel ground truth", "version": 3, "datasets": {"a": "x", "b": "y"}, "pairs": [3]}',
             "not an object",
         ),
         (
             "t.json",
             (
-                '{"format": "blindlabel ground truth", "version": 2, "datasets": {"a": "x", "b": "y"}, "pairs":'
-                ' [{"row_x": 1, "row_y": 2}]}'
+                '{"format": "blindlabel ground truth", "version": 3, "datasets": {"a": "x", "b": "y"}, "pairs":'
+                ' [{"record_x": 1, "record_y": 2}]}'
             ),
             "'label' is missing",
         ),
@@ -219,11 +221,44 @@ def test_exports_that_do_not_belong_together_are_not_merged() -> None:
         (replace(theirs, dataset_b="west"), "different pairings"),
         (replace(theirs, pairs=theirs.pairs[:-1]), "different things about 1 pairs"),
         (replace(theirs, discarded=()), "different things"),
-        (mine, "Neither export has the ids of south"),
+        (replace(theirs, study="b" * 16), "exports of different studies"),
         (replace(BOTH, ids_a={4: "other", 5: "x"}), "different ids for the same rows of north"),
     ):
         with pytest.raises(InputError, match=sentence):
             merged(mine, other)
+
+
+def test_labels_are_joined_with_the_ids_of_both_owners_and_of_no_other_study(tmp_path: Path) -> None:
+    truth = replace(BOTH, ids_a=None, ids_b=None, study="a" * 16)
+    labels, _ = write(truth, "csv", tmp_path / "labels.csv")
+    assert read_ground_truth(labels) == truth
+    files = {}
+    for name, ids, study in (
+        ("north", BOTH.ids_a, "a" * 16),
+        ("south", BOTH.ids_b, "a" * 16),
+        ("other", BOTH.ids_b, "b" * 16),
+        ("few", {7: "s7"}, "a" * 16),
+    ):
+        owner = "north" if name == "north" else "south"
+        lines = [(number, own, study) for number, own in (ids or {}).items()]
+        files[name] = tmp_path / f"{name}.csv"
+        write_csv(files[name], (f"record_{owner}", f"id_{owner}", "study"), lines)
+    assert joined([labels, files["north"], files["south"]]) == replace(BOTH, study="a" * 16)
+    assert joined([labels, files["south"], files["north"]]) == replace(BOTH, study="a" * 16)
+    for paths, sentence in (
+        ([labels, files["north"], files["other"]], "The ids in other.csv are not of this study"),
+        ([labels, files["north"], files["few"]], "few.csv lacks the id of a record of south that is labelled"),
+        ([labels, files["north"]], "Nothing here has the ids of south"),
+        (
+            [write(replace(truth, dataset_a="x", dataset_b="y"), "csv", tmp_path / "xy.csv")[0], files["north"]],
+            "not of",
+        ),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            joined(paths)
+    (tmp_path / "two.csv").write_text("record_a,record_b,label,round,study\n1,2,1,1,x\n1,3,1,1,y\n")
+    with pytest.raises(InputError, match="its lines are of several studies"):
+        read_ground_truth(tmp_path / "two.csv")
 
 
 def test_merging_by_command_writes_every_format_with_both_ids(
@@ -232,7 +267,7 @@ def test_merging_by_command_writes_every_format_with_both_ids(
     files = [str(write(of_owner(BOTH, side), "csv", tmp_path / f"{side}.csv")[0]) for side in "ab"]
     assert run(["merge", *files, "--format", "rltk", "--to", str(tmp_path / "both.csv")]) == 0
     assert (tmp_path / "both.csv").read_text() == 'id1,id2,label\nn|4,s7,True\nn|4,s9,False\n"n,""5""",s9,True\n'
-    assert "rows of south by id and position" in capsys.readouterr().err
+    assert "records of south by id and place" in capsys.readouterr().err
 
 
 MATRIX = np.array([[3, 4], [0, 7]], dtype=np.uint8)
@@ -282,7 +317,8 @@ A = Table(
     "north", tuple(f"n{n}" for n in range(6)), ("name",), tuple((f"Ann {n}" if n != 5 else "",) for n in range(6))
 )
 B = Table("south", tuple(f"s{n}" for n in range(10)), ("name", "age"), tuple((f"Anne {n}", str(n)) for n in range(10)))
-OPEN_TRUTH = AgreedTruth("north", "south", TRUTH.pairs, TRUTH.discarded)
+IDS = ({4: "n4", 5: "n5"}, {7: "s7", 9: "s9"})
+OPEN_TRUTH = AgreedTruth("north", "south", TRUTH.pairs, TRUTH.discarded, *IDS)
 
 
 def test_formats_with_records_have_the_shape_of_the_tool(tmp_path: Path) -> None:
@@ -312,9 +348,9 @@ def test_formats_with_records_say_that_they_end_the_blindness(tmp_path: Path) ->
 def test_formats_with_records_refuse_other_tables(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no format 'csv' with records"):
         write_with_records(OPEN_TRUTH, "csv", tmp_path, A, B, blindness_may_end=True)
-    with pytest.raises(InputError, match="north is not the table"):
+    with pytest.raises(InputError, match="north has no row with the id 's7'"):
         write_with_records(OPEN_TRUTH, "zingg", tmp_path, A, A, blindness_may_end=True)
-    with pytest.raises(InputError, match="has another id"):
+    with pytest.raises(InputError, match="merge the exports of both owners first"):
         write_with_records(TRUTH, "zingg", tmp_path, A, B, blindness_may_end=True)
 
 

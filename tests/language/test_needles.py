@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blindlabel.engines.ask import ask
@@ -89,6 +89,7 @@ def test_printed_annotations_keep_their_meaning_under_every_preparation(engine: 
 
 
 @settings(max_examples=300, deadline=None)
+@example("£", ["lower", "ascii"], 2, "code")
 @given(
     st.text(alphabet="aB -/.,'0159\u0301É…", max_size=12) | st.text(max_size=10),
     st.permutations(list(STEPS)),

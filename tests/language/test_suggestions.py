@@ -19,7 +19,7 @@ from blindlabel.language.chain import Chain, call_of
 from blindlabel.language.formula import Atom, atoms_of, evaluate
 from blindlabel.language.limits import DEFAULT_FUNCTIONS, DEFAULT_PROFILE
 from blindlabel.language.record import View
-from blindlabel.language.suggestions import OwnTable, Suggester, verdict
+from blindlabel.language.suggestions import OwnTable, Suggester, own_rows
 from blindlabel.language.suggestions.evidence import Circumstances, Evidence, Naming, weigh_all
 from blindlabel.language.suggestions.needles import Asking, Found, Needle, core_of, kind_of
 from blindlabel.language.suggestions.priors import Priors
@@ -280,7 +280,7 @@ def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_
     for record in rows[:120]:
         judged = suggester.judge(record)
         first = suggester.suggest(record)
-        assert first.verdict.others <= 6 or first.chain.bar == first.chain.total
+        assert first.own.others <= 6 or first.chain.bar == first.chain.total
         raised += first.chain.bar > suggester.enough(judged, 1)
         again = suggester.suggest(record, 2, [first.text], loose=True)
         assert again.chain.bar > first.chain.bar or first.chain.bar == first.chain.total
@@ -400,17 +400,17 @@ def test_every_condition_has_its_reason() -> None:
 def test_stricter_and_looser_variants_fit_fewer_and_more() -> None:
     table = records(PRODUCTS)
     suggester = Suggester(table, ["name", "price"])
-    formula = Question('$r = lower($r)\nret 2*is_in("canon", $r) + is_in("ink", $r) + is_in("pg50", $r) >= 3').formula
-    assert formula is not None
-    assert suggester.verdict(formula, table[3]).others == 2
+    question = Question('$r = lower($r)\nret 2*is_in("canon", $r) + is_in("ink", $r) + is_in("pg50", $r) >= 3')
+    formula = question.usable()
+    assert suggester.verdict(question, table[3]).others == 2
     tight = suggester.stricter(formula, table[3])
     loose = suggester.looser(formula, table[3])
     assert tight is not None
     assert loose is None  # "canon" would be enough by itself
-    assert (tight.chain.bar, tight.verdict.others, tight.verdict.itself) == (4, 0, True)
+    assert (tight.chain.bar, tight.own.others, tight.own.itself) == (4, 0, True)
     loose = suggester.looser(tight.chain, table[3])
     assert loose is not None
-    assert (loose.chain.bar, loose.verdict.others) == (3, 2)
+    assert (loose.chain.bar, loose.own.others) == (3, 2)
     more = suggester.stricter(tight.chain, table[3])
     assert more is not None
     assert len(more.chain.conditions) == 4  # all points were asked for, so there is one more condition
@@ -608,22 +608,19 @@ def test_an_exclusion_says_how_many_own_rows_it_keeps_out() -> None:
     ]
 
 
-def test_a_verdict_names_the_other_rows_and_says_when_a_question_is_always_or_never_true() -> None:
+def test_the_other_rows_that_a_question_fits_are_counted_and_named() -> None:
     table = OwnTable(records(PRODUCTS), ["name", "price"])
 
-    def judged(text: str) -> tuple[int, tuple[int, ...], bool | None, str | None]:
+    def counted(text: str) -> tuple[int, tuple[int, ...], bool]:
         formula = Question(text, attributes=["name", "price"]).formula
         assert formula is not None
-        found = verdict(formula, table, table.records[0])
-        assert found.sentence.endswith(".")
-        return found.others, found.also, found.itself, found.same
+        found = own_rows(formula, table, table.records[0])
+        return found.others, found.also, found.itself
 
-    assert judged('ret has_word("Sony", $r)') == (2, (1, 2), True, None)
-    assert judged('ret has_word("Canon", $r)') == (3, (3, 4, 5), False, None)
-    assert judged('ret is_in("", $r)') == (7, (1, 2, 3, 4, 5, 6, 7), True, "always")
-    assert judged("ret false") == (0, (), False, "never")
-    assert table.rarity("canon") == 3
-    assert table.rarity("20", "price") == 1
+    assert counted('ret has_word("Sony", $r)') == (2, (1, 2), True)
+    assert counted('ret has_word("Canon", $r)') == (3, (3, 4, 5), False)
+    assert counted('ret is_in("", $r)') == (7, (1, 2, 3, 4, 5, 6, 7), True)
+    assert counted("ret false") == (0, (), False)
 
 
 def test_members_of_a_household_are_told_apart_in_every_round() -> None:
@@ -650,7 +647,7 @@ def test_members_of_a_household_are_told_apart_in_every_round() -> None:
     for number in (1, 2, 3):
         for place, record in enumerate(table):
             suggestion = suggester.suggest(record, number)
-            assert suggestion.verdict.itself
+            assert suggestion.own.itself
             family = table[place // 4 * 4 : place // 4 * 4 + 4]
             assert [suggestion.chain.fits(other) for other in family] == [other is record for other in family]
 

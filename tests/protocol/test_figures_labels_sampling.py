@@ -58,8 +58,51 @@ def test_too_loose_question_labels_nothing_and_its_record_comes_back() -> None:
         labels.no_labels(2, 3), 1, [0, 1], said([[1, 1, 1], [1, 0, 0]]), [0, 1, 2], said([[1, 1], [1, 0], [0, 0]]), 2
     )
     assert settled.loose == ((0,), ())
+    assert settled.disagreed == ((), ()), "the other side need not write anything"
     assert settled.labels.tolist() == [[0, 0, 0], [3, 2, 2]]
     assert settled.tally == Tally(both=1, neither=2, loose=3)
+
+
+def test_record_that_many_questions_say_yes_to_is_set_aside_and_nobody_writes_anew_for_it() -> None:
+    """Six yeses to one record made fifty of fifty records open again."""
+    eye = np.eye(50, dtype=np.uint8)
+    one, two = eye.copy(), eye.copy()
+    one[0:6, 7] = 1
+    settled = labels.settle(labels.no_labels(50, 50), 1, range(50), one, range(50), two, 5)
+    assert (settled.aside, settled.loose, settled.disagreed) == (((), (7,)), ((), ()), ((), ()))
+    assert not labels.open_counts(settled.labels, axis=0).any() and not labels.open_counts(settled.labels, axis=1).any()
+    assert set(settled.labels[:, 7].tolist()) == {labels.ASIDE}
+    assert not labels.is_agreed(settled.labels)[:, 7].any()
+    assert settled.tally == Tally(both=49, neither=50 * 49 - 49, loose=50)
+    assert labels.released(settled.labels, "labels")[:, 7].tolist() == [0] * 50
+    assert np.array_equal(labels.from_bytes(settled.labels.tobytes(), 50, 50), settled.labels)
+
+
+def test_five_yeses_set_nothing_aside() -> None:
+    one, two = np.eye(50, dtype=np.uint8), np.eye(50, dtype=np.uint8)
+    one[0:5, 7] = 1
+    one[7, 7] = 0
+    settled = labels.settle(labels.no_labels(50, 50), 1, range(50), one, range(50), two, 5)
+    assert settled.aside == ((), ())
+    assert settled.disagreed == ((0, 1, 2, 3, 4, 7), (7,))
+
+
+def test_questions_that_would_set_half_a_sample_aside_all_come_back_instead() -> None:
+    one, two = np.eye(20, dtype=np.uint8), np.eye(20, dtype=np.uint8)
+    one[:6] = 1
+    settled = labels.settle(labels.no_labels(20, 20), 1, range(20), one, range(20), two, 5)
+    assert settled.loose == (tuple(range(20)), ()) and settled.aside == ((), ())
+    assert settled.disagreed == ((), ()), "so the other side keeps its questions"
+    assert not settled.labels.any()
+
+
+def test_record_that_is_set_aside_makes_no_question_too_loose() -> None:
+    """Else five known records and one more would tell of each question whether it fits that one."""
+    one, two = np.zeros((50, 50), dtype=np.uint8), np.eye(50, dtype=np.uint8)
+    one[:, 0:5] = 1
+    one[::2, 9] = 1
+    settled = labels.settle(labels.no_labels(50, 50), 1, range(50), one, range(50), two, 5)
+    assert settled.loose == ((), ()) and settled.aside == ((), (0, 1, 2, 3, 4, 9))
 
 
 def test_yes_but_for_an_exclusion_is_a_no() -> None:
@@ -94,13 +137,13 @@ def test_rounds_agree_with_a_naive_count(
                     naive[(i, j)] = (bool(one[x, y]), number)
     assert {(i, j): (label, number) for i, j, label, number in labels.agreed_pairs(matrix)} == naive
     assert np.count_nonzero(matrix == 0) == rows * columns - len(naive)
-    assert np.array_equal(labels.from_bytes(labels.to_bytes(matrix, b"salt"), rows, columns), matrix)
+    assert np.array_equal(labels.from_bytes(matrix.tobytes(), rows, columns), matrix)
 
 
-@pytest.mark.parametrize("data", [b"\1", b"\xca", b"\0\0"])
+@pytest.mark.parametrize("data", [b"\1", b"\xcb", b"\0\0"])
 def test_impossible_labels_are_refused(data: bytes) -> None:
     with pytest.raises(NotFitting):
-        labels.from_bytes(bytes(labels.TAG_BYTES) + data, 1, 1)
+        labels.from_bytes(data, 1, 1)
 
 
 def test_uniform_sample_is_uniform() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, labels, messages, rounds
+from blindlabel.protocol import facts, messages, rounds
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Signed
@@ -38,12 +38,11 @@ def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int) -> 
         for number, facts_of_round in enumerate(study.state.rounds, start=1):
             one = study.matrices[facts_of_round.answers[f"{a}>{b}"].blob.hash]
             two = study.matrices[facts_of_round.answers[f"{b}>{a}"].blob.hash]
-            for x, i in enumerate(facts_of_round.asked[a]):
-                for y, j in enumerate(facts_of_round.asked[b]):
+            for x, i in enumerate(facts_of_round.asked[f"{a}>{b}"]):
+                for y, j in enumerate(facts_of_round.asked[f"{b}>{a}"]):
                     if expected[i, j] == 0 and one[x, y] == two[y, x]:
                         expected[i, j] = 2 * number + one[x, y]
-        kept = study.bodies[study.state.labels[facts.key_of(a, b)].hash]
-        assert np.array_equal(labels.from_bytes(kept, 4, 4), expected)
+        assert np.array_equal(study.labels_now(a, b), expected)
         assert sum(
             facts_of_round.tallies[facts.key_of(a, b)].agreed for facts_of_round in study.state.rounds
         ) == np.count_nonzero(expected)
@@ -123,7 +122,7 @@ def test_answers_of_wrong_size_are_refused() -> None:
 
 
 def _nothing() -> messages.Round:
-    return messages.Round(open={}, repeats=False, loose=(), others_loose={}, tallies={})
+    return messages.Round(open={}, repeats=False, loose=(), aside={}, kept=(), others_loose={}, tallies={})
 
 
 def test_coordinators_numbers_cannot_be_skipped_or_used_twice() -> None:
@@ -207,8 +206,8 @@ def test_owner_refuses_rounds_beyond_the_agreed_and_records_that_were_through() 
     state = study.owners["anna"]
     latest = owner.latest(state)
 
-    def begins(open_: dict[str, tuple[int, ...]], repeats: bool = False) -> None:
-        body = messages.Round(open=open_, repeats=repeats, loose=(), others_loose={}, tallies={})
+    def begins(open_: dict[str, messages.Open], repeats: bool = False) -> None:
+        body = messages.Round(open=open_, repeats=repeats, loose=(), aside={}, kept=(), others_loose={}, tallies={})
         message = messages.Message(
             state.study, "coordinator", "anna", state.round + 1, state.received + 1, body, latest
         )
@@ -217,13 +216,14 @@ def test_owner_refuses_rounds_beyond_the_agreed_and_records_that_were_through() 
     now = state.rounds[-1].open
     begins(now)
     begins(now, repeats=True)
-    everything = {name: tuple(range(4)) for name in now}
-    assert now != everything
-    wrongs: list[tuple[dict[str, tuple[int, ...]], bool]] = [
-        (everything, False),
-        ({"anna": (1, 0), "berta": ()}, False),
-        ({"anna": ()}, False),
-        (dict.fromkeys(now, ()), True),
+    own, others = now["berta"].own, now["berta"].others
+    everything = messages.Open(own=tuple(range(4)), others=tuple(range(4)))
+    assert now["berta"] != everything
+    wrongs: list[tuple[dict[str, messages.Open], bool]] = [
+        ({"berta": everything}, False),
+        ({"berta": messages.Open(own=own[::-1], others=others)}, False),
+        ({"anna": now["berta"]}, False),
+        ({"berta": messages.Open(own=(), others=())}, True),
     ]
     for wrong, repeats in wrongs:
         with pytest.raises(NotFitting):

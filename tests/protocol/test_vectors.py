@@ -4,7 +4,6 @@ makes.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from blindlabel.envelope.identity import new_identity
+from blindlabel.envelope.identity import Identity
 from blindlabel.parties.coordinator import CoordinatorParty
-from blindlabel.parties.joining import TableOptions, join
+from blindlabel.parties.joining import TableOptions, join, own_identity
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import coordinator_rules as rules
 from blindlabel.protocol import messages
@@ -22,14 +21,17 @@ from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.invitation import Invitation
+from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.refusals import ALL, MalformedMessage, ProtocolError, TooEarly
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import create_app
 from blindlabel.transport.server_limits import ServerLimits
 from blindlabel_lab.simulation import vectors, vectors_in_state
-from blindlabel_lab.simulation.vectors import COORDINATOR, join_of, key_of, token_of, wire_of
+from blindlabel_lab.simulation.vectors import COORDINATOR, identity_of, join_of, token_of, wire_of
+from support.asynchronous import finished
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 AT_COORDINATOR: dict[str, Any] = json.loads((FOLDER / "to-coordinator.json").read_text("utf-8"))
@@ -86,7 +88,7 @@ def test_coordinators_rules_give_the_expected_error() -> None:
 
 def owner_state() -> owner.OwnerState:
     state = owner.OwnerState(
-        study=AGREEMENT.hash, name="anna", coordinator_key=bytes(key_of(COORDINATOR).verify_key).hex()
+        study=AGREEMENT.hash, name="anna", coordinator_key=identity_of(COORDINATOR).public.to_bytes().hex()
     )
     state = owner.joins(state, join_of(AGREEMENT, "anna")).state
     for wire in AT_OWNER["before"]:
@@ -106,11 +108,17 @@ def test_owners_rules_give_the_expected_error() -> None:
         assert code == entry["error"], entry["name"]
 
 
+def letter(wire: bytes, sender: Identity | None = None, receiver: Identity | None = None) -> bytes:
+    """The message sealed: of anna for the coordinator."""
+    own, other = sender or identity_of("anna"), receiver or identity_of(COORDINATOR)
+    return Letters(AGREEMENT.hash, own, other.public).seal(wire)
+
+
 def real_coordinator(home: Path) -> CoordinatorParty:
     """A coordinator in the state of the vectors."""
     coordinator = CoordinatorParty(CoordinatorStore(home))
     agreement, state = vectors.founded()
-    coordinator.store.keep_secret(agreement.hash, "signing", new_identity().to_bytes())
+    coordinator.store.keep_secret(agreement.hash, "signing", identity_of(COORDINATOR).to_bytes())
     coordinator.store.create(agreement.name, AT_COORDINATOR["agreement"], state)
     for body in (vectors.BODY, vectors.SHORT):
         coordinator.store.bodies(agreement.hash).write([body])
@@ -129,16 +137,16 @@ def test_vectors_over_http(tmp_path: Path) -> None:
         async with httpx.AsyncClient(transport=transport, base_url="http://coordinator", headers=headers) as client:
             before = coordinator.load(AGREEMENT.hash)
             for entry in faulty(AT_COORDINATOR):
-                response = await client.post("/v1/messages", content=wire_of(entry))
+                response = await client.post("/v1/messages", content=letter(wire_of(entry)))
                 allowed = {entry["error"], "sender"} if entry["stage"] == "check" else {entry["error"]}
                 assert response.status_code >= 400 and response.json()["error"] in allowed, entry["name"]
             assert coordinator.load(AGREEMENT.hash) == before, "a faulty message changed something"
             for entry in AT_COORDINATOR["vectors"]:
                 if entry["error"] is None:
-                    response = await client.post("/v1/messages", content=wire_of(entry))
+                    response = await client.post("/v1/messages", content=letter(wire_of(entry)))
                     assert response.status_code == 200, entry["name"]
 
-    asyncio.run(post_all())
+    finished(post_all())
 
 
 def test_vectors_over_the_folder(tmp_path: Path) -> None:
@@ -148,7 +156,7 @@ def test_vectors_over_the_folder(tmp_path: Path) -> None:
     inbox.mkdir(parents=True)
     before = coordinator.load(AGREEMENT.hash)
     for number, entry in enumerate(faulty(AT_COORDINATOR)):
-        (inbox / f"{number:06d}-00000000.message").write_bytes(wire_of(entry))
+        (inbox / f"{number:06d}-00000000.message").write_bytes(letter(wire_of(entry)))
     server = FolderServer(coordinator, shared)
     server.turn()
     assert coordinator.load(AGREEMENT.hash) == before, "a faulty message changed something"
@@ -162,7 +170,7 @@ def test_vectors_over_the_folder(tmp_path: Path) -> None:
             )
     for number, entry in enumerate(AT_COORDINATOR["vectors"], start=1000):
         if entry["error"] is None:
-            (inbox / f"{number:06d}-00000000.message").write_bytes(wire_of(entry))
+            (inbox / f"{number:06d}-00000000.message").write_bytes(letter(wire_of(entry)))
     server.turn()
     assert not list(outbox.glob("refused-001*.txt"))
     state = coordinator.load(AGREEMENT.hash).state
@@ -173,7 +181,7 @@ def test_vectors_over_the_folder(tmp_path: Path) -> None:
 def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> None:
     table = tmp_path / "anna.csv"
     table.write_text("name\na\nb\nc\nd\ne\n", encoding="utf-8")
-    key = bytes(key_of(COORDINATOR).verify_key).hex()
+    key = identity_of(COORDINATOR).public.to_bytes().hex()
     workspace = join(
         Workspace.create(tmp_path / "anna"),
         Invitation("anna", "00" * 32, key, "", AT_OWNER["agreement"]),
@@ -184,10 +192,12 @@ def test_coordinators_vectors_reach_an_owner_over_the_folder(tmp_path: Path) -> 
     shared = tmp_path / "shared"
     inbox = shared / AGREEMENT.hash[:16] / "to-anna"
     inbox.mkdir(parents=True)
-    party = OwnerParty(workspace, FolderTransport(shared, AGREEMENT.hash, "anna"))
+    party = OwnerParty(workspace, FolderTransport(shared, letters_of(workspace), "anna"))
     before = workspace.state()
     for entry in faulty(AT_OWNER):
-        (inbox / "000004.message").write_bytes(wire_of(entry))
+        (inbox / "000004.message").write_bytes(
+            letter(wire_of(entry), identity_of(COORDINATOR), own_identity(workspace))
+        )
         try:
             code = None if party.fetch(0) else TooEarly.code
         except ProtocolError as error:

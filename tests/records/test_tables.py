@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import string
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -117,7 +118,6 @@ def test_columns_are_chosen_reordered_and_renamed(tmp_path: Path) -> None:
         ("id,name\n,a\n", "row 1 has no id"),
         ("id,name,name\n1,a,b\n", "two columns are called 'name'"),
         ("id,,name\n1,a,b\n", "column 2 has no name"),
-        ("id;name\n1;a\n", "separated by semicolons"),
         (b"PK\x03\x04rest", "looks like a spreadsheet"),
         (b"\x7fELF\x00\x00\xff\xfe\x00", "does not look like text"),
         (b"\x1f\x8bnot gzip", "not a complete gzip file"),
@@ -284,3 +284,81 @@ def test_any_bytes_are_read_or_refused_never_a_crash(
         assert str(error)
     else:
         assert len(table.ids) == len(table.rows) > 0
+
+
+PEOPLE = (("1", "2"), (("Zoë", ""), ("Lee, Ann", "a;b")))
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_table_is_read_by_what_separates_its_first_line(tmp_path: Path, delimiter: str) -> None:
+    text = f'id{delimiter}name{delimiter}street\n1{delimiter}Zoë{delimiter}\n2{delimiter}Lee, Ann{delimiter}"a;b"\n'
+    table = read_table(written(tmp_path, text))
+    assert (table.ids, table.rows) == PEOPLE
+    table = read_table(written(tmp_path, text.encode("cp1252")), encoding="cp1252")
+    assert (table.ids, table.rows) == PEOPLE
+    both = written(tmp_path, text.replace("street", "street, town"))
+    assert read_table(both, delimiter={"\t": "tab"}.get(delimiter, delimiter)).ids == ("1", "2")
+    with pytest.raises(InputError, match="line 2: 1 values"):
+        read_table(both)
+
+
+@pytest.mark.parametrize("delimiter", ["", "semicolon", ";;"])
+def test_delimiter_is_one_character(tmp_path: Path, delimiter: str) -> None:
+    with pytest.raises(InputError, match="--delimiter takes one character, or the word tab"):
+        read_table(written(tmp_path, "id;name\n1;a\n"), delimiter=delimiter)
+
+
+def workbook(path: Path, *sheets: list[list[object]]) -> Path:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for rows in sheets:
+        sheet = book.create_sheet()
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_excel_is_read_as_its_values_are_shown(tmp_path: Path) -> None:
+    born = datetime.datetime(1970, 1, 2)
+    rows: list[list[object]] = [["id", "name", "born"], [7, "Zoë", born], [], ["8", None, None], [9.0, "Lee", born]]
+    path = workbook(tmp_path / "people.xlsx", rows, [[None]])
+    expected = (("Zoë", "1970-01-02"), ("", ""), ("Lee", "1970-01-02"))
+    table = read_table(path)
+    assert (table.ids, table.attributes, table.rows) == (("7", "8", "9"), ("name", "born"), expected)
+
+
+@pytest.mark.parametrize(
+    ("sheets", "sentence"),
+    [
+        (([["id"], [1]], [["id"], [2]]), "has 2 sheets"),
+        (([],), "has 0 sheets"),
+        (([["id", "name"], [1, "a", "b"]],), "column 3 has no name"),
+        (([["id", "name"], [1, datetime.timedelta(1)]],), "timedelta has no text form"),
+    ],
+)
+def test_excel_that_is_no_table_is_refused_with_a_sentence(
+    tmp_path: Path, sheets: tuple[list[list[object]], ...], sentence: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_table(workbook(tmp_path / "people.xlsx", *sheets))
+    assert sentence in str(caught.value) and "people.xlsx" in str(caught.value)
+
+
+def test_damaged_excel_and_a_missing_reader_are_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "people.xlsx"
+    path.write_bytes(b"PK\x03\x04rest")
+    with monkeypatch.context() as without, pytest.raises(InputError, match=r"pip install 'blindlabel\[excel\]'"):
+        without.setitem(sys.modules, "openpyxl", None)
+        read_table(path)
+    pytest.importorskip("openpyxl")
+    with pytest.raises(InputError, match="cannot be read as an Excel file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("column", ["Given_Name", " given_name ", "GIVEN NAME", "givenname", "gven_name"])
+def test_near_name_is_offered(tmp_path: Path, column: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_table(written(tmp_path, f"id,{column},surname\n1,a,b\n"), attributes=["given_name"])
+    assert f"Did you mean {column!r}?" in str(caught.value)

@@ -14,15 +14,19 @@ from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.parties.owner import run as take_turns
-from blindlabel.protocol import facts, messages
+from blindlabel.parties.questions import open_tasks
+from blindlabel.protocol import facts, messages, next_steps
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Unreachable
+from blindlabel.protocol.letters import LARGEST_LETTER
 from blindlabel.protocol.messages import Message
-from blindlabel.protocol.refusals import Forked, NotFitting, WrongRound
+from blindlabel.protocol.refusals import Forked, NotFitting, TwoLives, WrongRound
+from blindlabel.protocol.standing import Known
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.judging import judged
@@ -40,7 +44,15 @@ def test_seeds_that_once_failed(seed: int) -> None:
     assert run(seed).violations == ()
 
 
-ROUND = messages.Round(open={"anna": (), "berta": (0,)}, repeats=False, loose=(), others_loose={}, tallies={})
+ROUND = messages.Round(
+    open={"berta": messages.Open(own=(), others=(0,))},
+    repeats=False,
+    loose=(),
+    aside={},
+    kept=(),
+    others_loose={},
+    tallies={},
+)
 
 
 def founded(seed: int, owners: int = 2) -> Study:
@@ -61,7 +73,8 @@ def quiet(seed: int, owners: int = 2, until: int = 1) -> Study:
     study = founded(seed, owners)
     while study.coordinator.known().round < until:
         for name in study.owners:
-            study.act(name)
+            if study.coordinator.known().round < until:
+                study.act(name)
         study.work()
     return study
 
@@ -101,7 +114,10 @@ def test_round_that_asks_nothing_of_an_owner_needs_nobody_there(tmp_path: Path) 
     for it.
     """
     state = owner.OwnerState(
-        study="0" * 64, name="anna", coordinator_key="0" * 64, sample=messages.Sample(positions=(), others={"berta": 1})
+        study="0" * 64,
+        name="anna",
+        coordinator_key="0" * 128,
+        sample=messages.Sample(positions=(), others={"berta": 1}),
     )
     agreement = small_agreement()
     message = Message("0" * 64, "coordinator", "anna", 1, 1, ROUND)
@@ -154,7 +170,8 @@ def started(folder: Path) -> tuple[CoordinatorParty, FolderServer, list[OwnerPar
     shared = folder / "shared"
     shared.mkdir()
     owners = [
-        OwnerParty(workspace, FolderTransport(shared, agreement.hash, workspace.name)) for workspace in workspaces
+        OwnerParty(workspace, FolderTransport(shared, letters_of(workspace), workspace.name))
+        for workspace in workspaces
     ]
     return coordinator, FolderServer(coordinator, shared), owners, shared
 
@@ -181,7 +198,9 @@ def test_owner_restored_from_a_backup_is_heard_over_the_folder(tmp_path: Path) -
     shutil.copytree(tmp_path / "backup", folder)
     reopened = OwnerParty(Workspace.open(folder), owners[0].line)
     assert reopened.work(), "encrypted again, differently"
-    records = [path for path in shared.glob("*/from-anna/*.message") if b'"kind":"records"' in path.read_bytes()]
+    letters = letters_of(reopened.store)
+    sent = shared.glob("*/from-anna/*.message")
+    records = [path for path in sent if b'"kind":"records"' in letters.open(path.read_bytes())]
     assert len(records) == 2 and len({path.name[:6] for path in records}) == 1
     server.turn()
     assert list(shared.glob("*/to-anna/refused-*.txt")), "the coordinator has the first ones"
@@ -207,7 +226,7 @@ def test_huge_file_in_the_folder_stops_nobody(tmp_path: Path) -> None:
     for one in owners:
         one.send()
     with next(shared.glob("*/from-anna/*.message")).with_name("000099-00000000.message").open("wb") as file:
-        file.truncate(messages.LARGEST + 1)
+        file.truncate(LARGEST_LETTER + 1)
     server.turn()
     assert all(known.join for known in coordinator.load(owners[0].agreement.hash).state.owners.values())
 
@@ -229,7 +248,7 @@ def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: P
     invitations = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")).create(to_text(broken))
     _, server, owners, shared = started(tmp_path)
     for workspace in joined(tmp_path / "broken", invitations, write_person_tables(tmp_path / "broken")):
-        OwnerParty(workspace, FolderTransport(shared, broken.hash, workspace.name)).send()
+        OwnerParty(workspace, FolderTransport(shared, letters_of(workspace), workspace.name)).send()
     shutil.rmtree(tmp_path / "coordinator" / "keys" / broken.hash)  # it cannot sign
     for one in owners:
         one.send()
@@ -256,6 +275,10 @@ def test_everybody_restored_at_once_hears_that_the_coordinator_has_to_be_restore
     for name in study.owners:
         assert study.place.restore(name)
         study.restart(name)
+        with pytest.raises(TwoLives):
+            study.owners[name].fetch()
+    study.world.now += 60.0  # a second life speaks once the first is silent
+    for name in study.owners:
         assert study.owners[name].fetch() and "records" not in sent_by(study, name)
     assert study.place.restore("coordinator")
     study.weather.counts["backup of coordinator"] += 1
@@ -266,7 +289,9 @@ def test_everybody_restored_at_once_hears_that_the_coordinator_has_to_be_restore
         said: list[str] = []
         assert one.store.unsent() and not take_turns(one.owner, None, once=True, tell=said.append)
         assert "restore a newer backup" in said[-1]
+    later.begin_life()
     study.coordinator.party.store = later
+    later.begin_life()  # it is started again with the newer one
     for one in study.owners.values():
         one.turn()
         assert not one.owner.is_ahead
@@ -368,3 +393,82 @@ def test_request_whose_end_never_comes_is_given_up(tmp_path: Path, request_: byt
 def test_a_turn_in_which_only_a_crash_happened_is_not_a_study_that_is_stuck(tmp_path: Path) -> None:
     """The coordinator died while nobody else had anything to do, and was judged at once."""
     assert run(90001, tmp_path, rates={}, crash_at=541, owners=2).violations == ()
+
+
+def test_owner_that_cannot_take_in_what_waits_looks_again_after_a_pause_only() -> None:
+    """An owner restored to before it compared words polled as fast as it could: messages came at once, every time."""
+    study = introduced(5)
+    anna = study.owners["anna"]
+    study.place.back_up("anna")
+    study.act("anna"), study.act("berta"), study.act("anna")
+    assert study.place.restore("anna")
+    study.restart("anna")
+    anna = study.owners["anna"]
+    with pytest.raises(TwoLives):
+        anna.fetch()
+    study.world.now += 60.0
+    with study.world.instead():
+        assert study.coordinator.outgoing("anna", anna.store.state().received), "the sample waits for its person"
+        before = study.world.now
+        assert not anna.owner.fetch(8.0) and study.world.now >= before + 8.0
+        assert [step.what for step in anna.owner.next_steps()] == ["verify"]
+
+
+def test_sampled_rows_that_could_not_be_stored_are_the_machines_business() -> None:
+    """A full disk between the sample and its rows: the person was told to write questions, and there was no record."""
+    study = quiet(6)
+    anna = study.owners["anna"]
+    with patch.object(anna.store, "store_records", side_effect=OutsideError("The disk is full.")):
+        with pytest.raises(OutsideError):
+            anna.fetch()
+        assert anna.store.state().rounds and not open_tasks(anna.store)
+        assert [(step.who, step.what) for step in anna.owner.next_steps()] == [("machine", "keep")]
+    anna.owner.work()
+    assert ("you", "write") in [(step.who, step.what) for step in anna.owner.next_steps()]
+
+
+def test_study_is_not_over_before_the_labels_are_there() -> None:
+    study = quiet(3)
+    anna, lost = study.owners["anna"], patch.object(study.network, "get_body", side_effect=Unreachable("lost"))
+    while anna.store.state().truth is None:
+        study.act("berta"), study.work()
+        if study.coordinator.known().ended:
+            lost.start()
+        study.act("anna")
+    assert not anna.is_over()
+    lost.stop()
+    study.act("anna")
+    assert anna.is_over()
+
+
+def test_owner_that_waits_for_records_is_not_told_to_answer() -> None:
+    """It has handed in, and the machine of the other, which has to send them, does not run."""
+    study = quiet(6)
+    study.act("berta"), study.act("berta")
+    steps = next_steps.of_coordinator(study.plan.agreement, study.coordinator.known())
+    assert {step.who: step.what for step in steps} == {"anna": "records"} and study.view().can_do("berta") == set()
+    assert study.calm() and judged(study, finished=True) == []
+
+
+def test_standing_that_was_left_behind_is_no_restored_backup(tmp_path: Path) -> None:
+    """Seed 40000002: the messages were carried and the standing beside them was not, and the owner said that the
+    coordinator had been restored."""
+    coordinator, server, owners, shared = started(tmp_path)
+    for one in owners:
+        one.send()
+    server.turn()
+    (standing,) = shared.glob("*/to-anna/standing.json")
+    old = standing.read_bytes()
+    for one in owners:
+        one.fetch(0)
+    confirm_all(owners)
+    for one in owners:
+        one.send()
+    server.turn()
+    standing.write_bytes(old)
+    assert owners[0].fetch(0) and not owners[0].is_ahead
+    owners[0].fetch(0)
+    assert not owners[0].is_ahead
+    server.turn()
+    forgotten = Known(received=99, latest="ab" * 32)
+    assert coordinator.hears(owners[0].agreement.hash, "anna", forgotten).heard == 99

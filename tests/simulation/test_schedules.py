@@ -1,5 +1,5 @@
-"""A few hundred of the schedules that `make simulate` plays by the thousand. The judge is tested too: it finds what is
-broken.
+"""A few of the schedules that `scripts/simulate` plays by the thousand: studies of the real loops, with faults. The
+judges are tested too: they find what is broken.
 """
 
 from __future__ import annotations
@@ -22,28 +22,31 @@ from blindlabel_lab.simulation.plan import ANYWHERE, OF_WAY, Way
 from blindlabel_lab.simulation.schedule import run
 
 
-@pytest.mark.parametrize("first", range(0, 160, 40))
+@pytest.mark.parametrize("first", range(0, 24, 12))
 def test_schedules_keep_all_promises(first: int) -> None:
     tally = campaign.Tally()
-    campaign.in_memory(range(first, first + 40), tally)
+    for seed in range(first, first + 12):
+        tally.add("memory", run(seed))
     assert tally.failed == []
-    assert tally.schedules["memory"] == 40 and sum(tally.faults.values()) > 100
+    assert sum(tally.faults.values()) > 100
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"clock jump"}))
 def test_each_kind_of_fault_alone_keeps_all_promises(kind: str) -> None:
     tally = campaign.Tally()
-    for seed in range(700, 706):
-        tally.add("memory", run(seed, rates={kind: 0.15}))
+    for seed in range(700, 730):
+        tally.add("memory", run(seed, rates={kind: 0.15 if kind != "crash" else 0.02}))
+        if seed > 700 and tally.faults[kind]:
+            break
     assert tally.failed == []
     assert tally.faults[kind], f"{kind} never happened"
 
 
 def test_crash_at_any_journal_point_keeps_all_promises() -> None:
     tally = campaign.Tally()
-    campaign.crash_everywhere(3, tally, owners=2, step=2)
+    campaign.crash_everywhere(3, tally, owners=2, step=5)
     assert tally.failed == []
-    assert tally.faults["crash"] == tally.schedules["crash at every point"] > 40
+    assert tally.faults["crash"] == tally.schedules["crash at every point"] > 10
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -68,7 +71,7 @@ def test_power_cuts_lose_nothing_that_was_committed(tmp_path: Path) -> None:
 @pytest.mark.skipif(not has_strace(), reason="strace is not on this machine: apt-get install strace")
 @pytest.mark.parametrize("way", ["folder", "http"])
 def test_process_killed_at_a_system_call_goes_on(tmp_path: Path, way: Way) -> None:
-    """One of the points that `make crash-points` plays by the hundred: a rename of an owner's second turn with work."""
+    """One of the points that `scripts/crash-points` plays by the hundred: a rename of an owner's second turn."""
     played = Bench(tmp_path / "bench", way).play(CrashPoint({"http": 4, "folder": 7}[way], "anna", "rename", 2))
     assert played.killed and played.violations == []
 

@@ -72,6 +72,21 @@ def test_damaged_or_overlong_body_is_refused_and_can_be_sent_again(tmp_path: Pat
     assert bodies.has(blob)
 
 
+def test_parts_of_two_senders_do_not_touch(tmp_path: Path) -> None:
+    """Both send the same body at once, and one of them something else under its name."""
+    bodies, content = BodyFiles(tmp_path), b"0123456789"
+    blob = blob_of(content)
+    assert bodies.append(blob, 0, [content[:6]], "anna") == 6
+    assert bodies.received(blob, "berta") == 0
+    assert bodies.append(blob, 0, [b"wrong"], "berta") == 5
+    assert (bodies.received(blob, "anna"), bodies.received(blob, "berta")) == (6, 5)
+    with pytest.raises(BodyDamaged):
+        bodies.append(blob, 5, [b"wrong"], "berta")
+    assert bodies.received(blob, "anna") == 6
+    assert bodies.append(blob, 6, [content[6:]], "anna") == 10
+    assert bodies.read_all(blob) == content
+
+
 def test_abandoned_parts_are_removed_and_those_that_grow_are_not(tmp_path: Path) -> None:
     bodies = BodyFiles(tmp_path)
     whole, old, young, busy = (blob_of(content * 3) for content in (b"whole", b"old", b"young", b"busy"))

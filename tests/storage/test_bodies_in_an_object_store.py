@@ -27,7 +27,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     if request.param == "folder":
         return lambda: BodyFiles(tmp_path / "bodies")
     url = f"file://{tmp_path}/objects" if request.param == "file" else f"memory://{tmp_path.name}"
-    return lambda: BodiesInObjectStore(tmp_path / "bodies", ObjectStore(url), STUDY)
+    return lambda: BodiesInObjectStore(tmp_path / "bodies", tmp_path / "made", ObjectStore(url), STUDY)
 
 
 def _pieces(content: bytes = CONTENT, size: int = 100_000) -> list[bytes]:
@@ -110,18 +110,22 @@ def test_empty_body_arrives_too(opened: Open) -> None:
 
 
 def test_what_the_coordinator_makes_stays_in_its_folder(tmp_path: Path) -> None:
-    bodies = BodiesInObjectStore(tmp_path / "bodies", ObjectStore(f"file://{tmp_path}/objects"), STUDY)
+    bodies = BodiesInObjectStore(
+        tmp_path / "bodies", tmp_path / "made", ObjectStore(f"file://{tmp_path}/objects"), STUDY
+    )
     labels = bodies.write([b"labels in clear"])
     bodies.append(BLOB, 0, [CONTENT])
     assert [path.name for path in (tmp_path / "objects" / STUDY).iterdir()] == [BLOB.hash]
-    assert [path.name for path in (tmp_path / "bodies").iterdir()] == [labels.hash]
+    assert [path.name for path in (tmp_path / "made").iterdir()] == [labels.hash]
     bodies.remove_all()
-    assert not (tmp_path / "objects" / STUDY).exists() and not (tmp_path / "bodies").exists()
+    assert not (tmp_path / "objects" / STUDY).exists() and not (tmp_path / "made").exists()
     bodies.remove_all()
 
 
 def test_body_that_was_put_in_part_counts_as_not_there(tmp_path: Path) -> None:
-    bodies = BodiesInObjectStore(tmp_path / "bodies", ObjectStore(f"file://{tmp_path}/objects"), STUDY)
+    bodies = BodiesInObjectStore(
+        tmp_path / "bodies", tmp_path / "made", ObjectStore(f"file://{tmp_path}/objects"), STUDY
+    )
     (tmp_path / "objects" / STUDY).mkdir(parents=True)
     (tmp_path / "objects" / STUDY / BLOB.hash).write_bytes(CONTENT[:5000])
     assert not bodies.has(BLOB)
@@ -157,7 +161,9 @@ def test_url_that_cannot_be_used_is_told(url: str, sentence: str) -> None:
 
 def test_place_that_fails_is_a_sentence_without_details(tmp_path: Path) -> None:
     (tmp_path / "objects").write_text("a file stands where the folder should be")
-    bodies = BodiesInObjectStore(tmp_path / "bodies", ObjectStore(f"file://{tmp_path}/objects"), STUDY)
+    bodies = BodiesInObjectStore(
+        tmp_path / "bodies", tmp_path / "made", ObjectStore(f"file://{tmp_path}/objects"), STUDY
+    )
     with pytest.raises(OutsideError, match="The place for bodies at"):
         bodies.append(BLOB, 0, [CONTENT])
     (tmp_path / "objects").unlink()

@@ -50,7 +50,7 @@ def test_study_made_anew_is_signed_with_its_new_key_by_every_process(coordinator
     for _ in range(2):
         invitation = coordinators[0].create(to_text(AGREEMENT))[0]
         keys.append(invitation.coordinator_key)
-        assert coordinators[1]._identity(AGREEMENT.hash).public.signing_key.hex() == invitation.coordinator_key
+        assert coordinators[1]._identity(AGREEMENT.hash).public.to_bytes().hex() == invitation.coordinator_key
         with pytest.raises(InputError, match="already"):
             coordinators[1].create(to_text(AGREEMENT))
         coordinators[0].delete(AGREEMENT.hash)

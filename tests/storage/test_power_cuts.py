@@ -22,6 +22,7 @@ from blindlabel.storage.files import BodyFiles, write_atomically
 from blindlabel.storage.journal_points import Point
 from blindlabel.storage.secret_files import read_secret, remove_secret, write_secret
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderTransport
 from blindlabel_lab.simulation.faults import Crash
 from blindlabel_lab.simulation.power import Disk
@@ -157,13 +158,14 @@ def test_what_lies_in_the_carried_folder_outlasts_a_power_cut(disk: Disk, home: 
     """The owner has marked its message as sent, and nobody would send its body again."""
     coordinator = CoordinatorParty(CoordinatorStore(home.parent / "coordinator"))
     workspaces = joined(home.parent, coordinator.create(to_text(small_agreement())), write_person_tables(home.parent))
-    line = FolderTransport(home, workspaces[0].agreement.hash, "anna")
+    line = FolderTransport(home, letters_of(workspaces[0]), "anna")
     blob = workspaces[0].bodies.write([CONTENT])
     line._place.put_body(blob, workspaces[0].bodies)
     line.deliver(workspaces[0].unsent()[0][1], workspaces[0].bodies)
     disk.cut(home)
     assert [path.read_bytes() for path in home.glob("*/bodies/*")] == [CONTENT]
-    assert [path.read_bytes() for path in home.glob("*/from-anna/*")] == [workspaces[0].unsent()[0][1]]
+    left = [letters_of(workspaces[0]).open(path.read_bytes()) for path in home.glob("*/from-anna/*")]
+    assert left == [workspaces[0].unsent()[0][1]]
 
 
 def test_an_export_replaces_the_one_before_whole_or_not_at_all(disk: Disk, home: Path) -> None:
@@ -194,4 +196,4 @@ def test_a_coordinator_whose_database_is_gone_says_so_and_removes_nothing(tmp_pa
         path.unlink()
     with pytest.raises(InputError, match="Restore the database"):
         CoordinatorStore(tmp_path)
-    assert BodyFiles(tmp_path / "bodies" / agreement.hash).has(blob)
+    assert BodyFiles(tmp_path / "made" / agreement.hash).has(blob)

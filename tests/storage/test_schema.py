@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import sqlalchemy as sa
 
 from blindlabel.errors import InputError
 from blindlabel.storage import coordinator_tables, workspace_tables
-from blindlabel.storage.database import Database, fingerprint
+from blindlabel.storage.database import Database, _set_up_sqlite, fingerprint
 
 TABLES = coordinator_tables.metadata
 
@@ -99,3 +101,26 @@ def test_address_that_is_none_is_told_without_its_password(address: str, sentenc
     with pytest.raises(InputError, match=sentence) as caught:
         Database(address, TABLES)
     assert "secret" not in str(caught.value)
+
+
+def test_deleted_rows_are_overwritten_at_once(tmp_path: Path) -> None:
+    """Before anybody tidies up (`scrub`): nothing of a deleted row is left in the pages of SQLite's file."""
+    file, said = tmp_path / "some.sqlite", "0123456789abcdef" * 20
+    database = Database(file, TABLES)
+    setting = coordinator_tables.setting
+    with database.write() as connection:
+        connection.execute(setting.insert(), [{"name": f"{number}", "value": said} for number in range(9)])
+    database.close()  # the last connection moves everything from the log into the file
+    assert file.read_bytes().count(said.encode()) == 9
+    with database.write() as connection:
+        connection.execute(setting.delete())
+    database.close()
+    assert said.encode() not in file.read_bytes()
+
+
+def test_deleted_rows_are_overwritten_where_sqlite_does_not_by_itself(tmp_path: Path) -> None:
+    """Some systems build SQLite so that it does, and there the test above would notice nothing."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "some.sqlite")) as connection:
+        connection.execute("PRAGMA secure_delete = OFF")
+        _set_up_sqlite(connection, None)
+        assert connection.execute("PRAGMA secure_delete").fetchall() == [(1,)]

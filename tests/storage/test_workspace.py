@@ -17,6 +17,7 @@ from blindlabel.protocol import messages
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import OwnRecord
+from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.storage.workspace import Workspace
 
 GOOD, BAD = 'ret is_in("miller", lower($r))', 'ret is_in("miller", $x)'
@@ -25,9 +26,9 @@ GOOD, BAD = 'ret is_in("miller", lower($r))', 'ret is_in("miller", $x)'
 def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace:
     """A workspace with four records in a study whose rounds asked these records."""
     agreement = agreements.new("s", ["anna", "berta"], ["name"], sampling={"records": 4}, encoding={"engine": engine})
-    rounds = tuple(owner.OwnRound(ask=tuple(ask), handed_in=number < len(asks) - 1) for number, ask in enumerate(asks))
+    rounds = tuple(OwnRound(ask=tuple(ask), handed_in=number < len(asks) - 1) for number, ask in enumerate(asks))
     sample = messages.Sample(positions=(3, 5, 7, 9), others={"berta": 4})
-    state = owner.OwnerState(study=agreement.hash, name="anna", coordinator_key="00" * 32, sample=sample, rounds=rounds)
+    state = owner.OwnerState(study=agreement.hash, name="anna", coordinator_key="00" * 64, sample=sample, rounds=rounds)
     settings = {
         "agreement": to_text(agreement),
         "owner": "anna",
@@ -101,11 +102,11 @@ def test_later_round_shows_earlier_questions_and_why_a_record_comes_back(tmp_pat
     workspace = in_round(tmp_path / "w", [0, 1])
     workspace.save_questions({0: GOOD, 1: GOOD}, "suggested")
     state = workspace.state()
-    more = owner.OwnRound(ask=(1,), loose=(1,))
+    more = OwnRound(ask=(1,), loose=(1,))
     later = state.model_copy(update={"rounds": (state.rounds[0].model_copy(update={"handed_in": True}), more)})
     workspace.change(lambda _: owner.OwnerStep(later))
     (task,) = workspace.tasks()
-    assert (task.record, task.round, task.state, task.loose, task.previous) == (1, 2, "open", True, ((1, GOOD),))
+    assert (task.record, task.round, task.state, task.back, task.previous) == (1, 2, "open", "loose", ((1, GOOD),))
     assert [task.question for task in workspace.tasks(1)] == [GOOD, GOOD]
     with pytest.raises(InputError, match="Record 1 is not asked in round 2"):
         workspace.save_draft(0, "x")

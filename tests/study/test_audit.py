@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.web.coordinator_page import add_page, sign_in_code
+from support.asynchronous import finished
 from support.direct_line import DirectLine
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
@@ -107,7 +107,7 @@ def test_page_shows_what_was_learnt_beside_what_the_agreement_allows(folder: Pat
             await browser.post("/sign-in", content=f"code={sign_in_code(coordinator)}")
             return (await browser.get(f"/studies/{study}")).text
 
-    page = asyncio.run(visit())
+    page = finished(visit())
     stand = standing(coordinator, study).to_json()
     (used,) = stand["used"].values()
     assert f"{used['owner']:,} of {stand['account']['parties'][1]['honest']:,}" in page

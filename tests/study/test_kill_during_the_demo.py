@@ -22,8 +22,8 @@ from blindlabel.storage.workspace import Workspace
 from support.patience import Patience
 from support.study_parties import clear_labels, told
 
-KILLS = 21
-KILLS_EACH = 11
+KILLS = 10
+KILLS_EACH = 8
 
 
 @pytest.mark.slow

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
-from blindlabel.parties.coordinator import ONE_LIFE, CoordinatorParty
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty, run
+from blindlabel.parties.questions import SuggestedQuestions
+from blindlabel.parties.study import standing
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import Unreachable
-from blindlabel.protocol.refusals import TwoLives
 from blindlabel.protocol.standing import Known, tag
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from blindlabel.storage.workspace import Workspace
 from blindlabel.transport import client
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.judging import judged
@@ -25,6 +28,7 @@ from blindlabel_lab.simulation.parties import Mortality
 from blindlabel_lab.simulation.places import InMemory
 from blindlabel_lab.simulation.plan import Plan
 from blindlabel_lab.simulation.study import Study
+from support.patience import Patience
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
@@ -98,7 +102,7 @@ def begun(folder: Path) -> tuple[CoordinatorParty, FolderServer, list[OwnerParty
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder))
     shared = folder / "shared"
     shared.mkdir()
-    owners = [OwnerParty(one, FolderTransport(shared, agreement.hash, one.name, one.life())) for one in workspaces]
+    owners = [OwnerParty(one, FolderTransport(shared, letters_of(one), one.name, one.life())) for one in workspaces]
     server = FolderServer(coordinator, shared)
     for one in owners:
         one.send()
@@ -128,14 +132,28 @@ def test_file_at_rest_is_written_again_by_whoever_it_comes_from(tmp_path: Path, 
     anna = owners[0]
     anna.send()
     for file in (sorted(place.glob("from-anna/*.message"))[-1], place / "to-anna" / "000001.message"):
-        good = file.read_bytes()
-        file.write_bytes(good[:40] if damage == "cut" else good.replace(b'"sequence":', b'"sequence":1'))
+        good, letters = file.read_bytes(), letters_of(anna.store)
+        file.write_bytes(good[:40] if damage == "cut" else good[:400] + bytes([good[400] ^ 1]) + good[401:])
         if damage == "lost":
             file.unlink()
         server.turn(), anna.fetch(0)
-        assert file.read_bytes() == good
+        assert letters.open(file.read_bytes()) == letters.open(good)
     owners[1].send(), server.turn()
     assert coordinator.load(anna.agreement.hash).state.round == 1
+
+
+def test_good_copy_with_the_size_and_time_of_a_damaged_one_is_taken_in(tmp_path: Path) -> None:
+    """Found by simulation: whatever copies files keeps their times."""
+    coordinator, server, owners, place = begun(tmp_path)
+    study = owners[0].agreement.hash
+    owners[0].send()
+    file = sorted(place.glob("from-anna/*.message"))[-1]
+    good, times = file.read_bytes(), (file.stat().st_atime_ns, file.stat().st_mtime_ns)
+    for content in (good[:400] + bytes([good[400] ^ 1]) + good[401:], good):
+        file.write_bytes(content)
+        os.utime(file, ns=times)
+        server.turn()
+        assert (coordinator.load(study).state.owners["anna"].confirmed == ("berta",)) == (content == good)
 
 
 def test_damaged_body_at_rest_is_written_again(tmp_path: Path) -> None:
@@ -152,37 +170,34 @@ def test_damaged_body_at_rest_is_written_again(tmp_path: Path) -> None:
     assert coordinator.load(owners[0].agreement.hash).state.rounds[-1].records
 
 
-def test_copy_of_a_workspace_has_another_life(tmp_path: Path) -> None:
-    _, _, owners, _ = begun(tmp_path)
-    first = Workspace.open(tmp_path / "anna")
-    assert first.life() == Workspace.open(tmp_path / "anna").life()
-    shutil.copytree(tmp_path / "anna", tmp_path / "copy")
-    assert Workspace.open(tmp_path / "copy").life() != first.life()
-    copy = FolderTransport(tmp_path / "shared", first.agreement.hash, "anna", Workspace.open(tmp_path / "copy").life())
-    with pytest.raises(TwoLives, match="Stop one of the two"):
-        copy.fetch(Known(), 0.0)
-    owners[0].fetch(0)
+def test_coordinator_restored_after_the_end_over_a_folder_gets_there_again(tmp_path: Path) -> None:
+    coordinator, server, owners, _ = begun(tmp_path)
+    study = owners[0].agreement.hash
 
+    def all_over(at: FolderServer) -> bool:
+        over = [run(one, SuggestedQuestions(), once=True, tell=said.append) for one in owners]
+        at.turn()
+        return all(over)
 
-def test_second_life_is_refused_until_the_first_is_silent(tmp_path: Path) -> None:
-    store, agreement = CoordinatorStore(tmp_path), small_agreement()
-    coordinator = CoordinatorParty(store)
-    coordinator.create(to_text(agreement))
-    now = 1_000_000.0
-    store.database.clock = lambda: now
-    coordinator.check_life(agreement.hash, "anna", "first")
-    coordinator.check_life(agreement.hash, "berta", "another owner's")
-    with pytest.raises(TwoLives, match="anna"):
-        coordinator.check_life(agreement.hash, "anna", "second")
-    now += ONE_LIFE - 1
-    coordinator.check_life(agreement.hash, "anna", "first")
-    now += ONE_LIFE - 1
-    with pytest.raises(TwoLives):
-        coordinator.check_life(agreement.hash, "anna", "second")
-    now += 2
-    coordinator.check_life(agreement.hash, "anna", "second")
-    with pytest.raises(TwoLives):
-        coordinator.check_life(agreement.hash, "anna", "first")
+    said: list[str] = []
+    for one in owners:
+        one.send()
+    server.turn()
+    shutil.copytree(tmp_path / "coordinator", tmp_path / "backup")
+    patience = Patience()
+    while not all_over(server):
+        patience.check()
+    labels = coordinator.labels(study)
+    restored = CoordinatorParty(CoordinatorStore(tmp_path / "backup"))
+    again = FolderServer(restored, tmp_path / "shared")
+    again.turn()
+    waiting = [step.sentence for step in standing(restored, study).waiting]
+    assert waiting and all("an old backup was restored" in sentence for sentence in waiting), "for owners it is over"
+    owners = [OwnerParty(one.store, one.line) for one in owners]
+    while not (all_over(again) and restored.load(study).state.ended):
+        patience.check(lambda: standing(restored, study))
+    assert standing(restored, study).waiting == ()
+    assert all(np.array_equal(found, labels[pair]) for pair, found in restored.labels(study).items())
 
 
 def test_standing_says_what_is_missing_once(tmp_path: Path) -> None:

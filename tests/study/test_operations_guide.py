@@ -85,6 +85,8 @@ def test_every_command_of_the_guide_works(
     assert len(read_ground_truth(tmp_path / "labels.json").pairs) > 30, "the coordinator has all labels"
     merged = (tmp_path / "pairs.csv").read_text().splitlines()
     assert len(merged) == len(exported.pairs) + 1 and "unique_id_l" in merged[0]
+    labelled = (tmp_path / "labels-splink.csv").read_text().splitlines()
+    assert len(labelled) == len(read_ground_truth(tmp_path / "labels.json").pairs) + 1
     assert not (tmp_path / "anna").exists()
     assert (tmp_path / "anna-carried").exists()
 

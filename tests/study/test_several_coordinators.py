@@ -25,6 +25,7 @@ from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage import workspace_tables
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.connecting import letters_of
 from support.coordinator_processes import CoordinatorProcesses, spread_over
 from support.patience import PATIENCE, Patience
 from support.slow_command import SlowEngine
@@ -70,11 +71,11 @@ def test_study_over_two_processes_loses_and_doubles_nothing(
     _check_messages(coordinator, agreement, workspaces)
 
 
-def _post(address: str, wire: bytes, token: str) -> bool:
+def _post(address: str, workspace: Workspace, wire: bytes) -> bool:
     response = httpx.post(
         f"{address}/v1/messages",
-        content=wire,
-        headers={"Authorization": f"Bearer {token}"},
+        content=letters_of(workspace).seal(wire),
+        headers={"Authorization": f"Bearer {workspace.secret('token').decode()}"},
         trust_env=False,
         timeout=PATIENCE,
     )
@@ -86,11 +87,7 @@ def _send_joins_many_times(addresses: list[str], workspaces: list[Workspace]) ->
     """Every join several times to every process, all at once: each is new exactly once."""
     jobs = [(address, workspace) for workspace in workspaces for address in addresses * 2]
     with ThreadPoolExecutor(len(jobs)) as pool:
-        new = list(
-            pool.map(
-                lambda job: (job[1].name, _post(job[0], job[1].unsent()[0][1], job[1].secret("token").decode())), jobs
-            )
-        )
+        new = list(pool.map(lambda job: (job[1].name, _post(job[0], job[1], job[1].unsent()[0][1])), jobs))
     assert Counter(name for name, is_new in new if is_new) == {workspace.name: 1 for workspace in workspaces}
 
 
@@ -155,7 +152,7 @@ def _send_everything_again(address: str, workspaces: list[Workspace]) -> None:
         with workspace.database.read() as connection:
             wires = list(connection.execute(sa.select(workspace_tables.outbox.c.wire)).scalars())
         assert len(wires) > 5
-        assert not any(_post(address, bytes(wire), workspace.secret("token").decode()) for wire in wires)
+        assert not any(_post(address, workspace, bytes(wire)) for wire in wires)
 
 
 def _check_labels(coordinator: CoordinatorParty, agreement: Agreement, workspaces: list[Workspace]) -> None:

@@ -84,7 +84,7 @@ def test_deadline_is_said_and_whether_it_has_passed(tell: Tell, tmp_path: Path, 
     tell(NEW)
     Path("a.toml").write_text(Path("a.toml").read_text().replace('deadline = ""', f'deadline = "{day}"'))
     tell("coordinator invite a.toml --at home --to out --address http://127.0.0.1:1")
-    tell(f"owner join out/anna.invitation {table} --at anna")
+    tell(f"owner join out/anna.invitation {table} --at anna --accept-weaker")
     for command in ("coordinator status --at home", "owner status --at anna"):
         said = tell(command)[1]
         assert f"to be done by {day}" in said
@@ -97,7 +97,7 @@ def test_status_says_what_the_machine_is_at_and_how_far(tell: Tell, tmp_path: Pa
     table = write_person_tables(tmp_path, rows=4)[0]
     tell(NEW)
     tell("coordinator invite a.toml --at home --to out --address http://127.0.0.1:1")
-    tell(f"owner join out/anna.invitation {table} --at anna")
+    tell(f"owner join out/anna.invitation {table} --at anna --accept-weaker")
     workspace = Workspace.open(Path("anna"))
     workspace.say("work", 0.25, "round 1: ask berta")
     assert "at work now" not in tell("owner status --at anna")[1]
@@ -111,16 +111,16 @@ def test_owner_joins_without_the_coordinator_and_is_told_what_is_missing(tell: T
     table = write_person_tables(tmp_path, rows=4)[0]
     tell(NEW)
     tell(f"coordinator invite a.toml --at home --to out --address http://127.0.0.1:{free_port()}")
-    code, _, err = tell(f"owner join out/anna.invitation {table} --at anna --column surname=nothing")
+    code, _, err = tell(f"owner join out/anna.invitation {table} --at anna --column surname=nothing --accept-weaker")
     assert code == 1
     assert "has no column 'nothing'" in err
     assert not Path("anna").exists()
-    code, out, err = tell(f"owner join out/anna.invitation {table} --at anna")
+    code, out, err = tell(f"owner join out/anna.invitation {table} --at anna --accept-weaker")
     assert (code, out) == (3, "")
     assert "cannot be reached" in err
     assert "The workspace anna is made and kept; `blindlabel owner run --at anna` tells" in err
-    assert "rehearsals only" in err
-    assert tell(f"owner join out/anna.invitation {table} --at anna")[0] == 1
+    assert "the plain engine encrypts nothing" in err
+    assert tell(f"owner join out/anna.invitation {table} --at anna --accept-weaker")[0] == 1
     stands = json.loads(tell("owner status --at anna --json")[1])
     assert (stands["round"], stands["unsent"]) == (0, 1)
     assert tell("owner run --at anna --auto --questions out")[0] == 1
@@ -146,10 +146,18 @@ def test_unreachable_coordinator_ends_with_exit_code_3(
     tell("coordinator invite a.toml --at home --to out")
     invitation = read_invitation(Path("out/anna.invitation"))
     assert invitation.address == ""
-    assert tell(f"owner join out/anna.invitation {table} --at anna --via folder:{tmp_path}/nowhere")[0] == 1
-    assert tell(f"owner join out/anna.invitation {table} --at anna")[0] == 1
+    assert (
+        tell(f"owner join out/anna.invitation {table} --at anna --via folder:{tmp_path}/nowhere --accept-weaker")[0]
+        == 1
+    )
+    assert tell(f"owner join out/anna.invitation {table} --at anna --accept-weaker")[0] == 1
     assert not Path("anna").exists()
-    assert tell(f"owner join out/anna.invitation {table} --at other --via http://127.0.0.1:{free_port()}")[0] == 3
+    assert (
+        tell(f"owner join out/anna.invitation {table} --at other --via http://127.0.0.1:{free_port()} --accept-weaker")[
+            0
+        ]
+        == 3
+    )
     monkeypatch.setattr("blindlabel.transport.client._FIRST_PAUSE", 60.0)  # no patience, so that the test is quick
     code, _, err = tell("owner run --at other --once")
     assert code == 3
@@ -171,11 +179,11 @@ def test_lost_invitation_is_replaced_and_the_old_one_holds_no_longer(tell: Tell,
     assert tell("coordinator reinvite persons anna --at home --to out")[0] == 1  # there is a file of that name
     code, out, _ = tell(f"coordinator reinvite persons anna --at home --to new --address {server}")
     assert (code, out) == (0, "new/anna.invitation\n")
-    code, _, err = tell(f"owner join out/anna.invitation {table} --at anna --via {server}")
+    code, _, err = tell(f"owner join out/anna.invitation {table} --at anna --via {server} --accept-weaker")
     assert code == 1
     assert "not made with the invitation" in err and "coordinator reinvite" in err
     assert not Path("anna").exists(), "a refused join leaves no dead workspace"
-    assert tell(f"owner join new/anna.invitation {table} --at anna")[0] == 0
+    assert tell(f"owner join new/anna.invitation {table} --at anna --accept-weaker")[0] == 0
     code, _, err = tell("coordinator reinvite persons anna --at home --to third")
     assert code == 1 and "has joined already" in err
     assert tell("coordinator reinvite persons nobody --at home --to third")[0] == 1
@@ -210,7 +218,9 @@ def test_what_is_worth_a_second_look_is_mentioned(tell: Tell, tmp_path: Path, se
         assert said in err
     assert len(json.loads(tell("coordinator check b.toml --json")[1])["notes"]) == 4
     Path("t.csv").write_text("given_name,surname\nAda,Lovelace\nGrace,Hopper\n")
-    assert "has no id column" in tell(f"owner join out/anna.invitation t.csv --at anna --via {server}")[2]
+    assert (
+        "has no id column" in tell(f"owner join out/anna.invitation t.csv --at anna --via {server} --accept-weaker")[2]
+    )
 
 
 def test_rows_that_are_cut_are_counted_when_joining(tell: Tell, tmp_path: Path) -> None:
@@ -218,5 +228,5 @@ def test_rows_that_are_cut_are_counted_when_joining(tell: Tell, tmp_path: Path) 
     Path("a.toml").write_text(Path("a.toml").read_text().replace('= "refuse"', '= "cut"'))
     tell("coordinator invite a.toml --at home --to out --address http://127.0.0.1:1")
     Path("t.csv").write_text("id,given_name,surname\n1,Ada,Lovelace\n2,A,B\n3,Grace Brewster,Hopper\n")
-    said = tell("owner join out/anna.invitation t.csv --at anna")[2]
+    said = tell("owner join out/anna.invitation t.csv --at anna --accept-weaker")[2]
     assert "2 rows are longer than the agreement encodes" in said and "row 3" in said and "row 1" in said

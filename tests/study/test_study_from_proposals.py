@@ -8,7 +8,7 @@ import pytest
 
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.cli.main import run
-from blindlabel.export.truth import truths_of_coordinator
+from blindlabel.export.truth import truths_of_coordinator, with_ids
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.agreement import from_text
 from blindlabel.records.generator import PERSON_ATTRIBUTES, PRODUCT_ATTRIBUTES, Size, generate, write
@@ -46,7 +46,7 @@ def test_a_study_from_the_proposals_alone_gives_good_labels(
     coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
     with served(coordinator) as address:
         invitations = coordinator.create(agreed.read_text(), address)
-        play(joined(tmp_path, invitations, tables), over_http(address))
-    truth = GroundTruth.of(truths_of_coordinator(coordinator, agreement.hash)["anna", "berta"])
-    known = [(made.a.position(a), made.b.position(b)) for a, b in made.matches]
-    assert truth.score(known).f >= 0.9
+        workspaces = joined(tmp_path, invitations, tables)
+        play(workspaces, over_http(address))
+    truth = GroundTruth.of(with_ids(truths_of_coordinator(coordinator, agreement.hash)["anna", "berta"], *workspaces))
+    assert truth.score(made.matches).f >= 0.9

@@ -39,7 +39,7 @@ def counted_uploads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return uploads
 
 
-@pytest.mark.parametrize("owners", [2, 3, 5])
+@pytest.mark.parametrize("owners", [2, 3])
 def test_labels_over_http_are_those_of_clear_evaluation(
     tmp_path: Path, owners: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

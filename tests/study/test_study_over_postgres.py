@@ -26,21 +26,21 @@ from support.study_parties import (
 )
 
 
-def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
+def test_three_owners_over_postgres_get_the_labels_of_clear_evaluation(
     tmp_path: Path, postgres: Server, postgres_database: str
 ) -> None:
-    agreement = small_agreement(5, records=5)
+    agreement = small_agreement(3, records=5)
     store = CoordinatorStore(tmp_path / "coordinator", address=postgres_database)
     coordinator = CoordinatorParty(store)
     store.keep_bodies_at(f"file://{tmp_path}/outside")
     with served(coordinator) as address:
         workspaces = joined(
-            tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 5, rows=5)
+            tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 3, rows=5)
         )
         play(workspaces, over_http(address))
     by_name = {workspace.name: workspace for workspace in workspaces}
     labels = coordinator.labels(agreement.hash)
-    assert len(labels) == 10
+    assert len(labels) == 3
     for (first, second), found in labels.items():
         expected = clear_labels(by_name[first], by_name[second])
         assert np.array_equal(found, expected)
@@ -49,7 +49,7 @@ def test_five_owners_over_postgres_get_the_labels_of_clear_evaluation(
     assert any(np.count_nonzero(found & 1) for found in labels.values()), "a study without any match proves little"
     sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
     rounds = coordinator.load(agreement.hash).state.round
-    assert (sent["records"], sent["relay"], sent["answers"]) == (4 * rounds, 8 * rounds, 4 * rounds)
+    assert (sent["records"], sent["relay"], sent["answers"]) == (2 * rounds, 4 * rounds, 2 * rounds)
     outside = tmp_path / "outside" / agreement.hash
     # The records and the answers of a round are removed when it is settled, a moment after the owners are told.
     Patience().wait_until(lambda: not list(outside.iterdir()), lambda: list(outside.iterdir()))

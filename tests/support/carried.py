@@ -12,6 +12,7 @@ from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from support.study_parties import confirm_all, joined, write_person_tables
 
@@ -26,7 +27,7 @@ def carried(tmp_path: Path, agreement: Agreement) -> tuple[CoordinatorParty, lis
         folder.mkdir()
     server = FolderServer(coordinator, folders["coordinator"])
     parties = [
-        OwnerParty(workspace, FolderTransport(folders[workspace.name], agreement.hash, workspace.name))
+        OwnerParty(workspace, FolderTransport(folders[workspace.name], letters_of(workspace), workspace.name))
         for workspace in workspaces
     ]
     for trips in range(60):

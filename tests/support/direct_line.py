@@ -16,8 +16,10 @@ class DirectLine:
         self._coordinator, self._study, self._owner = coordinator, study, owner
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
+        there = self._coordinator.store.bodies(self._study)
         for blob in messages.parse(wire).message.blobs:
-            self._coordinator.store.bodies(self._study).write(bodies.read(blob))
+            if not there.has(blob):
+                there.append(blob, 0, bodies.read(blob))
         self._coordinator.receive(wire)
 
     def fetch(self, known: Known, wait: float) -> Told:

@@ -12,13 +12,16 @@ import nacl.signing
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes
+from blindlabel.envelope.stream import sealed_size
 from blindlabel.protocol import coordinator_rules as coordinator
 from blindlabel.protocol import facts, labels, messages, rounds
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.invitation import join_proof
 from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.protocol.refusals import TooEarly, WrongRound
+from blindlabel.protocol.shape import Locked
 
 Answering = Callable[[str, str, int, Sequence[int], Sequence[int]], Outcomes]
 """(asker, holder, round, the asker's open records, the holder's) to the outcomes, one row a question."""
@@ -52,7 +55,7 @@ class Study:
         self.state = facts.new_state(self.agreement, public, "ef" * 32)
         for name in self.agreement.owners:
             self.outbox[name] = []
-            key = bytes(self.keys["coordinator"].verify_key).hex()
+            key = self.envelope_keys["coordinator"] + bytes(self.keys["coordinator"].verify_key).hex()
             self.owners[name] = owner.OwnerState(study=self.agreement.hash, name=name, coordinator_key=key)
             self.own(name, owner.joins(self.owners[name], self.join(name)))
 
@@ -84,16 +87,22 @@ class Study:
             if todo.kind == "read":
                 direction = f"{todo.asker}>{todo.holder}"
                 answers_ = self.state.rounds[-1].answers[direction]
-                self.state = rounds.read(self.state, todo.round, direction, answers_.blob)
+                named = Locked(blob=answers_.blob, key="0" * 64)
+                self.state = rounds.read(self.state, todo.round, direction, named)
             elif todo.kind == "settle":
                 current = self.state.rounds[-1]
-                answers = {place: self.matrices[blob.hash] for place, blob in current.read.items()}
+                answers = {place: self.matrices[named.blob.hash] for place, named in current.read.items()}
                 before = {}
                 for a, b in self.agreement.pairings:
                     key = facts.key_of(a, b)
-                    body = self.bodies[self.state.labels[key].hash]
-                    before[key] = labels.from_bytes(body, len(self.state.samples[a]), len(self.state.samples[b]))
+                    before[key] = self.labels_now(a, b)
                 self.take(rounds.settle(self.agreement, self.state, todo.round, answers, before))
+
+    def labels_now(self, first: str, second: str) -> labels.Labels:
+        """The labels of a pairing, as the coordinator has them."""
+        named = self.state.labels[facts.key_of(first, second)]
+        content = labels.unlocked(named, self.bodies[named.blob.hash])
+        return labels.from_bytes(content, len(self.state.samples[first]), len(self.state.samples[second]))
 
     def owner_work(self, name: str) -> None:
         state = self.owners[name]
@@ -104,8 +113,11 @@ class Study:
         for todo in owner.work(self.agreement, self.owners[name]):
             blob = facts.blob_of(self.random.randbytes(16))
             current = self.owners[name].rounds[-1]
-            size = (len(current.ask), len(current.open[todo.peer])) if todo.peer else (0, 0)
-            listed = facts.blob_of(self.random.randbytes(8 * size[0] * size[1]))
+            open_ = current.open.get(todo.peer, messages.Open(own=(), others=()))
+            size = (len(open_.own), len(open_.others))
+            listed = facts.blob_of(
+                self.random.randbytes(8 * size[0] * size[1]).ljust(sealed_size("listed", 8 * size[0] * size[1]))
+            )
             if todo.kind == "carry":
                 self.owners[name] = owner.carries(self.owners[name], todo.round)
             elif todo.kind == "serve":
@@ -117,13 +129,16 @@ class Study:
                 salted = owner.List(listed, self.random.randbytes(32))
                 self.own(name, owner.has_answered(self.owners[name], todo.round, todo.peer, blob, "0" * 64, salted))
 
-    def outcomes(self, asker: str, holder: str, current: owner.OwnRound) -> Outcomes:
+    def outcomes(self, asker: str, holder: str, current: OwnRound) -> Outcomes:
         if self.answering is None:
-            return self.random_outcomes(len(current.ask), len(current.open[holder]))
-        return self.answering(asker, holder, self.owners[asker].round, current.ask, current.open[holder])
+            return self.random_outcomes(len(current.open[holder].own), len(current.open[holder].others))
+        now = current.open[holder]
+        return self.answering(asker, holder, self.owners[asker].round, now.own, now.others)
 
     def random_outcomes(self, rows: int, columns: int) -> Outcomes:
-        return np.array([[self.random.random() < 0.3 for _ in range(columns)] for _ in range(rows)], dtype=np.uint8)
+        return np.array(
+            [[self.random.random() < 0.3 for _ in range(columns)] for _ in range(rows)], dtype=np.uint8
+        ).reshape(rows, columns)
 
     def play(self) -> Iterator[None]:
         """One move after the other, chosen by chance: deliver (anything, repeatedly), fetch, work."""
@@ -160,5 +175,6 @@ class Study:
         (result,) = (one for one in truth.pairings if one.peer == peer)
         first, second = sorted((name, peer))
         sizes = [len(self.state.samples[one]) for one in (first, second)]
-        matrix = labels.from_bytes(self.bodies[result.labels.hash], sizes[0], sizes[1])
+        body = labels.unlocked(result.labels, self.bodies[result.labels.blob.hash])
+        matrix = labels.from_bytes(body, sizes[0], sizes[1])
         return matrix if name == first else matrix.T

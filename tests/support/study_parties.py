@@ -18,6 +18,7 @@ import numpy as np
 import uvicorn
 from fastapi import FastAPI
 
+from blindlabel.envelope.identity import new_identity
 from blindlabel.language import interpret
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
@@ -28,10 +29,14 @@ from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Line
 from blindlabel.protocol.invitation import Invitation
+from blindlabel.protocol.letters import Letters
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.background import Background
 from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.connecting import letters_of
+from blindlabel.transport.front import Front
 from blindlabel.transport.server import create_app
 from blindlabel.transport.server_limits import ServerLimits
 from support.patience import PATIENCE, Patience
@@ -77,12 +82,20 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def served(
-    coordinator: CoordinatorParty, limits: ServerLimits | None = None, add: Callable[[FastAPI], None] = lambda _: None
+    coordinator: CoordinatorParty,
+    limits: ServerLimits | None = None,
+    add: Callable[[FastAPI], None] = lambda _: None,
+    background: Background | None = None,
+    front: Front | None = None,
 ) -> Iterator[str]:
     """The coordinator over real HTTP on loopback, with something added to its server; its address."""
-    app, listening = create_app(coordinator, limits), socket.create_server(("127.0.0.1", 0))
+    app = create_app(coordinator, limits, background=background)
+    listening = socket.create_server(("127.0.0.1", 0))
     add(app)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    settings = (front or Front(limits or ServerLimits())).settings
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, access_log=False, timeout_keep_alive=int(PATIENCE), **settings)
+    )
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     Patience().wait_until(lambda: server.started)
@@ -104,8 +117,13 @@ def joined(folder: Path, invitations: list[Invitation], tables: list[Path]) -> l
 def over_http(address: str) -> Connect:
     """Connects owners to a coordinator over HTTP."""
     return lambda workspace: HttpTransport(
-        address, workspace.agreement.hash, workspace.secret("token").decode(), patience=PATIENCE
+        address, letters_of(workspace), workspace.secret("token").decode(), patience=PATIENCE
     )
+
+
+def strangers_letters(study: str = "0" * 64) -> Letters:
+    """Of somebody who takes part in nothing."""
+    return Letters(study, new_identity(), new_identity().public)
 
 
 def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[OwnerParty]:

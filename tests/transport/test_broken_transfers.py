@@ -19,9 +19,10 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderTransport
 from support.patience import PATIENCE
-from support.study_parties import joined, served, small_agreement, write_person_tables
+from support.study_parties import joined, served, small_agreement, strangers_letters, write_person_tables
 
 CONTENT = secrets.token_bytes(2000)
 
@@ -31,7 +32,7 @@ class Line:
 
     def __init__(self, workspace: Workspace, address: str) -> None:
         self.workspace, self.study = workspace, workspace.agreement.hash
-        self.http = HttpTransport(address, self.study, workspace.secret("token").decode(), patience=PATIENCE)
+        self.http = HttpTransport(address, letters_of(workspace), workspace.secret("token").decode(), patience=PATIENCE)
 
 
 class Between(httpx.BaseTransport):
@@ -194,7 +195,7 @@ def test_answer_that_is_not_the_coordinators_is_a_sentence(line: Line, between: 
 
 
 def test_owner_killed_at_the_rename_of_a_body_from_the_folder_goes_on(tmp_path: Path) -> None:
-    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), BodyFiles(tmp_path / "bodies")
+    line, bodies = FolderTransport(tmp_path, strangers_letters(), "anna"), BodyFiles(tmp_path / "bodies")
     blob = blob_of(CONTENT)
     line._place.put_body(blob, _holding(tmp_path / "other"))
     left_whole(bodies, blob, CONTENT)
@@ -203,7 +204,7 @@ def test_owner_killed_at_the_rename_of_a_body_from_the_folder_goes_on(tmp_path: 
 
 
 def test_body_damaged_in_the_folder_is_taken_in_when_it_comes_again(tmp_path: Path) -> None:
-    line, bodies = FolderTransport(tmp_path, "0" * 64, "anna"), BodyFiles(tmp_path / "bodies")
+    line, bodies = FolderTransport(tmp_path, strangers_letters(), "anna"), BodyFiles(tmp_path / "bodies")
     blob = blob_of(CONTENT)
     line._place.put_body(blob, _holding(tmp_path / "other"))
     path = next(tmp_path.glob("*/bodies/*"))

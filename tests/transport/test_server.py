@@ -27,6 +27,7 @@ from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
+from blindlabel.protocol.letters import LARGEST_LETTER
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import Replayed, TooEarly, WrongSender
 from blindlabel.protocol.standing import Known
@@ -35,10 +36,19 @@ from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport import server_limits
 from blindlabel.transport.client import HttpTransport, Untrusted
-from blindlabel.transport.connecting import connect, read_authority
+from blindlabel.transport.connecting import Reaching, connect, letters_of, read_authority
 from blindlabel.transport.server_limits import RateLimit, ServerLimits, TooManyRequests
 from support.patience import Patience
-from support.study_parties import free_port, joined, over_http, play, served, small_agreement, write_person_tables
+from support.study_parties import (
+    free_port,
+    joined,
+    over_http,
+    play,
+    served,
+    small_agreement,
+    strangers_letters,
+    write_person_tables,
+)
 
 
 class Served:
@@ -105,7 +115,9 @@ def test_token_of_one_owner_does_not_speak_for_another(running: Served) -> None:
     berta = running.workspaces[1]
     confirm = messages.Confirm(peer="anna", envelope_key="0" * 64)
     message = Message(running.study, "berta", "coordinator", 0, 9, confirm)
-    response = running.http.post("/v1/messages", content=signed_by(own_identity(berta), message).wire)
+    response = running.http.post(
+        "/v1/messages", content=letters_of(berta).seal(signed_by(own_identity(berta), message).wire)
+    )
     assert (response.status_code, response.json()["error"]) == (403, "sender")
 
 
@@ -145,7 +157,9 @@ def test_body_continues_where_the_connection_broke(running: Served, tmp_path: Pa
     assert received() < blob.length
     bodies = BodyFiles(tmp_path)
     assert bodies.write([content]) == blob
-    transport = HttpTransport(running.address, running.study, running.workspaces[0].secret("token").decode())
+    transport = HttpTransport(
+        running.address, letters_of(running.workspaces[0]), running.workspaces[0].secret("token").decode()
+    )
     sent: list[int] = []
     # What came before the cut may still be on its way to the disk: then it is tried again, as owners do.
     transport._patiently(lambda: transport._upload(blob, bodies, lambda done, _: sent.append(done)))
@@ -183,7 +197,7 @@ def test_sizes_are_limited(running: Served) -> None:
     url = f"/v1/studies/{running.study}/bodies/{'0' * 64}"
     assert running.http.put(url, params={"length": 2**22 + 1}, content=b"x").status_code == 413
     assert running.http.put(url, params={"length": 2**22}, content=bytes(2**21 + 1)).status_code == 413
-    assert running.http.post("/v1/messages", content=bytes(messages.LARGEST + 1)).status_code == 413
+    assert running.http.post("/v1/messages", content=bytes(LARGEST_LETTER + 1)).status_code == 413
 
 
 def test_body_for_another_owner_cannot_be_fetched(running: Served) -> None:
@@ -216,7 +230,7 @@ def test_callers_that_ask_too_often_are_slowed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_unreachable_coordinator_is_said_after_the_patience(running: Served) -> None:
-    transport = HttpTransport(f"http://127.0.0.1:{free_port()}", running.study, "x" * 30, patience=0.3)
+    transport = HttpTransport(f"http://127.0.0.1:{free_port()}", strangers_letters(), "x" * 30, patience=0.3)
     with pytest.raises(Unreachable, match="cannot be reached"):
         transport.fetch(Known(), 0)
     transport.close()
@@ -277,12 +291,14 @@ def test_certificate_that_is_not_trusted_fails_at_once_and_names_the_option(tmp_
 
         threading.Thread(target=greet, daemon=True).start()
         address = f"https://127.0.0.1:{listener.getsockname()[1]}"
-        untrusting = HttpTransport(address, "0" * 64, "t" * 30, patience=3600)
+        untrusting = HttpTransport(address, strangers_letters(), "t" * 30, patience=3600)
         with pytest.raises(Untrusted, match="--ca"):
             untrusting.fetch(Known(), 0)
         untrusting.close()
         assert calls == [0], "tried once"
-        trusting = HttpTransport(address, "0" * 64, "t" * 30, authority=read_authority(certificate), patience=0)
+        trusting = HttpTransport(
+            address, strangers_letters(), "t" * 30, authority=read_authority(certificate), patience=0
+        )
         with pytest.raises(Unreachable):  # the connection is good; this server says nothing
             trusting.fetch(Known(), 0)
         trusting.close()
@@ -295,10 +311,10 @@ def test_way_to_the_coordinator_and_its_certificate_are_remembered(
     workspace = joined(tmp_path, [invitation], write_person_tables(tmp_path))[0]
     (tmp_path / "stick").mkdir()
     monkeypatch.chdir(tmp_path)
-    connect(workspace, "folder:stick").close()
+    connect(workspace, Reaching("folder:stick")).close()
     monkeypatch.chdir(tmp_path / "coordinator")
     connect(workspace).close()  # from another folder, without saying it again
     assert workspace.settings["via"] == f"folder:{tmp_path / 'stick'}"
     (tmp_path / "no.pem").write_text("no certificate")
     with pytest.raises(InputError, match="cannot be read as a certificate"):
-        connect(workspace, authority=tmp_path / "no.pem")
+        connect(workspace, Reaching(authority=tmp_path / "no.pem"))

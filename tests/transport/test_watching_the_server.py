@@ -13,12 +13,14 @@ import httpx
 import pytest
 
 from blindlabel.cli.main import run
+from blindlabel.cli.serving import server_front, server_limits
 from blindlabel.errors import OutsideError
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
 from blindlabel.transport.events import Counted, JsonLines, failure, listening, log_event, text
+from blindlabel.transport.server_limits import ServerLimits
 from support.study_parties import served, small_agreement
 
 
@@ -51,8 +53,39 @@ def test_port_in_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixtu
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["coordinator", "serve", "--at", str(tmp_path), "--port", str(port)]) == 3
-    said = capsys.readouterr().err.strip().splitlines()
-    assert said == [f"blindlabel: Port {port} on 127.0.0.1 cannot be opened: it is in use. Choose another with --port."]
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    said = json.loads(line)
+    assert said["sentence"] == (
+        f"blindlabel: Port {port} on 127.0.0.1 cannot be opened: it is in use. Choose another with --port."
+    )
+    assert said["level"] == "error"
+
+
+def test_limits_and_proxies_can_be_named_and_what_is_none_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_study(tmp_path)
+    (tmp_path / "bad.pem").write_text("no certificate")
+    refused = {
+        "--limit help": "--limit help is no limit of the server. Its limits are: largest_body=",
+        "--limit head_seconds=soon": "--limit head_seconds=soon is no limit",
+        "--proxy proxy.example": "--proxy takes an address or a network of a proxy",
+        f"--certificate {tmp_path / 'bad.pem'} --key {tmp_path / 'bad.pem'}": "cannot be used for TLS",
+        f"--certificate {tmp_path / 'nothing'} --key {tmp_path / 'bad.pem'}": "cannot be used for TLS",
+        f"--key {tmp_path / 'bad.pem'}": "TLS needs both --certificate and --key.",
+    }
+    for options, sentence in refused.items():
+        assert run(["coordinator", "serve", "--at", str(tmp_path), "--port", "0", *options.split()]) == 1, options
+        said = capsys.readouterr().err
+        assert sentence in said and "Traceback" not in said
+    monkeypatch.setenv("BLINDLABEL_PROXY", "no.address")
+    assert run(["coordinator", "serve", "--at", str(tmp_path), "--port", "0"]) == 1
+    assert "no.address" in capsys.readouterr().err
+    limits = server_limits(["head_seconds=3", "connections=7"])
+    assert limits == ServerLimits(head_seconds=3.0, connections=7)
+    settings = server_front(limits, ["10.0.0.7", "10.1.0.0/16"], None, None).settings
+    assert (settings["proxy_headers"], settings["forwarded_allow_ips"]) == (True, ["10.0.0.7/32", "10.1.0.0/16"])
+    assert server_front(limits, [], None, None).settings["proxy_headers"] is False
 
 
 def test_health_says_whether_studies_can_be_served(tmp_path: Path) -> None:
@@ -66,6 +99,32 @@ def test_health_says_whether_studies_can_be_served(tmp_path: Path) -> None:
         assert ill.status_code == 503
         assert "keys cannot be read" in ill.json()["sentence"]
         assert 'blindlabel_studies{state="unserved"} 1' in text(coordinator, Counted())
+
+
+def test_database_that_is_removed_or_replaced_while_serving_is_told_as_that(tmp_path: Path) -> None:
+    coordinator, file = a_study(tmp_path), tmp_path / "coordinator.sqlite"
+    with served(coordinator) as address:
+
+        def health() -> tuple[int, str]:
+            said = httpx.get(f"{address}/health", trust_env=False)
+            return said.status_code, said.json().get("sentence", "")
+
+        removed = (
+            503,
+            (
+                "The database was removed, or another put in its place, while the program ran. Stop the program, put"
+                " database and folder back together, and start it again."
+            ),
+        )
+        assert health()[0] == 200
+        file.rename(tmp_path / "away")
+        assert health() == health() == removed
+        assert not file.exists(), "no new one was made in its place"
+        shutil.copy(tmp_path / "away", file)
+        assert health() == removed
+        (tmp_path / "away").rename(file)
+        assert health()[0] == 200, "it is the same again"
+    assert CoordinatorStore(tmp_path).studies()
 
 
 def test_metrics_are_on_this_machine_in_prometheus_form(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from blindlabel.storage.workspace import Workspace
 from blindlabel.web import points_pane as editing
 from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.record_pane import marked
+from blindlabel.web.question_pane import imagined_of
+from blindlabel.web.record_pane import marked, marked_apart
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def judging(workspace: Workspace) -> Judging:
 def judged(judging: Judging, workspace: Workspace, text: str, record: int = 0) -> tuple[str, str, int]:
     formula = check_question(workspace.agreement, text).formula
     assert formula is not None, text
-    verdict = judging.verdict(workspace.records()[record], text, formula)
+    verdict = judging.verdict(workspace.records()[record], text)
     assert verdict.headline and verdict.detail and verdict.brief
     return verdict.kind, verdict.level, verdict.others
 
@@ -44,7 +45,7 @@ def judged(judging: Judging, workspace: Workspace, text: str, record: int = 0) -
 def test_every_kind_of_question_gets_its_verdict(workspace: Workspace, judging: Judging) -> None:
     own = workspace.records()[0]
     phone = own.prepared.attributes["phone_number"].split()[-1]
-    assert judged(judging, workspace, f'ret is_in("{phone}", $r)') == ("only", "good", 0)
+    assert judged(judging, workspace, f'ret is_in("{phone}", $r)') == ("strict", "warn", 0)
     assert judged(judging, workspace, "ret true")[:2] == ("always", "bad")
     assert judged(judging, workspace, "ret false")[:2] == ("never", "bad")
     assert judged(judging, workspace, 'ret is_in("qqqq", $r)') == ("not-itself", "bad", 0)
@@ -69,6 +70,25 @@ def test_evidence_marks_what_a_question_found(workspace: Workspace) -> None:
     parts = {one["name"]: one["parts"] for one in marked(record, atoms_of(formula))}
     assert parts["name"] == [{"text": "Ann", "hit": True}, {"text": " Hannah", "hit": False}]
     assert parts["town"] == [{"text": "Anna", "hit": False}, {"text": "berg", "hit": True}]
+
+
+def test_imagined_records_are_shown_with_what_differs_marked(workspace: Workspace, judging: Judging) -> None:
+    own = Record.of({"name": "anna evans", "town": "berg", "phone": "61618"})
+    other = Record.of({"name": "anna evens", "town": "", "phone": "61618"})
+    shown = {one["name"]: one["parts"] for one in marked_apart(own, other)}
+    assert shown["name"] == [
+        {"text": "anna ", "hit": False},
+        {"text": "evens", "hit": True},
+        {"text": " (without evans)", "hit": True},
+    ]
+    assert shown["town"] == [{"text": "missing", "hit": True}]
+    assert shown["phone"] == [{"text": "61618", "hit": False}]
+    record = workspace.records()[0]
+    every = " & ".join(f'equals("{value}", $r.{name})' for name, value in record.prepared.attributes.items() if value)
+    strict = judging.verdict(record, f"ret {every}")
+    shown_ids = [one["id"] for one in imagined_of(strict, record.prepared)]
+    assert shown_ids[:2] == ["Partner 1: missed", "Partner 2: missed"]
+    assert imagined_of(judging.verdict(record, 'ret !is_in("qqqq", $r)'), record.prepared) == []
 
 
 def word(text: str, points: int = 1) -> Condition:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export import formats, truth
-from blindlabel.export.formats import ID, ROW
+from blindlabel.export.formats import ID, RECORD
 from blindlabel.export.truth import AgreedPairs
 from blindlabel.protocol.labels import Labels, after_round, byte_of, is_agreed, is_match, no_labels
 
@@ -52,8 +52,8 @@ class Scores:
 class GroundTruth(truth.AgreedTruth):
     """Labelled pairs of two tables, agreed between their owners, and the pairs that they never agreed on.
 
-    `pairs` are the labelled ones (`i`, `j`: positions of rows, `label`, `round`), `discarded` the others; `matches()`
-    those labelled as match; `name_a(i)` and `name_b(j)` are the rows' ids.
+    `pairs` are the labelled ones (`i`, `j`: places in the sample, else rows, `label`, `round`), `discarded` the others;
+    `matches()` those labelled as match; `name_a(i)` and `name_b(j)` are the rows' ids.
     """
 
     @classmethod
@@ -62,7 +62,7 @@ class GroundTruth(truth.AgreedTruth):
         return cls(**{field.name: getattr(found, field.name) for field in fields(truth.AgreedTruth)})
 
     def to_rows(self) -> Iterator[dict[str, Any]]:
-        """One row a labelled pair, with the names that exports have: `row_anna` and `row_berta` (positions from 0),
+        """One row a labelled pair, with the names that exports have: `record_anna` and `record_berta` (from 0),
         `id_anna` and `id_berta` where the ids are known, `label`, `round`. Discarded pairs have no label and no row. An
         owner who was given matches alone is not told their rounds: None.
         """
@@ -70,7 +70,7 @@ class GroundTruth(truth.AgreedTruth):
         for pair in self.pairs:
             rows = [(name, ids, row) for (name, ids), row in zip(sides, (pair.i, pair.j))]
             yield {
-                **{f"{ROW}{name}": row for name, _, row in rows},
+                **{f"{RECORD}{name}": row for name, _, row in rows},
                 **{f"{ID}{name}": ids[row] for name, ids, row in rows if ids is not None},
                 "label": pair.label,
                 "round": None if self.only_matches else pair.round,
@@ -80,7 +80,7 @@ class GroundTruth(truth.AgreedTruth):
         """The labelled pairs as a frame of pandas, with the columns of `to_rows`."""
         sides = [(self.dataset_a, self.ids_a), (self.dataset_b, self.ids_b)]
         columns = [
-            *((f"{ROW}{name}", pa.int64()) for name, _ in sides),
+            *((f"{RECORD}{name}", pa.int64()) for name, _ in sides),
             *((f"{ID}{name}", pa.string()) for name, ids in sides if ids is not None),
             ("label", pa.bool_()),
             ("round", pa.int32()),

@@ -13,12 +13,14 @@ from typing import Any
 
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.engines.interface import Working
-from blindlabel.errors import InputError
+from blindlabel.errors import InputError, reason
 from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
 from blindlabel.language import Question
 from blindlabel.parties import coordinator as coordinators
 from blindlabel.parties import joining
 from blindlabel.parties import owner as owners
+from blindlabel.parties.accepting import beside_default
+from blindlabel.parties.accounting import account_of
 from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks, save_question
 from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
@@ -26,9 +28,10 @@ from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
+from blindlabel.storage.ledger import LedgerEntry, enter, table_hash
 from blindlabel.storage.secret_files import read_invitation, write_invitation
 from blindlabel.storage.workspace import Workspace
-from blindlabel.transport.connecting import absolute, checked_via, connect, is_in_clear, read_authority
+from blindlabel.transport.connecting import Reaching, connect, is_in_clear
 from blindlabel.transport.folder import FolderServer
 
 
@@ -64,7 +67,7 @@ class Coordinator:
         try:
             text = file.read_text("utf-8")
         except (OSError, UnicodeError) as error:
-            raise InputError(f"{file} cannot be read: {error}.") from error
+            raise InputError(f"{file} cannot be read: {reason(error)}.") from error
         folder = file.parent if to is None else Path(to)
         named = agreements.from_text(text, source=str(file)).owners
         paths = {owner: folder / f"{owner}.invitation" for owner in named}
@@ -81,16 +84,29 @@ class Coordinator:
         return paths
 
     def reinvite(
-        self, study: str, owner: str, address: str = "", *, to: Path | str = ".", insecure: bool = False
+        self,
+        study: str,
+        owner: str,
+        address: str = "",
+        *,
+        to: Path | str = ".",
+        insecure: bool = False,
+        lost: bool = False,
     ) -> Path:
-        """A new invitation for an owner that has not joined; the one before it holds no longer."""
+        """A new invitation for an owner that has not joined; the one before it holds no longer. `lost`: also where it
+        has joined, and its workspace is gone.
+        """
         _check_address(address, insecure=insecure)
         path = Path(to) / f"{owner}.invitation"
         if path.exists():
             raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_invitation(self._party.reinvite(self._party.find(study), owner, address), path)
+        write_invitation(self._party.reinvite(self._party.find(study), owner, address, lost=lost), path)
         return path
+
+    def remove(self, study: str, owner: str) -> None:
+        """Go on without an owner; where only two take part, that ends the study."""
+        self._party.remove(self._party.find(study), owner)
 
     def studies(self) -> list[str]:
         """The names of all studies."""
@@ -116,7 +132,7 @@ class Coordinator:
         self._party.close(self._party.find(study))
 
     def truths(self, study: str) -> dict[tuple[str, str], GroundTruth]:
-        """The labels as they stand, for every two owners; rows are named by their positions."""
+        """The labels as they stand, for every two owners; records are named by their places in the samples."""
         found = truths_of_coordinator(self._party, self._party.find(study))
         return {pairing: GroundTruth.of(truth) for pairing, truth in found.items()}
 
@@ -127,6 +143,13 @@ def _check_address(address: str, *, insecure: bool) -> None:
             f"Over {address} owners' tokens would travel in clear. Give an https:// address (a self-signed certificate"
             " will do), or `insecure=True` where the network itself is protected."
         )
+
+
+def ledger_entry(agreement: agreements.Agreement, owner: str, table: Path) -> LedgerEntry:
+    """What a study by this agreement may take of a table, to all other owners together."""
+    bits, named = account_of(agreement).entries[1].cheating, (agreement.name, agreement.hash, owner)
+    given = None if bits is None else bits * (len(agreement.owners) - 1)
+    return LedgerEntry(*named, str(table.resolve()), table_hash(table), given, agreement.sampling.records)
 
 
 class Owner:
@@ -147,16 +170,26 @@ class Owner:
         encoding: str | None = None,
         via: str = "",
         authority: Path | str | None = None,
+        proxy: str = "",
+        certificate: Path | str | None = None,
+        insecure: bool = False,
+        accept_weaker: bool = False,
         passphrase: str | None = None,
     ) -> Owner:
         """Join a study with a table (a file, which stays where it is) and make the workspace. `columns` maps attributes
-        of the agreement to columns of the table, where they differ. `authority` is a certificate's file to trust.
+        of the agreement to columns of the table, where they differ. `authority` is a certificate's file to trust,
+        `proxy` the way out (http://host:port, or "environment"), `certificate` a file with one of your own and its
+        key; `insecure` takes an http:// address of another machine. An agreement by which others can learn more than
+        by the default one is refused without `accept_weaker`.
         """
         invited = read_invitation(Path(invitation))
-        way = absolute(checked_via(via or invited.address))
-        trusted = "" if authority is None else read_authority(Path(authority))
+        files = [None if one is None else Path(one) for one in (authority, certificate)]
+        said = Reaching(via, files[0], proxy, files[1], insecure).settings(invited.address)
+        agreement = joining.invited_to(invited)
+        beside_default(agreement).require("accept_weaker=True", accepted=accept_weaker)
         options = joining.TableOptions(Path(table), id_column, columns, encoding)
-        joining.join(Workspace.create(Path(folder), passphrase), invited, options, via=way, authority=trusted)
+        joining.join(Workspace.create(Path(folder), passphrase), invited, options, said)
+        enter(ledger_entry(agreement, invited.owner, options.path))
         return cls(folder, passphrase=passphrase)
 
     @property

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blindlabel.cli import coordinator_estimates as estimates
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.output import JsonFlag, is_meant, result, result_json, say, with_noun
+from blindlabel.cli.output import (
+    JsonFlag,
+    is_meant,
+    log_happened,
+    log_to_stderr,
+    result,
+    result_json,
+    say,
+    shown,
+    with_noun,
+)
+from blindlabel.cli.rekeying import coordinator_rekey
 from blindlabel.cli.stores import (
     DatabaseAddress,
     Home,
+    Insecure,
     StudyName,
     Unasked,
     coordinator_at,
@@ -33,10 +47,11 @@ app = typer.Typer(
     name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
 )
 
-Insecure = Annotated[
-    bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
-]
 app.command("audit")(coordinator_audit)
+app.command("rekey")(coordinator_rekey)
+app.command("draw")(estimates.draw)
+app.command("estimate")(estimates.estimate)
+app.command("plan")(estimates.plan)
 
 
 @app.command("new")
@@ -186,6 +201,8 @@ def invite(
         for owner, path in paths.items():
             result(f"{owner}: {path}")
         say(f"The study {agreement.name} has the hash {agreement.hash}.")
+        if not address:
+            say("NOTE: the invitations name no address (--address), so every owner has to say one with --via.")
         _say_advice(agreement)
 
 
@@ -197,16 +214,44 @@ def reinvite(
     at: Home,
     address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
     to: Annotated[Path, typer.Option("--to", help="Folder for the invitation file.")] = Path(),
+    lost: Annotated[
+        bool,
+        typer.Option("--lost", help="It has joined, and its workspace is lost: it joins again, and its pairings anew."),
+    ] = False,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
 ) -> None:
-    """Write a new invitation for an owner that has not joined. The one before it holds no longer."""
+    """Write a new invitation for an owner that has not joined, or lost its workspace. The one before is void."""
     from blindlabel.api.parties import Coordinator
 
     studies_at(at, database).close()  # refuses a folder that is no coordinator's
     coordinator = Coordinator(at, database=database, passphrase=passphrase())
-    result(str(coordinator.reinvite(study, owner, address, to=to, insecure=insecure)))
+    result(str(coordinator.reinvite(study, owner, address, to=to, insecure=insecure, lost=lost)))
     say(f"Hand it to {owner} in private. The invitation before it holds no longer.")
+    if lost:
+        say(f"When {owner} has joined, all others compare new words with it; the others' pairings go on meanwhile.")
+
+
+@app.command("remove")
+def remove(
+    study: StudyName,
+    owner: Annotated[str, typer.Argument(help="The owner that takes part no more.")],
+    *,
+    at: Home,
+    yes: Unasked = False,
+    database: DatabaseAddress = None,
+) -> None:
+    """Go on without an owner: its pairings end as they stand, the others' go on. Where two take part, end the study."""
+    from blindlabel.protocol.facts import present
+
+    coordinator = coordinator_at(at, database)
+    found = coordinator.find(study)
+    then = "The others go on." if len(present(coordinator.load(found).state)) > 2 else "That ends the study."
+    if not yes and not is_meant(f"Remove {owner} from {_named(coordinator, found)}? {then} It cannot come back."):
+        raise InputError("Nobody was removed.")
+    coordinator.remove(found, owner)
+    ended = coordinator.load(found).state.ended
+    say("The study is over; the owners get the labels that were agreed so far." if ended else f"{owner} is removed.")
 
 
 @app.command("serve")
@@ -220,20 +265,30 @@ def serve(
     via: Annotated[str, typer.Option("--via", help="folder:/path instead of HTTP.")] = "",
     once: Annotated[bool, typer.Option("--once", help="With a folder: do what can be done now and stop.")] = False,
     metrics: Annotated[
-        int | None,
-        typer.Option("--metrics", min=0, max=65535, help="Port of 127.0.0.1 with figures for Prometheus at /metrics."),
+        int | None, typer.Option("--metrics", min=0, max=65535, help="Port with figures for Prometheus at /metrics.")
     ] = None,
+    metrics_host: Annotated[str, typer.Option("--metrics-host", help="Address for the figures.")] = "127.0.0.1",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option("--proxy", envvar="BLINDLABEL_PROXY", help="Address or network of a proxy to believe."),
+    ] = None,
+    limit: Annotated[list[str] | None, typer.Option("--limit", help="name=value for a limit of the server.")] = None,
     database: DatabaseAddress = None,
 ) -> None:
     """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
     from blindlabel.cli import serving
 
+    log_to_stderr(said=not sys.stderr.isatty())
     new = at.is_dir() and not any(at.iterdir())  # a volume, say, in which studies will be made while it serves
     coordinator = coordinator_at(at, database, make=new)
+    coordinator.tell = log_happened
     if via:
         serving.serve_folder(coordinator, via, once=once)
     else:
-        serving.serve_http(coordinator, at, host, port, certificate, key, metrics)
+        bounds = serving.server_limits(limit or [])
+        front = serving.server_front(bounds, proxy or [], certificate, key)
+        figures = None if metrics is None else (metrics_host, metrics)
+        serving.serve_http(coordinator, at, host, port, front, figures)
 
 
 @app.command("health")
@@ -330,15 +385,16 @@ def _print_standing(one: StudyStanding) -> None:
     for round_ in one.history:
         if round_.settled:
             total = round_.total
-            kappa, ac1 = ("-" if figure is None else f"{figure:.3f}" for figure in (total.kappa, total.ac1))
-            agreed = f"{total.agreed} of {total.pairs} pairs agreed ({total.percent:.1f} %), {total.both} matches"
-            result(f"  round {round_.round}: {agreed}, kappa {kappa}, AC1 {ac1}")
+            agreed = f"{total.agreed} of {total.pairs} pairs agreed ({shown(total.percent, '.1f')} %)"
+            figures = f"{total.both} matches, kappa {shown(total.kappa)}, AC1 {shown(total.ac1)}"
+            result(f"  round {round_.round}: {agreed}, {figures}")
     for pairing, sample in one.parts.items():
         for part, words in ((sample.uniform, "both drawn uniformly"), (sample.by_keys, "one or both by blocking keys")):
             counts = f"{part.pairs} pairs, {part.matches} matches, {part.discarded} without a label"
             result(f"  {pairing}, {words}: {counts}")
     for owner, known in one.owners.items():
-        result(f"  {owner}: {known.records_asked} of {agreement.records_asked} questions used")
+        away = f", {known.away}" if known.away else ""
+        result(f"  {owner}: {known.records_asked} of {agreement.records_asked} questions used{away}")
     _print_use(one)
     for step in one.waiting:
         result(f"  waiting: {step.sentence}")
@@ -365,13 +421,11 @@ def export(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Write the labels as they stand; rows are named by their positions, since the coordinator knows no ids."""
-    from blindlabel.cli.export import written
-    from blindlabel.export.truth import truths_of_coordinator
+    """Write the labels as they stand; records are named by their places in the samples."""
+    from blindlabel.cli.export import written_by_coordinator
 
     coordinator = coordinator_at(at, database)
-    truths = truths_of_coordinator(coordinator, coordinator.find(study))
-    written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
+    written_by_coordinator(coordinator, coordinator.find(study), format, to, json=json)
 
 
 @app.command("close")

@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.api.ground_truth import GroundTruth
+from blindlabel.cli.output import shown
 from blindlabel.errors import OutsideError
-from blindlabel.export.truth import truths_of_coordinator
+from blindlabel.export.truth import truths_of_coordinator, with_ids
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, confirm_heard, join, words_to_read_out
 from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, to_text
-from blindlabel.protocol.facts import StudyState, directions
+from blindlabel.protocol.facts import StudyState
 from blindlabel.records.generator import PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
 from blindlabel.records.preparation import Recipe
 from blindlabel.records.proposing import types_of
@@ -99,7 +100,7 @@ def demonstrate(plan: Demonstration, folder: Path, tell: Tell, show: Show) -> di
         standstill = _Standstill()
         _confirm(workspaces, running, tell, standstill)
         _watch(coordinator, agreement, workspaces, running, tell, show, standstill)
-    return _report(coordinator, agreement, made, folder, began) | {"restarts": running.restarts}
+    return _report(coordinator, agreement, made, workspaces, folder, began) | {"restarts": running.restarts}
 
 
 class _Standstill:
@@ -289,7 +290,7 @@ def share_done(agreement: Agreement, state: StudyState) -> float:
     """
     if not state.rounds:
         return 0.0 if not state.keys_sent else 0.05
-    current, every = state.rounds[-1], len(directions(agreement))
+    current, every = state.rounds[-1], len(state.rounds[-1].asked)
     come = len(current.records) + len(current.answers) + len(current.opened)
     within = 1.0 if current.tallies else come / (3 * every + 1)
     anew = sum(1 for one in state.rounds if not one.repeats)
@@ -299,24 +300,27 @@ def share_done(agreement: Agreement, state: StudyState) -> float:
 def _told(round: RoundStanding) -> str:
     total = round.total
     again = ", ".join(f"{owner} {count}" for owner, count in round.ask_again.items()) or "none"
-    kappa = "undefined" if total.kappa is None else f"{total.kappa:.3f}"
     return (
         f"Round {round.round}: {total.pairs} {'pair' if total.pairs == 1 else 'pairs'} asked, {total.agreed} agreed"
-        f" ({total.percent:.1f} %, kappa {kappa}, AC1 {total.ac1:.3f}), {total.both}"
+        f" ({shown(total.percent, '.1f')} %, kappa {shown(total.kappa)}, AC1 {shown(total.ac1)}), {total.both}"
         f" {'match' if total.both == 1 else 'matches'}, {total.disagreed} disagreed;"
         f" records to ask again: {again}."
     )
 
 
 def _report(
-    coordinator: CoordinatorParty, agreement: Agreement, made: GeneratedTables, folder: Path, began: float
+    coordinator: CoordinatorParty,
+    agreement: Agreement,
+    made: GeneratedTables,
+    workspaces: list[Workspace],
+    folder: Path,
+    began: float,
 ) -> dict[str, Any]:
     from blindlabel.export import write as write_truth
 
-    truth = truths_of_coordinator(coordinator, agreement.hash)[(NAMES[0], NAMES[1])]
+    truth = with_ids(truths_of_coordinator(coordinator, agreement.hash)[(NAMES[0], NAMES[1])], *workspaces)
     labels_path = write_truth(truth, "csv", folder / "labels.csv")[0]
-    known = [(made.a.position(a), made.b.position(b)) for a, b in made.matches]
-    scored = asdict(GroundTruth.of(truth).score(known))
+    scored = asdict(GroundTruth.of(truth).score(list(made.matches)))
     stands = standing(coordinator, agreement.hash)
     traffic: dict[str, int] = {}
     for row in stands.traffic:

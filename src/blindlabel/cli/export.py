@@ -14,6 +14,7 @@ from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.export import AgreedTruth
+    from blindlabel.parties.coordinator import CoordinatorParty
 
 
 def export(
@@ -32,7 +33,7 @@ def export(
     json: JsonFlag = False,
 ) -> None:
     """Write the ground truth of a finished study. Discarded pairs go into a file of their own beside it."""
-    from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
+    from blindlabel.export.truth import truths_of_owner
 
     if (study / "coordinator.sqlite").exists():
         coordinator = coordinator_at(study, None)
@@ -41,13 +42,25 @@ def export(
             raise InputError(
                 f"{study} holds {len(rows)} studies; use `blindlabel coordinator export`, which takes a name."
             )
-        truths = {
-            f"{first}-{second}": truth
-            for (first, second), truth in truths_of_coordinator(coordinator, rows[0].study).items()
-        }
+        written_by_coordinator(coordinator, rows[0].study, format, to, json=json)
     else:
-        truths = truths_of_owner(workspace_at(study))
-    written(truths, format, to, json=json)
+        written(truths_of_owner(workspace_at(study)), format, to, json=json)
+
+
+def written_by_coordinator(coordinator: CoordinatorParty, study: str, format: str, to: Path, *, json: bool) -> None:
+    """Write every pairing of a study, and say what that would tell owners beside what they are given."""
+    from blindlabel.export.truth import truths_of_coordinator
+
+    truths = truths_of_coordinator(coordinator, study)
+    written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
+    agreement = coordinator.agreement(study)
+    release = agreement.release if coordinator.load(study).state.ended else "none"
+    labels = {"none": ["which pairs match and which do not"], "matches": ["which pairs do not match"]}.get(release, [])
+    kept_back = labels + (["in which round each was agreed"] if format in ("csv", "json", "parquet") else [])
+    said = [f"an owner of the pairing is told {', and '.join(kept_back)}"] if kept_back else []
+    said += ["any other owner is told of a pairing that is none of its own"] if len(truths) > 1 else []
+    if said:
+        say(f"NOTE: where this is passed on, {'; '.join(said)}. The agreement keeps that back from them.")
 
 
 def written(truths: Mapping[str, AgreedTruth], format: str, to: Path, *, json: bool) -> None:
@@ -87,13 +100,13 @@ def _content(truth: AgreedTruth) -> str:
     """What stands in an export."""
     matches, sides = len(truth.matches()), ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
     named = "; ".join(
-        f"rows of {name} by {'id and position' if ids is not None else 'position'}" for name, ids in sides
+        f"records of {name} by {'id and place' if ids is not None else 'place'} in the sample" for name, ids in sides
     )
     if truth.only_matches:
-        return f"{matches:,} matches ({named}; positions count data rows from 0)."
+        return f"{matches:,} matches ({named}; places count from 0)."
     return (
         f"{len(truth.pairs):,} labelled pairs, {matches:,} of them matches, and {len(truth.discarded):,} discarded"
-        f" ({named}; positions count data rows from 0)."
+        f" ({named}; places count from 0)."
     )
 
 
@@ -108,15 +121,17 @@ def kept_back(truth: AgreedTruth) -> str:
 
 
 def merge(
-    first: Annotated[Path, typer.Argument(help="One owner's export: csv, json or parquet.")],
-    second: Annotated[Path, typer.Argument(help="The other owner's export of the same pairing.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Both owners' exports; or the coordinator's labels and both owners' `owner export --ids`."),
+    ],
     *,
     format: Annotated[str, typer.Option("--format", help="As of `blindlabel export`.")] = "csv",
     to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
     json: JsonFlag = False,
 ) -> None:
-    """Join the exports of two owners into pairs of ids, in every format. For whoever may see both lists of ids."""
-    from blindlabel.export import merged, read_ground_truth
+    """Join labels with the ids of both owners, in every format. For whoever may see both lists of ids."""
+    from blindlabel.export import joined
 
-    truth = merged(read_ground_truth(first), read_ground_truth(second))
+    truth = joined(files)
     written({f"{truth.dataset_a}-{truth.dataset_b}": truth}, format, to, json=json)

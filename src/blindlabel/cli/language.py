@@ -4,6 +4,7 @@ a network, and words for the shell.
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from pathlib import Path
 from typing import Annotated
@@ -56,20 +57,9 @@ def language(
         )
     chosen = [FUNCTIONS[function]] if function else list(FUNCTIONS.values())
     if json:
+        told = ("name", "signature", "summary", "details", "example")
         result_json(
-            {
-                "functions": [
-                    {
-                        "name": one.name,
-                        "signature": one.signature,
-                        "result": one.result.value,
-                        "summary": one.summary,
-                        "details": one.details,
-                        "example": one.example,
-                    }
-                    for one in chosen
-                ]
-            }
+            {"functions": [{n: getattr(one, n) for n in told} | {"result": one.result.value} for one in chosen]}
         )
         return
     if function:
@@ -84,14 +74,35 @@ def language(
 
 ASKED_BY_SHELL = "_BLINDLABEL_COMPLETE"
 """The variable by which a shell asks for words."""
-_INSTALLED = Path(__file__).parents[1] / "docs"
-_IN_THE_REPOSITORY = Path(__file__).parents[3] / "docs"
+
+
+def _beside(name: str) -> Path:
+    """A folder that is installed with the program, or beside it in the repository."""
+    installed = Path(__file__).parents[1] / name
+    return installed if installed.is_dir() else Path(__file__).parents[3] / name
 
 
 def topics() -> dict[str, Path]:
-    """Every page of the documentation by its name; installed with the program, or beside it in the repository."""
-    folder = _INSTALLED if _INSTALLED.is_dir() else _IN_THE_REPOSITORY
-    return {path.stem: path for path in sorted(folder.glob("*.md"))}
+    """Every page of the documentation by its name."""
+    return {path.stem: path for path in sorted(_beside("docs").glob("*.md"))}
+
+
+_DEPLOYED = {"systemd": "systemd/*.service", "containers": "[Cc]*", "logs": "logrotate"}
+
+
+def deploy(
+    what: Annotated[str, typer.Argument(help=f"{', '.join(_DEPLOYED)}.")],
+    to: Annotated[Path, typer.Option("--to", help="The folder to write into.")],
+) -> None:
+    """Write the files by which a coordinator or an owner runs as a service; read them, and edit what differs."""
+    if what not in _DEPLOYED:
+        raise InputError(f"There are files for {', '.join(_DEPLOYED)}.")
+    files = sorted(_beside("deploy").glob(_DEPLOYED[what]))
+    if there := [to / file.name for file in files if (to / file.name).exists()]:
+        raise InputError(f"{there[0]} is there already; nothing was written.")
+    to.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        result(str(shutil.copyfile(file, to / file.name)))
 
 
 def help_(

@@ -8,6 +8,7 @@ distributions add (the laboratory's `bench` and `experiment`) come by entry poin
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
@@ -19,7 +20,7 @@ from blindlabel import __version__
 from blindlabel.cli import coordinator_commands as coordinator
 from blindlabel.cli import demo, export, language, suggest, trying
 from blindlabel.cli import owner_commands as owner
-from blindlabel.cli.output import say
+from blindlabel.cli.output import AS_LOG, say
 from blindlabel.errors import InputError, OutsideError
 
 app = typer.Typer(
@@ -42,10 +43,21 @@ app.command("merge")(export.merge)
 app.command("explain")(trying.explain)
 app.command("help")(language.help_)
 app.command("completion")(language.completion)
+app.command("deploy")(language.deploy)
 app.add_typer(coordinator.app)
 app.add_typer(owner.app)
-for added in sorted(entry_points(group="blindlabel.commands"), key=lambda point: point.name):
+
+
+def _elsewhere(context: typer.Context) -> None:
+    raise InputError(f"`blindlabel {context.info_name}` comes with another package: pip install blindlabel-lab.")
+
+
+_ADDED = entry_points(group="blindlabel.commands")
+for added in sorted(_ADDED, key=lambda point: point.name):
     app.add_typer(added.load())
+for missing in {"bench", "experiment"} - _ADDED.names:
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(missing, hidden=True, context_settings=anything)(_elsewhere)
 
 
 def _version(wanted: bool) -> None:
@@ -74,6 +86,7 @@ def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     arguments, debug = _without_debug(arguments)
+    AS_LOG.set(False)
     debug = debug or os.environ.get("BLINDLABEL_DEBUG") == "1"
     if language.ASKED_BY_SHELL in os.environ:
         language.know_shells()
@@ -104,7 +117,7 @@ def run(arguments: list[str]) -> int:
 def _failed(error: Exception, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
-    say(f"blindlabel: {error}")
+    say(f"blindlabel: {error}", level=logging.ERROR)
     return code
 
 

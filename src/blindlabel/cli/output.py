@@ -5,10 +5,12 @@ document.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,6 +30,7 @@ from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.parties.round_work import Report
+    from blindlabel.protocol.happened import Happened
     from blindlabel.storage.workspace import Workspace
 
 JsonFlag = Annotated[
@@ -39,9 +42,40 @@ _CONSOLE = Console(stderr=True, highlight=False)
 """One for all, so that a line said while a progress display is up stands above it."""
 
 
-def say(message: str = "", *, style: str | None = None) -> None:
+AS_LOG = ContextVar("as_log", default=False)
+"""Whether what is said goes to the log, as lines of JSON."""
+
+
+def say(message: str = "", *, style: str | None = None, level: int = logging.INFO) -> None:
     """A line for the person, on standard error. Never interpreted as markup, since it may hold a user's text."""
-    _CONSOLE.print(message, style=style, markup=False, soft_wrap=True)
+    if AS_LOG.get():
+        _log(level, "said", {"sentence": message})
+    else:
+        _CONSOLE.print(message, style=style, markup=False, soft_wrap=True)
+
+
+def log_to_stderr(*, said: bool) -> None:
+    """From here on standard error is a log, one JSON object a line; with `said`, what is said to people included."""
+    from blindlabel.transport.events import JsonLines
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name, level in (("blindlabel", logging.INFO), ("uvicorn.error", logging.WARNING)):
+        log = logging.getLogger(name)
+        log.setLevel(level)
+        log.handlers = [handler]
+    AS_LOG.set(said)
+
+
+def log_happened(study: str, happened: Happened) -> None:
+    """Write down what happened in a study."""
+    _log(logging.INFO, happened.what, {"study": study} | happened.facts)
+
+
+def _log(level: int, event: str, facts: dict[str, object]) -> None:
+    from blindlabel.transport.events import log_event
+
+    log_event(logging.getLogger("blindlabel.study"), level, event, **facts)
 
 
 def result(text: str) -> None:
@@ -54,18 +88,23 @@ def with_noun(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
+def shown(figure: float | None, form: str = ".3f") -> str:
+    """A figure as people read it; a dash where there is none."""
+    return "–" if figure is None else format(figure, form)
+
+
 def result_json(document: Any) -> None:
     """The one JSON document of a command."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
 
 
-def is_meant(question: str) -> bool:
+def is_meant(question: str, option: str = "--yes") -> bool:
     """Ask a person yes or no; where nobody can answer, the option that says yes is named."""
     try:
         return typer.confirm(question, err=True)
     except typer.Abort:
-        raise InputError(f"{question} Nobody answered; say --yes where this is meant.") from None
+        raise InputError(f"{question} Nobody answered; say {option} where this is meant.") from None
 
 
 def progress_bar(*, time_left: bool = True) -> Progress:

@@ -3,27 +3,65 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blindlabel.cli.audit import owner_audit
-from blindlabel.cli.output import JsonFlag, is_meant, reporting, result, result_json, say
-from blindlabel.cli.owner_looking import ColumnOption, IdColumn, TextEncoding, check, columns_given, name_risky, records
+from blindlabel.cli.output import (
+    AS_LOG,
+    JsonFlag,
+    is_meant,
+    log_happened,
+    log_to_stderr,
+    reporting,
+    result,
+    result_json,
+    say,
+    with_noun,
+)
+from blindlabel.cli.owner_looking import (
+    ColumnOption,
+    Delimiter,
+    IdColumn,
+    TextEncoding,
+    check,
+    columns_given,
+    looking_at,
+    preview,
+    records,
+    table,
+)
 from blindlabel.cli.owner_questions import annotators, log_app, questions_app
-from blindlabel.cli.stores import Authority, Unasked, Via, WorkspaceFolder, passphrase, workspace_at
+from blindlabel.cli.rekeying import owner_rekey
+from blindlabel.cli.stores import (
+    Authority,
+    ClientCertificate,
+    Insecure,
+    Proxy,
+    Unasked,
+    Via,
+    WorkspaceFolder,
+    passphrase,
+    workspace_at,
+)
 from blindlabel.errors import InputError, OutsideError
 
 if TYPE_CHECKING:
     from blindlabel.engines.interface import Working
     from blindlabel.parties.owner import OwnerParty
-    from blindlabel.parties.questions import QuestionSource
+    from blindlabel.parties.questions import Look, QuestionSource
     from blindlabel.parties.round_work import Report
+    from blindlabel.protocol.agreement import Agreement
+    from blindlabel.protocol.happened import Happened
     from blindlabel.storage.workspace import Workspace
+    from blindlabel.transport.connecting import Reaching
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
 app.add_typer(log_app)
@@ -31,84 +69,116 @@ app.add_typer(questions_app)
 app.command("annotators")(annotators)
 app.command("audit")(owner_audit)
 app.command("check")(check)
+app.command("preview")(preview)
 app.command("records")(records)
+app.command("table")(table)
+app.command("rekey")(owner_rekey)
 
 
 @contextmanager
 def _party(
     workspace: Workspace,
-    via: str,
-    ca: Path | None,
+    said: Reaching | None = None,
     working: Working | None = None,
     report: Report | None = None,
     patience: float = 30.0,
 ) -> Iterator[OwnerParty]:
     from blindlabel.engines.interface import IN_THIS_PROCESS
     from blindlabel.parties.owner import OwnerParty
-    from blindlabel.transport.connecting import connect
+    from blindlabel.transport.connecting import AS_REMEMBERED, connect
 
-    transport = connect(workspace, via, authority=ca, patience=patience)
+    transport = connect(workspace, said or AS_REMEMBERED, patience=patience)
     with closing(transport):
-        yield OwnerParty(workspace, transport, working=working or IN_THIS_PROCESS, report=report)
+        tell = partial(_tell_news, workspace)
+        yield OwnerParty(workspace, transport, working=working or IN_THIS_PROCESS, report=report, tell=tell)
 
 
 @app.command("join")
 def join(
     invitation: Annotated[Path, typer.Argument(help="The invitation file from the coordinator.")],
-    table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines or Parquet. It stays where it is.")],
+    table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines, Parquet or Excel. It stays where it is.")],
     *,
     at: WorkspaceFolder,
     id_column: IdColumn = None,
     column: ColumnOption = None,
     encoding: TextEncoding = None,
+    delimiter: Delimiter = None,
     via: Via = "",
     ca: Authority = None,
+    proxy: Proxy = "",
+    client_certificate: ClientCertificate = None,
+    insecure: Insecure = False,
+    accept_weaker: Annotated[
+        bool, typer.Option("--accept-weaker", help="Join although others can learn more than by the default agreement.")
+    ] = False,
 ) -> None:
-    """Join a study: read the agreement, check the table against it, make keys and a workspace, and tell the
-    coordinator.
+    """Join a study: read the agreement, say in bits what others can learn, check the table against it, make keys and a
+    workspace, and tell the coordinator.
     """
-    from blindlabel.parties.joining import TableOptions
+    from blindlabel.api.parties import ledger_entry
+    from blindlabel.parties.joining import TableOptions, invited_to
     from blindlabel.parties.joining import join as make
     from blindlabel.protocol.interfaces import Unreachable
     from blindlabel.protocol.refusals import ProtocolError
+    from blindlabel.storage.ledger import enter, said_before
     from blindlabel.storage.secret_files import read_invitation
     from blindlabel.storage.workspace import Workspace
-    from blindlabel.transport.connecting import absolute, checked_via, read_authority
+    from blindlabel.transport.connecting import Reaching
 
-    options = TableOptions(table, id_column, columns_given(column), encoding)
+    options = TableOptions(table, id_column, columns_given(column), encoding, delimiter)
     invited = read_invitation(invitation)
-    way = absolute(checked_via(via or invited.address))
-    trusted = "" if ca is None else read_authority(ca)
-    workspace = make(Workspace.create(at, passphrase()), invited, options, via=way, authority=trusted)
-    _tell_joined(workspace, way)
+    line = Reaching(via, ca, proxy, client_certificate, insecure).settings(invited.address)
+    agreement = invited_to(invited)
+    entry = ledger_entry(agreement, invited.owner, table)
+    _accept(agreement, said_before(entry), accepted=accept_weaker)
+    workspace = make(Workspace.create(at, passphrase()), invited, options, line)
+    _tell_joined(workspace)
+    had = True
     try:
-        with _party(workspace, "", None, patience=3.0) as owner:
+        had = enter(entry)
+        with _party(workspace, patience=3.0) as owner:
             owner.send()
     except Unreachable as error:
         raise OutsideError(
             f"{error} The workspace {at} is made and kept; `blindlabel owner run --at {at}` tells the coordinator that"
             " you join."
         ) from error
-    except ProtocolError as error:
-        workspace.delete()
+    except OutsideError as error:
+        workspace.delete()  # nothing has arrived anywhere, so nothing is to be kept
+        if not had:
+            enter(entry, out=True)
+        if not isinstance(error, ProtocolError):
+            raise
         raise InputError(
             f"{error} Nothing was kept. Ask the coordinator for a new invitation (`blindlabel coordinator reinvite`)."
         ) from error
-    except OutsideError:
-        workspace.delete()  # nothing has arrived anywhere, so nothing is to be kept
-        raise
     result(str(at))
+    say(f"Next: when the others have joined too, compare words with them: blindlabel owner verify --at {at}")
 
 
-def _tell_joined(workspace: Workspace, way: str) -> None:
+def _accept(agreement: Agreement, before: str, *, accepted: bool) -> None:
+    """Show what others can learn, and what earlier studies gave; more than by default, and somebody has to say yes."""
+    from blindlabel.parties.accepting import beside_default
+
+    found = beside_default(agreement)
+    say("What others can learn at most, in the whole study:")
+    for line in found.lines():
+        say(line)
+    if before:
+        say(f"NOTE: {before}")
+    if found.weaker() and not accepted and sys.stdin.isatty():
+        say(found.refusal("yes"))
+        accepted = is_meant("Join all the same?", "--accept-weaker")
+    found.require("--accept-weaker", accepted=accepted)
+
+
+def _tell_joined(workspace: Workspace) -> None:
     """What a person should know at once after joining."""
     from blindlabel.transport.connecting import is_in_clear
 
-    agreement = workspace.agreement
+    agreement, way = workspace.agreement, workspace.settings["via"]
     say(f"You are {workspace.name} in the study {agreement.name}. The criteria: {agreement.criteria}")
     say(f"The agreement's hash is {agreement.hash}.")
-    if agreement.encoding.engine == "plain":
-        say("NOTE: the agreement names the plain engine, which encrypts nothing. It is for rehearsals only.")
     if is_in_clear(way):
         say(f"NOTE: over {way} your token travels in clear. Ask the coordinator for an https:// address.")
     if workspace.remembered("unread"):
@@ -129,15 +199,13 @@ def verify(
     words: Annotated[
         str | None, typer.Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
     ] = None,
-    via: Via = "",
-    ca: Authority = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the words that you read to every other owner, by telephone or in person, and confirm another owner by typing
     the words that you hear. Nothing is sampled, encrypted or asked before that.
     """
     workspace = workspace_at(at)
-    with _party(workspace, via, ca) as owner:
+    with _party(workspace) as owner:
         owner.send()
         owner.fetch(0.0)
         state = workspace.state()
@@ -145,6 +213,8 @@ def verify(
             raise InputError(
                 "The other owners have not all joined yet, so there is nothing to compare. Try again later."
             )
+        if peer == workspace.name:
+            raise InputError(f"You are {peer}. Name another owner, whose person reads words to you.")
         if words is not None and peer is None:
             raise InputError("Say whose words these are: blindlabel owner verify OWNER --words …")
         own = {one.name: owner.words(one.name) for one in state.keys.peers}
@@ -228,20 +298,29 @@ def annotate(
         int, typer.Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")
     ] = 1,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
-    via: Via = "",
-    ca: Authority = None,
 ) -> None:
     """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
     browser in.
     """
     from blindlabel.cli.serving import annotate as open_app
-    from blindlabel.transport.connecting import remember
 
-    remember(workspace_at(at), via, ca)
     open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
 
 
-def _source(questions: Path | None, *, auto: bool, replace: bool) -> QuestionSource | None:
+QuestionFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        help="Folder of .question files, named by record id or position (from 0); those of round 2 in round-2/, …",
+    ),
+]
+Cluster = Annotated[
+    str,
+    typer.Option("--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port."),
+]
+
+
+def _source(questions: Path | None, look: Look, *, auto: bool, replace: bool) -> QuestionSource | None:
     """Where the questions come from that no person writes in the web app."""
     from blindlabel.parties.questions import FolderQuestions, SuggestedQuestions
 
@@ -249,21 +328,15 @@ def _source(questions: Path | None, *, auto: bool, replace: bool) -> QuestionSou
         raise InputError("Questions come from --questions or from --auto, not from both.")
     if replace and not auto:
         raise InputError("--replace says something about suggested questions: use it with --auto.")
-    suggested = SuggestedQuestions(replace=replace) if auto else None
-    return FolderQuestions(questions) if questions else suggested
+    suggested = SuggestedQuestions(replace=replace, look=look) if auto else None
+    return FolderQuestions(questions, look) if questions else suggested
 
 
 @app.command("run")
 def run(
     *,
     at: WorkspaceFolder,
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            "--questions",
-            help="Folder of .question files, named by record id or position (from 0); those of round 2 in round-2/, …",
-        ),
-    ] = None,
+    questions: QuestionFolder = None,
     auto: Annotated[
         bool, typer.Option("--auto", help="Let the suggestion oracle write all questions that nobody has saved.")
     ] = False,
@@ -273,36 +346,66 @@ def run(
     hand_in: Annotated[
         bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")
     ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Hand in also what the page would show in red: it cannot be taken back.")
+    ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            "--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port."
-        ),
-    ] = "",
+    cluster: Cluster = "",
     once: Annotated[bool, typer.Option("--once", help="Do what can be done now and stop.")] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Standard error is a log: one JSON object a line for each event.")
+    ] = False,
     via: Via = "",
     ca: Authority = None,
+    proxy: Proxy = "",
+    client_certificate: ClientCertificate = None,
+    insecure: Insecure = False,
 ) -> None:
     """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. May be stopped and started at
     any time.
     """
     from blindlabel.engines.interface import Working
     from blindlabel.parties.owner import run as take_turns
+    from blindlabel.parties.questions import open_tasks
+    from blindlabel.transport.connecting import Reaching
 
-    source = _source(questions, auto=auto, replace=replace)
+    if log:
+        log_to_stderr(said=True)
     workspace = workspace_at(at)
-    if hand_in:
-        name_risky(workspace)
-        workspace.hand_in()
+    look = looking_at(workspace, anyway=anyway)
+    source = _source(questions, look, auto=auto, replace=replace)
+    _say_what_is_not_used(workspace, questions)
+    said = Reaching(via, ca, proxy, client_certificate, insecure)
     with workspace.locked_for("owner run"), reporting(workspace) as report:
-        working = Working(workers, cluster=cluster)
-        with _party(workspace, via, ca, working, report) as owner, _kept_reason(workspace):
+        working, patience = Working(workers, cluster=cluster), 4.0 if once else 30.0
+        with _party(workspace, said, working, report, patience) as owner, _kept_reason(workspace):
+            if hand_in:
+                look({task.record: task.question for task in open_tasks(workspace) if task.question is not None})
+                workspace.hand_in()
             over = take_turns(owner, source, once=once, tell=say)
     if over:
         say("The study is over. Write the ground truth with `blindlabel owner export`.")
     elif once:
         _say_what_to_carry(workspace)
+
+
+def _say_what_is_not_used(workspace: Workspace, questions: Path | None) -> None:
+    """A round that was handed in stays as it is, whatever a folder has for it now."""
+    state = workspace.state()
+    if questions is not None and state.rounds and state.rounds[-1].handed_in:
+        say(
+            f"NOTE: round {state.round} was handed in before and stays as it was: {questions} is not used for it. The"
+            f" questions that count are shown by `blindlabel owner questions list --at {workspace.folder}`."
+        )
+
+
+def _tell_news(workspace: Workspace, happened: Happened) -> None:
+    """What happened, in the log; to a person what cannot be taken back."""
+    if AS_LOG.get():
+        log_happened(workspace.agreement.name, replace(happened, facts={"owner": workspace.name} | happened.facts))
+    elif happened.what == "handed in" and happened.facts["questions"]:
+        asked = with_noun(int(str(happened.facts["questions"])), "question", "questions")
+        say(f"Round {happened.facts['round']} is handed in, with {asked}.")
 
 
 @contextmanager
@@ -334,13 +437,25 @@ def export(
     at: WorkspaceFolder,
     format: Annotated[str, typer.Option("--format", help="See `blindlabel export --help`.")] = "csv",
     to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
+    ids: Annotated[
+        bool, typer.Option("--ids", help="Only the ids of your sampled records, for `blindlabel merge`.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Write the ground truth of the finished study, with your own ids on your side."""
     from blindlabel.cli.export import written
+    from blindlabel.export.formats import write_ids
     from blindlabel.export.truth import truths_of_owner
 
-    written(truths_of_owner(workspace_at(at)), format, to, json=json)
+    if not ids:
+        written(truths_of_owner(workspace_at(at)), format, to, json=json)
+        return
+    count = write_ids(workspace_at(at), to)
+    if json:
+        result_json({"file": str(to), "ids": count})
+    else:
+        result(str(to))
+        say(f"{count} ids. Whoever has this file and the labels knows which of your records match.")
 
 
 @app.command("delete")

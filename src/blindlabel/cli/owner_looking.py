@@ -4,16 +4,19 @@ questions before they are handed in.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
+from blindlabel.cli.output import JsonFlag, result, result_json, say, with_noun, working_on
 from blindlabel.cli.stores import WorkspaceFolder, agreement_in, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
+    from blindlabel.parties.questions import Look
     from blindlabel.storage.workspace import Workspace
 
 IdColumn = Annotated[str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
@@ -27,6 +30,9 @@ ColumnOption = Annotated[
 TextEncoding = Annotated[
     str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")
 ]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="What separates values: one character, or tab. Default: as it looks.")
+]
 
 
 def columns_given(column: list[str] | None) -> dict[str, str] | None:
@@ -39,11 +45,12 @@ def columns_given(column: list[str] | None) -> dict[str, str] | None:
 
 def check(
     agreement: Annotated[Path, typer.Argument(help="The agreement, or an invitation, which holds it.")],
-    table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines or Parquet.")],
+    table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines, Parquet or Excel.")],
     *,
     id_column: IdColumn = None,
     column: ColumnOption = None,
     encoding: TextEncoding = None,
+    delimiter: Delimiter = None,
     json: JsonFlag = False,
 ) -> None:
     """Say whether a table fits an agreement, before joining: columns, ids, lengths, values lost in preparation,
@@ -53,7 +60,7 @@ def check(
 
     agreed = agreement_in(agreement)
     with working_on(f"reading {table.name}"):
-        fit = fit_of(agreed, TableOptions(table, id_column, columns_given(column), encoding))
+        fit = fit_of(agreed, TableOptions(table, id_column, columns_given(column), encoding, delimiter))
     if json:
         result_json(fit.to_json())
     else:
@@ -66,7 +73,7 @@ def check(
 def _value(raw: str, prepared: str) -> str:
     from blindlabel.records.preparation import is_another
 
-    return f"{raw} (asked as {prepared or 'nothing'})" if is_another(raw, prepared) else raw
+    return f"{raw} (asked as {prepared or 'nothing'})" if is_another(raw, prepared) else raw or "(empty)"
 
 
 def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
@@ -91,21 +98,72 @@ def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         result_json(rows)
         return
     for row in rows:
-        pairs = ((value, row["prepared"].get(name, "")) for name, value in row["values"].items() if value)
+        pairs = ((value, row["prepared"].get(name, "")) for name, value in row["values"].items())
         values = " | ".join(_value(raw, prepared) for raw, prepared in pairs)
         source = f" ({row['source']})" if row["source"] else ""
         result(f"{row['id']}  {row['state']}{source}  {values}")
 
 
-def name_risky(workspace: Workspace) -> None:
-    """Name the questions that the page would show in red, before they are handed in."""
-    from blindlabel.parties.questions import check_question, open_tasks
+def preview(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
+    """Show what will leave this machine next, before it does: each message and body, how large it is, for whom it is
+    sealed, and which line of the account of bits it belongs to. Nothing is made or sent.
+    """
+    from blindlabel.parties.accounting import size
+    from blindlabel.parties.previewing import Preview
+    from blindlabel.protocol.shape import COORDINATOR
+
+    found = Preview(workspace_at(at)).departures()
+    if json:
+        result_json([asdict(one) for one in found])
+        return
+    for one in found:
+        passed_on = "" if one.receiver == COORDINATOR else f", who passes it on to {one.receiver}"
+        about = "" if one.exact else "about "
+        body = f"; body of {about}{size(one.body)}, sealed for {one.receiver}" if one.body else ""
+        named = [one.kind, *([f"round {one.round}"] if one.round else []), *filter(None, [one.about])]
+        result(f"{', '.join(named)}: {'waits to be sent' if one.made else 'to be made'}")
+        result(f"  letter of {size(one.letter)}, sealed for the coordinator{passed_on}{body}")
+        result(f"  account: {one.line}. Tells {one.tells}.")
+    if not found:
+        say("Nothing leaves before the coordinator says more.")
+
+
+def table(file: Annotated[Path, typer.Argument(help="Where your table is now.")], *, at: WorkspaceFolder) -> None:
+    """Say where your table is, if it has moved. It must be the same table: its rows, their order, their values."""
+    from blindlabel.parties.joining import point_to
+
+    point_to(workspace_at(at), file)
+    result(str(file.resolve()))
+
+
+def looking_at(workspace: Workspace, *, anyway: bool) -> Look:
+    """Looks at questions before they are handed in: those that the page would show in red are refused, or named where
+    they are handed in anyway.
+    """
+
+    def look(texts: Mapping[int, str]) -> None:
+        red = _red(workspace, texts) if texts else {}
+        if red and not anyway:
+            named = "; ".join(f"{record}: {why}" for record, why in red.items())
+            raise InputError(
+                f"{len(red):,} of {with_noun(len(texts), 'question', 'questions')} look wrong, and nothing was"
+                f" handed in ({named}). Mend them, or add --anyway to hand them in as they are."
+            )
+        for record, why in red.items():
+            say(f"NOTE: the question of {record} is handed in as it is: {why}.")
+
+    return look
+
+
+def _red(workspace: Workspace, texts: Mapping[int, str]) -> dict[str, str]:
+    """The records whose questions the page would show in red, by id, and what it would say."""
+    from blindlabel.parties.questions import check_question
     from blindlabel.web.judging import Judging
 
-    judging, records = Judging(workspace), workspace.records()
-    for task in open_tasks(workspace):
-        formula = check_question(workspace.agreement, task.question or "").formula
-        if formula is not None:
-            found = judging.verdict(records[task.record], task.question or "", formula)
+    judging, records, red = Judging(workspace), workspace.records(), {}
+    for record, text in texts.items():
+        if check_question(workspace.agreement, text).ok:
+            found = judging.verdict(records[record], text)
             if found.level == "bad":
-                say(f"NOTE: the question of {records[task.record].id} is handed in as it is: {found.headline}.")
+                red[records[record].id] = found.headline
+    return red

@@ -14,6 +14,7 @@ import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
+from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
@@ -73,6 +74,32 @@ def export_questions(
         say(f"{count:,} questions of {workspace.name} written. They and the log say something of your records.")
 
 
+@questions_app.command("suggest")
+def suggest_questions(
+    *, at: WorkspaceFolder, to: Annotated[Path, typer.Option("--to", help="The new folder to write.")]
+) -> None:
+    """Write a suggested question for each record of the round that has none, as files to read and edit. `owner
+    questions import` brings them back; nothing is saved or handed in by this.
+    """
+    from blindlabel.parties.question_folders import file_name
+    from blindlabel.parties.questions import open_tasks, suggested, suggester_for
+
+    workspace = workspace_at(at)
+    tasks = [task for task in open_tasks(workspace) if task.question is None]
+    if not tasks:
+        raise InputError("There is nothing to suggest: no round is open, or all its questions are saved.")
+    if to.exists():
+        raise InputError(f"{to} is there already; choose a new folder.")
+    own = workspace.records()
+    texts, ids = suggested(workspace, suggester_for(workspace), tasks), {one.id for one in own}
+    (to / f"round-{tasks[0].round}").mkdir(parents=True)
+    for record, text in texts.items():
+        name = file_name(own[record].position, own[record].id, ids)
+        (to / f"round-{tasks[0].round}" / name).write_text(text, "utf-8")
+    result(str(to))
+    say(f"{len(texts):,} suggestions written. Edit them; then: blindlabel owner questions import {to} --at {at}")
+
+
 @questions_app.command("import")
 def import_(
     folder: Annotated[Path, typer.Argument(help="A folder of .question files, written by hand or exported.")],
@@ -90,8 +117,8 @@ def import_(
         result_json(asdict(taken))
         return
     result(f"round {taken.round}: {taken.saved} saved, {len(taken.drafts)} drafts, {len(taken.missing)} without a file")
-    if taken.drafts:
-        say(f"With errors, kept as drafts: {', '.join(taken.drafts)}.")
+    for record, wrong in taken.drafts.items():
+        say(f"{record} has an error and is kept as a draft: {wrong}")
     if taken.unknown:
         say(f"Of no record of this round: {', '.join(taken.unknown)}.")
 

@@ -5,13 +5,14 @@ web app on this machine.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
-import logging
+import ipaddress
 import signal
 import socket
+import ssl
 import subprocess
 import sys
-import time
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,21 +21,13 @@ from typing import TYPE_CHECKING
 from blindlabel.cli.output import result, say, with_noun
 from blindlabel.cli.stores import workspace_at
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.transport.events import JsonLines
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from blindlabel.parties.coordinator import CoordinatorParty
-
-
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    for name, level in (("blindlabel", logging.INFO), ("uvicorn.error", logging.WARNING)):
-        log = logging.getLogger(name)
-        log.setLevel(level)
-        log.handlers = [handler]
+    from blindlabel.transport.front import Front
+    from blindlabel.transport.server_limits import ServerLimits
 
 
 def _check_keys(coordinator: CoordinatorParty) -> None:
@@ -52,14 +45,47 @@ def _bound(host: str, port: int) -> socket.socket:
         raise OutsideError(f"Port {port} on {host} cannot be opened: {reason}. Choose another with --port.") from error
 
 
+def server_limits(given: list[str]) -> ServerLimits:
+    """The server's limits, with what was given as name=value in place of defaults."""
+    from blindlabel.transport.server_limits import ServerLimits
+
+    limits = dataclasses.asdict(ServerLimits())
+    for one in given:
+        name, _, value = one.partition("=")
+        try:
+            limits[name] = type(limits[name])(value)
+        except (KeyError, ValueError) as error:
+            known = ", ".join(f"{name}={value:g}" for name, value in limits.items())
+            raise InputError(f"--limit {one} is no limit of the server. Its limits are: {known}.") from error
+    return ServerLimits(**limits)
+
+
+def server_front(limits: ServerLimits, proxies: list[str], certificate: Path | None, key: Path | None) -> Front:
+    """What takes the server's connections, with TLS where a certificate is given."""
+    from blindlabel.transport.front import Front
+
+    if (certificate is None) != (key is None):
+        raise InputError("TLS needs both --certificate and --key.")
+    try:
+        networks, context = [ipaddress.ip_network(one) for one in proxies], None
+    except ValueError as error:
+        raise InputError(f"--proxy takes an address or a network of a proxy: {error}.") from error
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        try:
+            context.load_cert_chain(certificate, key)
+        except OSError as error:
+            raise InputError(f"{certificate} and {key} cannot be used for TLS: {error}.") from error
+    return Front(limits, networks, context)
+
+
 def serve_http(
     coordinator: CoordinatorParty,
     home: Path,
     host: str,
     port: int,
-    certificate: Path | None,
-    key: Path | None,
-    metrics_port: int | None = None,
+    front: Front,
+    figures: tuple[str, int] | None = None,
 ) -> None:
     """Serve until stopped."""
     import uvicorn
@@ -67,18 +93,12 @@ def serve_http(
     from blindlabel.transport.events import Counted, listening
     from blindlabel.transport.server import create_app
 
-    if (certificate is None) != (key is None):
-        raise InputError("TLS needs both --certificate and --key.")
-    for file in (certificate, key):
-        if file is not None and not file.exists():
-            raise InputError(f"There is no file {file}.")
-    if certificate is None and host not in ("127.0.0.1", "::1", "localhost"):
+    if front.tls is None and host not in ("127.0.0.1", "::1", "localhost"):
         say("NOTE: serving without TLS beyond this machine. Put a TLS proxy in front, or give --certificate and --key.")
     _check_keys(coordinator)
     listener, counted = _bound(host, port), Counted()
-    _log_to_stderr()
-    address = f"{'https' if certificate else 'http'}://{host}:{port}/"
-    app = create_app(coordinator, counted=counted)
+    address = f"{'https' if front.tls else 'http'}://{host}:{port}/"
+    app = create_app(coordinator, front.limits, counted)
     _add_page(app, coordinator, home, address)
     say(f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} on {address} Stop with Ctrl-C.")
     config = uvicorn.Config(
@@ -86,14 +106,13 @@ def serve_http(
         log_config=None,
         access_log=False,
         server_header=False,
-        ssl_certfile=str(certificate) if certificate else None,
-        ssl_keyfile=str(key) if key else None,
         timeout_keep_alive=30,
-        limit_concurrency=500,
         timeout_graceful_shutdown=5,
+        **front.settings,
     )
-    figures = contextlib.nullcontext() if metrics_port is None else listening(coordinator, counted, metrics_port)
-    with listener, figures:
+    with listener, contextlib.ExitStack() as stack:
+        if figures is not None:
+            stack.enter_context(listening(coordinator, counted, figures[1], figures[0]))
         server = uvicorn.Server(config)
         server.run(sockets=[listener])
     if not server.started:
@@ -119,21 +138,13 @@ def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None
         raise InputError("--via takes folder:/path; without it the studies are served over HTTP.")
     folder = Path(via.removeprefix("folder:"))
     _check_keys(coordinator)
-    _log_to_stderr()
     server = FolderServer(coordinator, folder)
     say(
         f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} from {folder}."
         + ("" if once else " Stop with Ctrl-C.")
     )
-    while True:
-        happened = server.turn()
-        if not happened and once:
-            say(
-                f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners."
-            )
-            return
-        if not happened:
-            time.sleep(0.2)
+    server.run(once=once)
+    say(f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners.")
 
 
 def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: bool) -> None:

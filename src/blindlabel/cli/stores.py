@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.errors import InputError
+from blindlabel.errors import InputError, reason
 
 if TYPE_CHECKING:
     from blindlabel.parties.coordinator import CoordinatorParty
@@ -29,24 +29,33 @@ StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginni
 Unasked = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
 Via = Annotated[
-    str, typer.Option("--via", help="https://… or folder:/path. Default: as when joining; what is said is remembered.")
+    str, typer.Option("--via", help="https://… or folder:/path. What is said once is remembered for all commands.")
 ]
 Authority = Annotated[
     Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
 ]
+Proxy = Annotated[str, typer.Option("--proxy", help="http://host:port, `environment` or `none`; remembered.")]
+ClientCertificate = Annotated[
+    Path | None, typer.Option("--client-certificate", help="Yours, with its key (PEM), for a gateway; remembered.")
+]
+Insecure = Annotated[
+    bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
+]
+PASSPHRASE, NEW_PASSPHRASE = "BLINDLABEL_PASSPHRASE", "BLINDLABEL_NEW_PASSPHRASE"
 
 
-def passphrase() -> str | None:
-    """The passphrase over the secret keys: in the environment, or in a file that it names (a credential of systemd)."""
-    from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE
-
-    file = os.environ.get(f"{PASSPHRASE_VARIABLE}_FILE")
-    if file is None or PASSPHRASE_VARIABLE in os.environ:
-        return os.environ.get(PASSPHRASE_VARIABLE)
+def passphrase(variable: str = PASSPHRASE) -> str | None:
+    """The passphrase over the secret keys: in the environment, in a file that it names, or in a file of that name among
+    the credentials that systemd gives to a service.
+    """
+    given = Path(os.environ.get("CREDENTIALS_DIRECTORY", ""), variable.lower().replace("_", "-"))
+    file = os.environ.get(f"{variable}_FILE") or (str(given) if given.is_absolute() and given.exists() else None)
+    if file is None or variable in os.environ:
+        return os.environ.get(variable)
     try:
         return Path(file).read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeError) as error:
-        raise InputError(f"The file {file} with the passphrase cannot be read: {error}.") from error
+        raise InputError(f"The file {file} with the passphrase cannot be read: {reason(error)}.") from error
 
 
 def coordinator_at(home: Path, database: str | None, *, make: bool = False) -> CoordinatorParty:
@@ -79,7 +88,7 @@ def read_agreement(file: Path) -> Agreement:
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeError) as error:
-        raise InputError(f"{file} cannot be read: {error}.") from error
+        raise InputError(f"{file} cannot be read: {reason(error)}.") from error
     return agreements.from_text(text, source=str(file))
 
 

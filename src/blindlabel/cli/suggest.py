@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, result, result_json
+from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.cli.trying import TypeOption, attribute_list, recipe_given
 from blindlabel.errors import InputError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from blindlabel.language.chain import Chain
     from blindlabel.language.formula import Formula
     from blindlabel.language.record import Record
-    from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
+    from blindlabel.language.suggestions import Suggester, Suggestion
     from blindlabel.records.preparation import Recipe
 
 
@@ -41,6 +41,9 @@ def suggest(
         ),
     ] = None,
     types: TypeOption = None,
+    criteria: Annotated[
+        str, typer.Option("--criteria", help="The agreed criteria: of one person, members of the household are not.")
+    ] = "",
     variants: Annotated[
         bool, typer.Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
     ] = False,
@@ -58,7 +61,7 @@ def suggest(
     Ids choose rows and are shown, but never looked at by the suggestion. With --question: variants of your own question
     instead.
     """
-    from blindlabel.language.suggestions import Suggester
+    from blindlabel.language.suggestions import TRIALS
     from blindlabel.records.preparation import DEFAULT_STEPS
     from blindlabel.records.tables import read_table
 
@@ -66,7 +69,7 @@ def suggest(
     recipe = recipe_given(prepare or ",".join(DEFAULT_STEPS), types)
     table = read_table(records, id_column=id_column, attributes=chosen)
     rows = recipe.rows(table, table.attributes)
-    suggester = Suggester(rows, table.attributes, lowered=recipe.lowered)
+    suggester = _suggester(rows, table.attributes, recipe, criteria)
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
     if question is not None and len(positions) != 1:
         raise InputError("--question needs exactly one --id: the row that you wrote the question for.")
@@ -77,11 +80,16 @@ def suggest(
     if json:
         result_json({"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found})
         return
-    for place, one in enumerate(found):
-        if place:
-            result("")
-        for line in _lines(one):
-            result(line)
+    result("\n\n".join("\n".join(_lines(one)) for one in found))
+    say(TRIALS)
+
+
+def _suggester(rows: Sequence[Record], attributes: Sequence[str], recipe: Recipe, criteria: str) -> Suggester:
+    from blindlabel.language.suggestions import Suggester
+    from blindlabel.parties.questions import personal_attributes
+
+    typed, personal = recipe.with_one_form, personal_attributes(criteria, attributes)
+    return Suggester(rows, attributes, lowered=recipe.lowered, typed=typed, personal=personal)
 
 
 def _read(given: str, suggester: Suggester, recipe: Recipe) -> Question:
@@ -99,49 +107,56 @@ def _judged(
     suggester: Suggester, record: Record, ids: Sequence[str], round: int, question: Question | None, variants: bool
 ) -> dict[str, Any]:
     """One row's suggestion, or a person's question for it, with variants where they are wanted."""
+    points: Chain | Formula
     if question is None:
         suggestion = suggester.suggest(record, round)
-        points: Chain | Formula = suggestion.chain
-        document = _document(suggestion, ids)
+        points, document = suggestion.chain, _document(suggestion, suggester, record, ids)
     else:
-        points, document = _written(question, suggester, record, ids)
+        points = question.chain or question.usable()
+        document = {"question": question.text, **_verdict(question, suggester, record, ids)}
     if variants or question is not None:
         for name, change in (("stricter", suggester.stricter), ("looser", suggester.looser)):
             changed = change(points, record, round)
-            document[name] = None if changed is None else _document(changed, ids)
+            document[name] = None if changed is None else _document(changed, suggester, record, ids)
     return document
 
 
-def _written(
-    question: Question, suggester: Suggester, record: Record, ids: Sequence[str]
-) -> tuple[Chain | Formula, dict[str, Any]]:
-    """A person's own question and its verdict."""
-    formula = question.usable()
-    verdict = suggester.verdict(formula, record)
-    return question.chain or formula, {
-        "question": question.text,
-        "why": verdict.sentence,
-        "verdict": _verdict(verdict, ids),
-    }
+def _document(suggestion: Suggestion, suggester: Suggester, record: Record, ids: Sequence[str]) -> dict[str, Any]:
+    from blindlabel.language import Question
 
-
-def _document(suggestion: Suggestion, ids: Sequence[str]) -> dict[str, Any]:
+    read = Question(suggestion.text, attributes=suggester.attributes, limits=suggester.limits)
+    judged = _verdict(read, suggester, record, ids)
     return {
         "question": suggestion.text,
-        "why": suggestion.why,
+        **judged,
+        "why": f"{suggestion.why} {judged['why']}",
         "bar": suggestion.chain.bar,
         "total": suggestion.chain.total,
         "reasons": [asdict(reason) | {"sentence": reason.sentence} for reason in suggestion.reasons],
-        "verdict": _verdict(suggestion.verdict, ids),
     }
 
 
-def _verdict(verdict: Verdict, ids: Sequence[str]) -> dict[str, Any]:
-    return asdict(verdict) | {"also": [ids[row] for row in verdict.also], "sentence": verdict.sentence}
+def _verdict(question: Question, suggester: Suggester, record: Record, ids: Sequence[str]) -> dict[str, Any]:
+    """What a question says in one sentence, and what is to be thought of it."""
+    from blindlabel.language.in_words import sentence_of
+
+    found = suggester.verdict(question, record)
+    said = ("kind", "level", "headline", "detail", "chance", "weakness", "others")
+    return {
+        "says": "" if question.chain is None else sentence_of(question.chain, record),
+        "why": f"{found.headline}. {found.detail}",
+        "verdict": {
+            **{name: getattr(found, name) for name in said},
+            "also": [ids[row] for row in found.also],
+            "missed": [one.attributes for one in found.missed],
+            "passing": [one.attributes for one in found.passing],
+        },
+    }
 
 
 def _lines(one: dict[str, Any]) -> Iterator[str]:
     yield f"# {one['id']}: {one['why']}"
+    yield f"# {one['says']}"
     for reason in one.get("reasons", []):
         worth = "but not" if not reason["points"] else f"{reason['points']:>7}"
         yield f"# {worth}  {reason['condition']}: {reason['sentence']}"

@@ -4,7 +4,7 @@ Each owner reads twelve words of its own to the other, who types what it hears; 
 confirming needs a conversation. Both lists stand for the same keys.
 
 The coordinator relays the owners' public keys and could give each owner a key of its own. The words are derived from
-the four keys that an owner sees (its own two and the peer's two), the agreement and the coordinator's signing key; they
+the four keys that an owner sees (its own two and the peer's two), the agreement and the coordinator's two keys; they
 are what the other side expects exactly when both see the same.
 
 How strong: twelve words of 256 are 96 bits. A coordinator in the middle may vary the keys it shows to *both* sides

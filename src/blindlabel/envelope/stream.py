@@ -104,6 +104,13 @@ def seal(identity: Identity, peer: PublicIdentity, context: Context, chunks: Ite
     yield from _frames(state, chunks, blake2b(header, b"blindlabel-headr"))
 
 
+def sealed_size(kind: str, length: int) -> int:
+    """Bytes of an envelope around one chunk of so many bytes."""
+    header = len(MARK) + 1 + 96 + 1 + len(kind) + 8 + _BOXED_KEY + _STREAM_HEADER + bindings.crypto_sign_BYTES
+    frames = max(1, -(-length // FRAME)) + 1
+    return header + length + frames * (4 + _OVERHEAD)
+
+
 def open_(identity: Identity, peer: PublicIdentity, context: Context, pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The chunks that the peer sealed for this context; the pieces may be cut anywhere. Raises an EnvelopeError
     otherwise.

@@ -3,7 +3,7 @@ record content.
 """
 
 from blindlabel.export.formats import FORMATS, Format, write
-from blindlabel.export.reading import merged, read_ground_truth
+from blindlabel.export.reading import joined, merged, read_ground_truth
 from blindlabel.export.truth import AgreedTruth, LabelledPair
 from blindlabel.export.with_records import DESCRIPTIONS as FORMATS_WITH_RECORDS
 from blindlabel.export.with_records import ENDS_BLINDNESS, write_with_records
@@ -15,6 +15,7 @@ __all__ = [
     "AgreedTruth",
     "Format",
     "LabelledPair",
+    "joined",
     "merged",
     "read_ground_truth",
     "write",

@@ -16,17 +16,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.export.truth import AgreedTruth
+from blindlabel.export.truth import STUDY, AgreedTruth, own_ids
 from blindlabel.records.table_files import write_csv
 from blindlabel.storage.files import sync_file, sync_folder
 
+if TYPE_CHECKING:
+    from blindlabel.storage.workspace import Workspace
+
 JSON_MARK = "blindlabel ground truth"
-JSON_VERSION = 2
-ROW, ID, SAMPLED = "row_", "id_", "sampled_"
-"""Columns with positions (data rows, counted from 0), ids, and how a row came into an enriched sample begin so; the
+JSON_VERSION = 3
+RECORD, ID, SAMPLED = "record_", "id_", "sampled_"
+"""Columns with places in the sample (counted from 0), ids, and how a record came into an enriched sample begin so; the
 owner's name follows.
 """
 _PARQUET_ROWS = 1 << 17
@@ -64,6 +67,16 @@ def write(truth: AgreedTruth, format: str, path: Path) -> list[Path]:
         return [path]
     replacing(beside, lambda part: _write_discarded(truth, part))
     return [path, beside]
+
+
+def write_ids(workspace: Workspace, path: Path) -> int:
+    """Write what labels call an owner's sampled records, and their ids; returns how many they are."""
+    ids, name = own_ids(workspace), workspace.name
+    if not ids:
+        raise InputError("The sample has not been drawn yet, so there are no ids to write.")
+    lines = [(number, own, workspace.agreement.hash[:STUDY]) for number, own in ids.items()]
+    replacing(path, lambda part: write_csv(part, (f"{RECORD}{name}", f"{ID}{name}", "study"), lines))
+    return len(ids)
 
 
 def archive_of(truth: AgreedTruth, format: str) -> bytes:
@@ -122,23 +135,24 @@ def _write_json_pairs(path: Path, head: dict[str, Any], pairs: Iterable[dict[str
 
 
 def _row_columns(truth: AgreedTruth) -> tuple[str, str]:
-    """The columns with the rows' positions, named by owner."""
-    return f"{ROW}{truth.dataset_a}", f"{ROW}{truth.dataset_b}"
+    """The columns with the records' places, named by owner."""
+    return f"{RECORD}{truth.dataset_a}", f"{RECORD}{truth.dataset_b}"
 
 
 def _more_columns(truth: AgreedTruth) -> list[str]:
     """The columns with ids, of the sides where they are known; and where the sample was enriched, how each row came
-    into it.
+    into it; and of which study it is.
     """
     names = (truth.dataset_a, truth.dataset_b)
     ids = [f"{ID}{name}" for name, known in zip(names, (truth.ids_a, truth.ids_b)) if known is not None]
-    return [*ids, *(f"{SAMPLED}{name}" for name in names if any(truth.by_keys))]
+    return [*ids, *(f"{SAMPLED}{name}" for name in names if any(truth.by_keys)), *(["study"] if truth.study else [])]
 
 
 def _more(truth: AgreedTruth, i: int, j: int) -> list[str]:
     """What `_more_columns` names, of one pair."""
     ids = [known[row] for known, row in ((truth.ids_a, i), (truth.ids_b, j)) if known is not None]
-    return [*ids, *((sampled(truth, 0, i), sampled(truth, 1, j)) if any(truth.by_keys) else ())]
+    parts = (sampled(truth, 0, i), sampled(truth, 1, j)) if any(truth.by_keys) else ()
+    return [*ids, *parts, *([truth.study] if truth.study else [])]
 
 
 def sampled(truth: AgreedTruth, side: int, row: int) -> str:
@@ -237,7 +251,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         for known in (
             Format(
                 "csv",
-                "Table of row_<owner> (positions from 0), label (1 or 0), round, id_<owner> where known.",
+                "Table of record_<owner> (place in the sample, from 0), label (1, 0), round, id_<owner> where known.",
                 ".csv",
                 _csv,
             ),

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import InputError
-from blindlabel.export.formats import ID, JSON_MARK, JSON_VERSION, ROW, SAMPLED, discarded_path
+from blindlabel.export.formats import ID, JSON_MARK, JSON_VERSION, RECORD, SAMPLED, discarded_path
 from blindlabel.export.truth import AgreedTruth, LabelledPair
 from blindlabel.records.tables import EmptyTableError, columns_of, read_table
 
@@ -26,7 +27,7 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
     discarded = _table_rows(beside, needed=()) if beside.exists() else []
     try:
         names = _names([*rows, *discarded], path)
-        columns = tuple(f"{ROW}{name}" for name in names)
+        columns = tuple(f"{RECORD}{name}" for name in names)
         pairs = tuple(
             LabelledPair(
                 _whole(row[columns[0]]),
@@ -43,7 +44,10 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
         tables = (dataset_a or names[0], dataset_b or names[1])
         # Whoever was told matches alone writes no file of discarded pairs; everybody else does, even an empty one.
         only = not beside.exists() and all(pair.label for pair in pairs)
-        return AgreedTruth(*tables, pairs, never, ids_a, ids_b, only, (first, second))
+        studies = {str(row.get("study", "")) for row in both} or {""}
+        if len(studies) > 1:
+            raise ValueError("its lines are of several studies")
+        return AgreedTruth(*tables, pairs, never, ids_a, ids_b, only, (first, second), *studies)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} is not a ground truth file of blindlabel: {_reason(error)}.") from error
 
@@ -51,9 +55,9 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
 def _names(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[str, str]:
     """The two tables, by the columns of any row; of a file without rows, by its head."""
     columns = list(rows[0]) if rows else _columns(path)
-    named = [column.removeprefix(ROW) for column in columns if column.startswith(ROW)]
+    named = [column.removeprefix(RECORD) for column in columns if column.startswith(RECORD)]
     if len(named) != 2:
-        raise ValueError(f"it needs two columns that begin with {ROW}, named by owner")
+        raise ValueError(f"it needs two columns that begin with {RECORD}, named by owner")
     return named[0], named[1]
 
 
@@ -92,7 +96,7 @@ def _columns(path: Path) -> list[str]:
     """The columns of a file without rows."""
     if path.suffix == ".json":
         datasets = json.loads(path.read_text(encoding="utf-8"))["datasets"]
-        return [f"{ROW}{datasets['a']}", f"{ROW}{datasets['b']}"]
+        return [f"{RECORD}{datasets['a']}", f"{RECORD}{datasets['b']}"]
     return columns_of(path)
 
 
@@ -121,6 +125,8 @@ def merged(one: AgreedTruth, other: AgreedTruth) -> AgreedTruth:
             f"These are exports of different pairings: {' and '.join(names)} here,"
             f" {other.dataset_a} and {other.dataset_b} there."
         )
+    if one.study != other.study:
+        raise InputError("These are exports of different studies.")
     said = [{(pair.i, pair.j): (pair.label, pair.round) for pair in truth.pairs} for truth in (one, other)]
     if said[0] != said[1] or sorted(one.discarded) != sorted(other.discarded):
         differing = [pair for pair in said[0].keys() | said[1].keys() if said[0].get(pair) != said[1].get(pair)]
@@ -128,11 +134,36 @@ def merged(one: AgreedTruth, other: AgreedTruth) -> AgreedTruth:
             f"The two exports say different things about {max(1, len(differing)):,} pairs: they are of different"
             " studies, or of different times."
         )
-    ids_a, ids_b = one.ids_a or other.ids_a, one.ids_b or other.ids_b
-    for ids, name in ((ids_a, names[0]), (ids_b, names[1])):
-        if ids is None and one.pairs:
-            raise InputError(f"Neither export has the ids of {name}: merge one export of each owner.")
     for first, second, name in ((one.ids_a, other.ids_a, names[0]), (one.ids_b, other.ids_b, names[1])):
         if first is not None and second is not None and first != second:
             raise InputError(f"The two exports have different ids for the same rows of {name}.")
-    return AgreedTruth(*names, one.pairs, one.discarded, ids_a, ids_b, one.only_matches, one.by_keys)
+    return replace(one, ids_a=one.ids_a or other.ids_a, ids_b=one.ids_b or other.ids_b)
+
+
+def with_own_ids(truth: AgreedTruth, path: Path) -> AgreedTruth:
+    """The same labels with the ids of one owner, as `owner export --ids` wrote them."""
+    table = read_table(path)
+    side = next((side for side in ("a", "b") if f"{RECORD}{getattr(truth, f'dataset_{side}')}" in table.attributes), "")
+    name = getattr(truth, f"dataset_{side}", "")
+    rows = [table.row(position) for position in range(len(table))]
+    if not side or {row.get("study") for row in rows} != {truth.study}:
+        raise InputError(f"The ids in {path.name} are not of this study: merge the labels and ids of one study.")
+    ids = {_whole(row[f"{RECORD}{name}"]): row[f"{ID}{name}"] for row in rows}
+    try:
+        return replace(truth, ids_a=ids) if side == "a" else replace(truth, ids_b=ids)
+    except ValueError as error:
+        raise InputError(f"{path.name} lacks the id of a record of {name} that is labelled.") from error
+
+
+def joined(paths: Sequence[Path]) -> AgreedTruth:
+    """One ground truth with the ids of both owners, from an export of each, or from labels and the ids of each."""
+    truth = read_ground_truth(paths[0])
+    for path in paths[1:]:
+        is_truth = path.suffix == ".json" or "label" in columns_of(path)
+        truth = merged(truth, read_ground_truth(path)) if is_truth else with_own_ids(truth, path)
+    for ids, name in ((truth.ids_a, truth.dataset_a), (truth.ids_b, truth.dataset_b)):
+        if ids is None and truth.pairs:
+            raise InputError(
+                f"Nothing here has the ids of {name}: add its export, or what `owner export --ids` writes."
+            )
+    return truth

@@ -1,4 +1,5 @@
-"""Ground truth as a study ends with it: labelled pairs of row positions, and the pairs that were discarded.
+"""Ground truth as a study ends with it: labelled pairs of records, and the pairs that were discarded. In a study a
+record is called by its place in its owner's sample; which row that is, its owner alone knows.
 
 Pairs are sequences: tuples where somebody wrote them down, or views of a matrix of labels, which make a pair when it is
 looked at. A study of 5,000 × 5,000 records has 25 million pairs; as objects they would fill gigabytes.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
 _Pair = TypeVar("_Pair")
+STUDY = 16
+"""Of a study's hash, so many digits stand in exports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,8 @@ class AgreedTruth:
     """Whether this party was given the matches alone: every other pair is no match, or was discarded."""
     by_keys: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
     """Rows of either side that were sampled by blocking keys; the others uniformly, or as agreed."""
+    study: str = ""
+    """The beginning of the study's hash; empty where labels are not of a study."""
 
     def __post_init__(self) -> None:
         for side, ids in ((0, self.ids_a), (1, self.ids_b)):
@@ -158,11 +163,14 @@ class AgreedTruth:
         *,
         only_matches: bool = False,
         by_keys: tuple[Iterable[int], Iterable[int]] = ((), ()),
+        study: str = "",
     ) -> Self:
-        """One pairing from its labels; positions are those of the sampled rows in the owners' tables."""
+        """One pairing from its labels; `positions` are the numbers of its records: in a study their places in the
+        owners' samples, else their rows.
+        """
         discarded = () if only_matches else DiscardedPairs(matrix, positions)
         parts = (frozenset(by_keys[0]), frozenset(by_keys[1]))
-        return cls(*names, AgreedPairs(matrix, positions), discarded, *ids, only_matches, parts)
+        return cls(*names, AgreedPairs(matrix, positions), discarded, *ids, only_matches, parts, study[:STUDY])
 
     def name_a(self, i: int) -> str:
         """How row i of the first table is called: its id where known, else its position."""
@@ -188,40 +196,45 @@ def truths_of_owner(workspace: Workspace) -> dict[str, AgreedTruth]:
         raise InputError('This study releases nothing to owners (release = "none"): the coordinator has the labels.')
     labels, only = workspace.labels(), workspace.agreement.release == "matches"
     assert state.truth is not None and state.sample is not None
-    ids = {record.position: record.id for record in workspace.records()}
+    ids = own_ids(workspace)
+    own = range(len(ids))
+    drawn = set(state.sampling.chosen.uniform if state.sampling.chosen else state.sample.positions)
+    by_keys = [place for place in own if state.sample.positions[place] not in drawn]
     for pairing in state.truth.pairings:
-        matrix, own, other = labels[pairing.peer], state.sample.positions, pairing.positions
-        by_keys = set(own) - set(state.sampling.chosen.uniform) if state.sampling.chosen else set()
-        if workspace.name < pairing.peer:
-            found[pairing.peer] = AgreedTruth.of_matrix(
-                (workspace.name, pairing.peer),
-                matrix,
-                (own, other),
-                (ids, None),
-                only_matches=only,
-                by_keys=(by_keys, pairing.enriched),
-            )
-        else:
-            found[pairing.peer] = AgreedTruth.of_matrix(
-                (pairing.peer, workspace.name),
-                matrix.T,
-                (other, own),
-                (None, ids),
-                only_matches=only,
-                by_keys=(pairing.enriched, by_keys),
-            )
+        matrix, other = labels[pairing.peer], range(state.sample.others[pairing.peer])
+        first = workspace.name < pairing.peer
+        found[pairing.peer] = AgreedTruth.of_matrix(
+            (workspace.name, pairing.peer) if first else (pairing.peer, workspace.name),
+            matrix if first else matrix.T,
+            (own, other) if first else (other, own),
+            (ids, None) if first else (None, ids),
+            only_matches=only,
+            by_keys=(by_keys, pairing.enriched) if first else (pairing.enriched, by_keys),
+            study=workspace.agreement.hash,
+        )
     return found
 
 
+def with_ids(truth: AgreedTruth, first: Workspace, second: Workspace) -> AgreedTruth:
+    """The same with the ids of both owners: for whoever has both workspaces."""
+    return replace(truth, ids_a=own_ids(first), ids_b=own_ids(second))
+
+
+def own_ids(workspace: Workspace) -> dict[int, str]:
+    """The ids of the owner's sampled records, by their places in its sample."""
+    return {record.record: record.id for record in workspace.records()}
+
+
 def truths_of_coordinator(coordinator: CoordinatorParty, study: str) -> dict[tuple[str, str], AgreedTruth]:
-    """The labels as they stand, by pairing; rows are named by their positions, the coordinator knows no ids."""
+    """The labels as they stand, by pairing; the coordinator knows of records their places in the samples alone."""
     state = coordinator.load(study).state
     return {
         (first, second): AgreedTruth.of_matrix(
             (first, second),
             labels,
-            (state.samples[first], state.samples[second]),
+            (range(len(state.samples[first])), range(len(state.samples[second]))),
             by_keys=(state.enriched(first), state.enriched(second)),
+            study=study,
         )
         for (first, second), labels in coordinator.labels(study).items()
     }

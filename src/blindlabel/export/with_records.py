@@ -8,6 +8,7 @@ be said explicitly.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -44,17 +45,7 @@ def write_with_records(
         raise InputError(f"There is no format {format!r} with records. There are {', '.join(DESCRIPTIONS)}.")
     if not blindness_may_end:
         raise InputError(f"{ENDS_BLINDNESS} Confirm that this is meant.")
-    for table, last in (
-        (table_a, max((p.i for p in truth.pairs), default=-1)),
-        (table_b, max((p.j for p in truth.pairs), default=-1)),
-    ):
-        if last >= len(table):
-            raise InputError(
-                f"{table.name} is not the table of this ground truth: it has {len(table)} rows, and the truth names"
-                f" row {last + 1}."
-            )
-    _check_ids(truth.ids_a, table_a)
-    _check_ids(truth.ids_b, table_b)
+    truth = replace(truth, pairs=_by_rows(truth, table_a, table_b), discarded=(), ids_a=None, ids_b=None)
     writer, suffix = _WRITERS[format]
     chosen = Format(format, DESCRIPTIONS[format], suffix, lambda ground, part: writer(ground, part, table_a, table_b))
     path = prepared(path, chosen.suffix)
@@ -62,10 +53,15 @@ def write_with_records(
     return [path]
 
 
-def _check_ids(ids: Mapping[int, str] | None, table: Table) -> None:
-    for position, own in (ids or {}).items():
-        if position >= len(table) or table.ids[position] != own:
-            raise InputError(f"{table.name} is not the table of this ground truth: row {position + 1} has another id.")
+def _by_rows(truth: AgreedTruth, table_a: Table, table_b: Table) -> list[LabelledPair]:
+    """The pairs by the rows of the tables, which the ids tell."""
+    if truth.ids_a is None or truth.ids_b is None:
+        raise InputError("Which row a record is, its id says: merge the exports of both owners first.")
+    i_of, j_of = (
+        {place: table.position(own) for place, own in ids.items()}
+        for ids, table in ((truth.ids_a, table_a), (truth.ids_b, table_b))
+    )
+    return [replace(pair, i=i_of[pair.i], j=j_of[pair.j]) for pair in truth.pairs]
 
 
 def _dedupe(truth: AgreedTruth, path: Path, table_a: Table, table_b: Table) -> None:

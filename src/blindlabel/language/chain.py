@@ -518,23 +518,3 @@ def _lines(parts: Sequence[str], end: str) -> str:
         else:
             lines.append(f"  + {part}")
     return "\n".join(lines) + end
-
-
-def chain_in_words(chain: Chain) -> str:
-    """A chain as its conditions and their bar, what is excluded, and unless."""
-    shown = [" or ".join(map(term_text, one.any_of)) for one in chain.conditions]
-    if not shown:
-        lines = ["always"] if chain.bar <= 0 else ["never"]
-    elif len(shown) == 1:
-        lines = shown
-    elif chain.bar == chain.total == len(shown):
-        lines = ["all of:", *(f"  {one}" for one in shown)]
-    elif chain.bar == 1:
-        lines = ["any of:", *(f"  {one}" for one in shown)]
-    else:
-        points = [f"{one.points} point{'s' * (one.points != 1)}" for one in chain.conditions]
-        lines = [f"at least {chain.bar} of these {chain.total} points:"]
-        lines += [f"  {worth}: {one}" for worth, one in zip(points, shown)]
-    for heading, terms in (("but not if:", chain.exclusions), ("unless:", chain.unless)):
-        lines += [heading, *(f"  {term_text(term)}" for term in terms)] if terms else []
-    return "\n".join(lines)

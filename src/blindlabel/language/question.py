@@ -12,10 +12,11 @@ from functools import cached_property
 
 from blindlabel.errors import InputError
 from blindlabel.language import checker, parser, tree
-from blindlabel.language.chain import Chain, chain_in_words, chain_of, table_of
+from blindlabel.language.chain import Chain, chain_of, table_of
 from blindlabel.language.diagnostics import Diagnostic, error, render, warning
 from blindlabel.language.formatter import format_question
 from blindlabel.language.formula import Formula, atoms_of
+from blindlabel.language.in_words import chain_in_words
 from blindlabel.language.interpreter import interpret
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record

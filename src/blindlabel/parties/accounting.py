@@ -19,7 +19,7 @@ from blindlabel.language import Question
 from blindlabel.protocol.account import Account, Exposure, Use, account, used
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.comparing import HASH_BYTES
-from blindlabel.protocol.facts import StudyState
+from blindlabel.protocol.facts import StudyState, key_of
 
 
 def account_of(agreement: Agreement) -> Account:
@@ -27,24 +27,21 @@ def account_of(agreement: Agreement) -> Account:
     back to owners: called before a study begins and before an owner joins.
     """
     bears = rules_named(agreement.encoding.engine).zero_tests(agreement.terms())
-    return account(_exposure(agreement), bears)
+    return account(exposure_of(agreement), bears)
 
 
 def use_of(agreement: Agreement, state: StudyState) -> dict[str, Use]:
     """The use of every pairing of a study, by its two names."""
-    exposure, void = _exposure(agreement), sum(1 for facts in state.rounds if facts.void)
-    return {
-        f"{first} {second}": used(
-            exposure,
-            [(len(facts.asked[first]), len(facts.asked[second])) for facts in state.settled],
-            void,
-            sampled=bool(state.samples),
-        )
-        for first, second in agreement.pairings
-    }
+    exposure, found = exposure_of(agreement), {}
+    for first, second in agreement.pairings:
+        both = [one for one in state.settled if key_of(first, second) in one.tallies]
+        void = sum(1 for one in state.rounds if one.is_over) - len(both)  # also where one of the two was gone
+        open_ = [one.size(first, second) for one in both]
+        found[f"{first} {second}"] = used(exposure, open_, void, sampled=bool(state.samples))
+    return found
 
 
-def _exposure(agreement: Agreement) -> Exposure:
+def exposure_of(agreement: Agreement) -> Exposure:
     """The agreement's exposure, with what its engine says."""
     rules = rules_named(agreement.encoding.engine)
     return replace(agreement.exposure, outcomes=rules.outcomes(agreement.terms()), unbounded=rules.unbounded)
@@ -105,7 +102,7 @@ def costs_of(agreement: Agreement, speed: float | None = None) -> Costs:
     """The costs of a study under an agreement; `speed` is that of the machine beside the reference (measured here where
     it is not given).
     """
-    keys, records, answers, seconds = _of_engine(agreement)
+    keys, records, answers, seconds = of_engine(agreement, agreement.sampling.records)
     peers, sampled = len(agreement.owners) - 1, agreement.sampling.records
     values = rules_named(agreement.encoding.engine).outcomes(agreement.terms()) - 1
     lists = 2 * sampled * sampled * HASH_BYTES * values
@@ -142,13 +139,13 @@ def machine_speed() -> float:
     return best / _REFERENCE
 
 
-def _of_engine(agreement: Agreement) -> tuple[int, int, int, float | None]:
-    """Bytes of keys, records and answers of one direction, and seconds."""
-    sampled, length = agreement.sampling.records, agreement.encoding.record_length
+def of_engine(agreement: Agreement, records: int) -> tuple[int, int, int, float | None]:
+    """Bytes of keys, records and answers of one direction, for so many records and as many questions; and seconds."""
+    length = agreement.encoding.record_length
     text = "ret true" if not agreement.encoding.encode_whole else f'ret is_in("{"a" * 3}", $r)'
     question = Question(text, attributes=agreement.attributes).formula
     assert question is not None
-    plan = rules_named(agreement.encoding.engine).explain(agreement.terms(), question)
+    plan = rules_named(agreement.encoding.engine).explain(replace(agreement.terms(), records=records), question)
     if plan is None:
-        return 0, sampled * length * 2, sampled * sampled, None
+        return 0, records * length * 2, records * records, None
     return plan.bytes["keys"], plan.bytes["records"], plan.bytes["answers"], plan.seconds

@@ -13,6 +13,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -21,11 +22,12 @@ import nacl.signing
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.envelope.identity import Identity, new_identity, sign_for
+from blindlabel.envelope.identity import Context, EnvelopeError, Identity, new_identity, sign_for
+from blindlabel.envelope.stream import open_
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import comparing, enriched, messages, rounds
+from blindlabel.protocol import comparing, enriched, leaving, messages, rounds
 from blindlabel.protocol import coordinator_rules as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
@@ -39,21 +41,20 @@ from blindlabel.protocol.facts import (
     sides_of,
     spent_bodies,
 )
+from blindlabel.protocol.happened import Happened, at_coordinator
 from blindlabel.protocol.interfaces import Loaded, Moved, Studies
 from blindlabel.protocol.invitation import Invitation
+from blindlabel.protocol.letters import Letters, public_of, sender_of
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.refusals import NotFitting, TooEarly, TwoLives, WrongStudy
+from blindlabel.protocol.refusals import NotFitting, TooEarly, TwoLives, WrongStudy, two_copies
 from blindlabel.protocol.sampling import Draw
-from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Known, Standing, is_ahead, needed_bodies, standing_with
+from blindlabel.protocol.shape import Blob, Locked
+from blindlabel.protocol.standing import Known, Life, Standing, is_ahead, needed_bodies, standing_with
 
 LEASE = 30.0
 """Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its
 lease in time.
 """
-
-ONE_LIFE = 30.0
-"""Seconds for which an owner's workspace that was heard of is the only one of its owner."""
 
 _SIGNING = "signing"
 """What the secret is called that signs a study's messages."""
@@ -64,11 +65,16 @@ class CoordinatorParty:
 
     def __init__(self, store: Studies, *, lease: float = LEASE, draw: Draw = secrets.randbelow) -> None:
         self.store = store
+        self.tell: Callable[[str, Happened], None] = lambda _study, _happened: None
+        """Is told what happens, with the study's name."""
         self._draw = draw
         self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
         self._lease = lease
         self.agreement = lru_cache(maxsize=256)(self._agreement)
         self._ahead: dict[tuple[str, str], bool] = {}
+        self.heard: dict[tuple[str, str], float] = {}
+        """When an owner was last heard of by this process, by study and owner."""
+        self._serves = False
 
     # Studies
 
@@ -90,7 +96,7 @@ class CoordinatorParty:
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
         state = new_state(agreement, public, secrets.token_hex(32))
 
-        key = identity.public.signing_key.hex()
+        key = identity.public.to_bytes().hex()
         invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
 
         def keep_before() -> None:
@@ -98,16 +104,27 @@ class CoordinatorParty:
             keep(invitations)
 
         if not self.store.create(agreement.name, text, state, keep_before):
-            raise InputError("There is a study under exactly this agreement already. A new study needs a new salt.")
+            raise InputError(
+                "There is a study under exactly this agreement already. A new study needs a new salt: `blindlabel"
+                " coordinator new` writes an agreement that has one."
+            )
         return invitations
 
-    def reinvite(self, study: str, owner: str, address: str = "") -> Invitation:
-        """A new invitation for an owner that has not joined; the one before it holds no longer."""
+    def reinvite(self, study: str, owner: str, address: str = "", *, lost: bool = False) -> Invitation:
+        """A new invitation for an owner that has not joined, or whose workspace is lost; the one before it holds no
+        longer.
+        """
         code = secrets.token_bytes(32)
         public = bytes(nacl.signing.SigningKey(code).verify_key).hex()
-        self._apply(study, lambda _, state: StudyStep(rules.invites_again(state, owner, public)))
-        key = self._identity(study).public.signing_key.hex()
+        self._apply(study, lambda agreement, state: leaving.invites_again(agreement, state, owner, public, lost=lost))
+        self.store.remove_bodies(study, spent_bodies)
+        key = self._identity(study).public.to_bytes().hex()
         return Invitation(owner, code.hex(), key, address, self.store.agreement(study) or "")
+
+    def remove(self, study: str, owner: str) -> None:
+        """Go on without an owner, or end the study where only two take part."""
+        self._apply(study, lambda agreement, state: rules.removes(agreement, state, owner, self._draw))
+        self.store.remove_bodies(study, spent_bodies)
 
     def find(self, named: str) -> str:
         """The one study with this name, or whose hash begins so."""
@@ -157,25 +174,37 @@ class CoordinatorParty:
 
         return self._apply(study, event, incoming=signed)
 
+    def unseal(self, letter: bytes) -> bytes:
+        """The message in an owner's letter; whose it is, its signature says."""
+        study, sender = sender_of(letter)
+        self.agreement(study)
+        return Letters(study, self._identity(study), sender).open(letter)
+
+    def letters(self, study: str, owner: str) -> Letters:
+        """What seals messages to an owner that has joined."""
+        join = self.load(study).state.owners[owner].join
+        assert join is not None, "nothing is sent to whoever has not joined"
+        return Letters(study, self._identity(study), public_of(join))
+
     def hears(self, study: str, owner: str, known: Known) -> Standing:
         """An owner says how far it is; how this coordinator stands with it."""
+        if not self._serves:
+            self.store.begin_life()
+            self._serves = True
+        self.heard[study, owner] = time.time()
         state, bodies = self.load(study).state, self.store.bodies(study)
-        ahead = is_ahead(state, owner, known)
+        ahead = state.owners[owner].join is not None and is_ahead(state, owner, known)
         if self._ahead.get((study, owner)) != ahead:
             self.store.note_ahead(study, owner, ahead=ahead)
             self._ahead[(study, owner)] = ahead
-        return standing_with(state, owner, known, lambda blob: not bodies.has(blob))
+        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life())
 
-    def check_life(self, study: str, owner: str, life: str) -> None:
+    def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another one takes part: what they send would contradict
         each other, and make one round void after the other.
         """
-        if not self.store.lives(study, owner, life, ONE_LIFE):
-            raise TwoLives(
-                f"Another copy of the workspace of {owner} takes part in the study now. Was a backup restored, or the"
-                " folder copied, while the first one runs? Stop one of the two. If it is the other, this one goes on"
-                " by itself half a minute later."
-            )
+        if not self.store.lives(study, owner, life):
+            raise TwoLives(two_copies(owner))
 
     def _apply(
         self, study: str, event: Callable[[Agreement, StudyState], StudyStep], incoming: Signed | None = None
@@ -199,6 +228,8 @@ class CoordinatorParty:
             if self.store.save(
                 loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable, moved=moved
             ):
+                for one in at_coordinator(loaded.state, step.state):
+                    self.tell(agreement.name, one)
                 return True
 
     def _sign(self, message: Message) -> Signed:
@@ -209,15 +240,23 @@ class CoordinatorParty:
 
     def work(self, study: str) -> bool:
         """Do what can be done for a study now; True where something was done."""
-        agreement = self.agreement(study)
-        if not rules.work(agreement, self.load(study).state) or not self.store.claim(study, self.worker, self._lease):
+        if not self._todo(study) or not self.store.claim(study, self.worker, self._lease):
             return False
         with self._leased(study):
             done = False
-            while todo := rules.work(agreement, self.load(study).state):
+            while todo := self._todo(study):
                 self._do(study, todo[0])
                 done = True
             return done
+
+    def _todo(self, study: str) -> list[StudyWork]:
+        """What can be done now. Lists that are missing (no backup has them) are on their way from their owners."""
+        state, has = self.load(study).state, self.store.bodies(study).has
+        return [
+            todo
+            for todo in rules.work(self.agreement(study), state)
+            if all(has(blob) for blob in rules.lists_for(state, todo))
+        ]
 
     @contextmanager
     def _leased(self, study: str) -> Iterator[None]:
@@ -232,20 +271,20 @@ class CoordinatorParty:
                     self.store.claim(study, self.worker, self._lease)
 
         renewing = threading.Thread(target=renew, daemon=True)
-        renewing.start()
         try:
+            renewing.start()
             yield
         finally:
             over.set()
-            renewing.join()
+            with suppress(RuntimeError):  # no thread could be started
+                renewing.join()
             self.store.release(study, self.worker)
 
     def _do(self, study: str, todo: StudyWork) -> None:
         if todo.kind == "choose":
-            bodies, owners = self.store.bodies(study), self.load(study).state.owners
             lists = {
-                (name, peer): bodies.read_all(blob)
-                for name, facts in owners.items()
+                (name, peer): self._unsealed(study, "blinded", name, blob)
+                for name, facts in self.load(study).state.owners.items()
                 for peer, blob in facts.blinded.items()
             }
             self._apply(study, lambda agreement, state: enriched.choose(agreement, state, lists, self._draw))
@@ -263,37 +302,54 @@ class CoordinatorParty:
             self._apply(study, lambda agreement, state: rounds.void(agreement, state, todo.round))
             self.store.remove_bodies(study, spent_bodies)
             return
-        content = labelling.unguessable(outcomes.tobytes(), bytes.fromhex(state.salt))
-        blob = self.store.bodies(study).write([content])
-        self._apply(study, lambda _, state: StudyStep(rounds.read(state, todo.round, direction, blob)))
+        about = f"outcomes {todo.round} {direction}"
+        named, body = labelling.locked(outcomes.tobytes(), bytes.fromhex(state.salt), about)
+        self.store.bodies(study).write([body])
+        self._apply(study, lambda _, state: StudyStep(rounds.read(state, todo.round, direction, named)))
+        self.store.remove_bodies(study, spent_bodies)  # lists tell a cheating owner more than outcomes do
 
     def _outcomes(self, study: str, facts: RoundFacts, todo: StudyWork) -> Outcomes:
-        bodies, direction = self.store.bodies(study), todo.direction
-        listed, opened = bodies.read_all(facts.listed[direction].blob), bodies.read_all(facts.opened[direction].blob)
-        return comparing.compared(listed, opened, len(facts.asked[todo.asker]), len(facts.asked[todo.holder]))
+        of_asker, of_holder = facts.listed[todo.direction].blob, facts.opened[todo.direction].blob
+        listed = self._unsealed(study, "listed", todo.asker, of_asker, todo.round)
+        opened = self._unsealed(study, "opened", todo.holder, of_holder, todo.round)
+        return comparing.compared(listed, opened, *facts.size(todo.asker, todo.holder))
+
+    def _unsealed(self, study: str, kind: str, owner: str, blob: Blob, round: int = 0) -> bytes:
+        """A list that an owner sealed for this coordinator."""
+        identity, context = self._identity(study), Context(bytes.fromhex(study), kind, round)
+        pieces = self.store.bodies(study).read(blob)
+        try:
+            return b"".join(open_(identity, self.letters(study, owner).other, context, pieces))
+        except EnvelopeError as error:
+            raise NotFitting(f"A list of {owner} cannot be opened.") from error
 
     def _settle(self, study: str, todo: StudyWork) -> None:
-        state = self.load(study).state
-        found = {direction: self._kept_outcomes(study, state, direction) for direction in state.rounds[-1].read}
-        before = self._labels(study, state)
-        self._apply(study, lambda agreement, now: rounds.settle(agreement, now, todo.round, found, before))
+        state, has = self.load(study).state, self.store.bodies(study).has
+        current = state.rounds[-1]
+        lost = [direction for direction in current.asked if not has(current.read[direction].blob)]
+        if lost:  # the database was restored, and they had been removed since: owners still have their lists
+            self._apply(study, lambda _, now: StudyStep(rounds.forget(now, todo.round, lost)))
+            return
+        found = {direction: self._kept_outcomes(study, state, direction) for direction in current.asked}
+        self._apply(
+            study, lambda agreement, now: rounds.settle(agreement, now, todo.round, found, self._labels(study, now))
+        )
         self.store.remove_bodies(study, spent_bodies)  # nobody needs the single answers again
 
     def _kept_outcomes(self, study: str, state: StudyState, direction: str) -> Outcomes:
-        asker, holder = sides_of(direction)
         current = state.rounds[-1]
-        content = self.store.bodies(study).read_all(current.read[direction])[labelling.TAG_BYTES :]
-        size = (len(current.asked[asker]), len(current.asked[holder]))
-        return np.frombuffer(content, dtype=np.uint8).reshape(size)
+        content = self._unlocked(study, current.read[direction])
+        return np.frombuffer(content, dtype=np.uint8).reshape(current.size(*sides_of(direction)))
 
     def _labels(self, study: str, state: StudyState) -> dict[str, labelling.Labels]:
-        found, bodies = {}, self.store.bodies(study)
-        for first, second in self.agreement(study).pairings:
-            blob = state.labels[key_of(first, second)]
-            found[key_of(first, second)] = labelling.from_bytes(
-                bodies.read_all(blob), len(state.samples[first]), len(state.samples[second])
-            )
+        found = {}
+        for key, named in state.labels.items():
+            first, second = (len(state.samples[owner]) for owner in key.split())
+            found[key] = labelling.from_bytes(self._unlocked(study, named), first, second)
         return found
+
+    def _unlocked(self, study: str, named: Locked) -> bytes:
+        return labelling.unlocked(named, self.store.bodies(study).read_all(named.blob))
 
     def labels(self, study: str) -> dict[tuple[str, str], labelling.Labels]:
         """The labels as they stand, by pairing; rows are the first owner's sampled records."""
@@ -301,7 +357,9 @@ class CoordinatorParty:
         if not state.samples:
             raise InputError("The study has no labels yet: its samples have not been drawn.")
         found = self._labels(study, state)
-        return {pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings}
+        return {
+            pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings if key_of(*pairing) in found
+        }
 
     # Keys
 

@@ -5,16 +5,20 @@ Nothing is sampled, encrypted, asked, handed in or opened before that.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import secrets
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blindlabel.envelope.identity import Identity, PublicIdentity, new_identity, sign_for
+import numpy as np
+
+from blindlabel.envelope.identity import Context, Identity, new_identity, own_secret, sign_for
 from blindlabel.envelope.spoken_words import COUNT, study_hash, verification_words
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
@@ -26,10 +30,11 @@ from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.invitation import Invitation, join_proof, token_hash
+from blindlabel.protocol.letters import public_of
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.records.preparation import WHOLE, check_lengths, named_rows, sentence_about_cuts
 from blindlabel.records.proposing import Proposal, day_first, proposals, readable
-from blindlabel.records.tables import Fingerprint, Table, columns_of, read_table
+from blindlabel.records.tables import Fingerprint, Table, columns_of, near_name, read_table
 
 S = TypeVar("S", bound=Store)
 
@@ -47,6 +52,7 @@ class TableOptions:
     columns: Mapping[str, str] | None = None
     """Attribute of the agreement to column of the table, where they differ; to nothing where the table has none."""
     encoding: str | None = None
+    delimiter: str | None = None
 
 
 def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
@@ -55,7 +61,8 @@ def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
     found = {attribute: column for attribute, column in wanted.items() if column}
     if not found:
         raise InputError("The table has none of the agreement's attributes, so nothing could be asked of it.")
-    table = read_table(options.path, id_column=options.id_column, attributes=found, encoding=options.encoding)
+    form = {"encoding": options.encoding, "delimiter": options.delimiter}
+    table = read_table(options.path, id_column=options.id_column, attributes=found, **form)
     if len(found) == len(wanted):
         return table
     places = [table.attributes.index(attribute) if attribute in found else None for attribute in wanted]
@@ -65,7 +72,7 @@ def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
 
 def missing_columns(agreement: Agreement, options: TableOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns of the owner's table, and the attributes for which none is there."""
-    columns = tuple(columns_of(options.path, options.encoding))
+    columns = tuple(columns_of(options.path, options.encoding, options.delimiter))
     wanted = _wanted(agreement, options)
     return columns, tuple(attribute for attribute, column in wanted.items() if column and column not in columns)
 
@@ -79,22 +86,16 @@ def _wanted(agreement: Agreement, options: TableOptions) -> dict[str, str]:
     return {attribute: columns.get(attribute, attribute) for attribute in agreement.attributes}
 
 
-def join(store: S, invitation: Invitation, options: TableOptions, *, via: str = "", authority: str = "") -> S:
+def join(store: S, invitation: Invitation, options: TableOptions, line: Mapping[str, str] | None = None) -> S:
     """Begin an invited owner's side of a study in a new store. The join message is in its outbox. How the coordinator
-    is reached (`via`, else as the invitation says) and which certificate is trusted (its text) is remembered.
+    is reached (`line`, else as the invitation says) is remembered.
     """
     agreement = invited_to(invitation)
     settings = {
         "table": str(options.path.resolve()),
-        "table_options": json.dumps(
-            {
-                "id_column": options.id_column,
-                "columns": dict(options.columns or {}) or None,
-                "encoding": options.encoding,
-            }
-        ),
-        "via": via or invitation.address,
-        "authority": authority,
+        "table_options": json.dumps({name: value for name, value in asdict(options).items() if name != "path"}),
+        "via": invitation.address,
+        **(line or {}),
     }
     begin_study(store, invitation, read_own_table(agreement, options), settings)
     return store
@@ -151,24 +152,55 @@ def own_identity(store: Store) -> Identity:
     return Identity.from_bytes(store.secret(_IDENTITY))
 
 
+def secret_order(identity: Identity, agreement: Agreement, size: int) -> Sequence[int]:
+    """The rows of an owner's table in an order that follows from its secret keys: where the coordinator draws position
+    p, the p-th of these is meant. So nobody else knows which row a sampled record is, and no coordinator can choose one
+    (it could as little choose the order of the sample). Where the agreement names rows, they are those.
+    """
+    if agreement.sampling.method == "rows":
+        return range(size)
+    secret = own_secret(identity, Context(bytes.fromhex(agreement.hash), "rows"), identity.public)
+    keys = np.frombuffer(hashlib.shake_256(secret).digest(8 * size), dtype="<u8")
+    order: list[int] = np.argsort(keys, kind="stable").tolist()
+    return order
+
+
+def in_order(table: Table, order: Sequence[int]) -> Table:
+    """The table with its rows in another order."""
+    return replace(table, ids=tuple(table.ids[row] for row in order), rows=tuple(table.rows[row] for row in order))
+
+
 def own_table(store: Store) -> Table:
     """The owner's table, read again from where it is; refuses one that is not what it was when joining."""
-    settings = store.settings
-    options = TableOptions(Path(settings["table"]), **json.loads(settings["table_options"]))
+    options = _table_options(store)
+    if not options.path.exists():
+        raise InputError(
+            f"Your table is not at {options.path} any more. Put it back, or say where it is now with `blindlabel owner"
+            " table`."
+        )
+    return _same_table(store, options)
+
+
+def point_to(store: Store, path: Path) -> None:
+    """The owner's table has moved; it must be the same table."""
+    _same_table(store, replace(_table_options(store), path=path))
+    store.remember("table", str(path.resolve()))
+
+
+def _table_options(store: Store) -> TableOptions:
+    return TableOptions(Path(store.settings["table"]), **json.loads(store.settings["table_options"]))
+
+
+def _same_table(store: Store, options: TableOptions) -> Table:
     table, agreement = read_own_table(store.agreement, options), store.agreement
     prepared = agreement.recipe.rows(table, agreement.attributes)
-    changed = Fingerprint.from_text(settings[_FINGERPRINT]).what_changed(Fingerprint.of(table.ids, prepared))
+    changed = Fingerprint.from_text(store.settings[_FINGERPRINT]).what_changed(Fingerprint.of(table.ids, prepared))
     if changed is not None:
         raise InputError(
             f"{options.path} is another table now: {changed}. Labels would be about other records, so nothing goes on"
             " with it. Restore the file as it was; a changed table needs a new study."
         )
     return table
-
-
-def public_of(peer: messages.Peer) -> PublicIdentity:
-    """Another owner's public keys."""
-    return PublicIdentity.from_bytes(bytes.fromhex(peer.envelope_key + peer.signing_key))
 
 
 # Before anybody joins. Reads; makes nothing, and tells nobody
@@ -226,12 +258,18 @@ class TableFit:
         if self.missing:
             yield f"There is no column for {', '.join(self.missing)}. The table has: {', '.join(self.columns)}."
             yield "Name one with --column attribute=column; --column attribute= says that the table has none."
+            near = {name: found for name in self.missing if (found := near_name(name, self.columns))}
+            if near:
+                yield "Perhaps: " + " ".join(f"--column {shlex.quote(f'{one}={found}')}" for one, found in near.items())
             return
         yield f"{self.rows:,} rows" + (
             "." if self.enough else f", fewer than the {agreement.sampling.records:,} that the sample takes."
         )
         if not self.has_ids:
-            yield "There is no id column, so rows are named by position. Name one with --id-column, or add `id`."
+            near_id = near_name("id", self.columns)
+            yield "There is no id column, so rows are named by position. Name one with --id-column, or add `id`." + (
+                f" Is it {near_id!r}?" if near_id else ""
+            )
         for what, shares in self.lengths.items():
             yield f"Characters of {what}: " + ", ".join(f"{name} {count:,}" for name, count in shares.items()) + "."
         if self.too_long:
@@ -251,7 +289,7 @@ class TableFit:
         if self.duplicates:
             read = "reads" if self.duplicates == 1 else "read"
             yield f"{_rows(self.duplicates)} {read} like an earlier one: what is asked of one fits the others too."
-        if self.most_matches is not None and self.most_matches < _FEW_MATCHES:
+        if self.enough and self.most_matches is not None and self.most_matches < _FEW_MATCHES:
             yield (
                 f"{agreement.sampling.records:,} of {self.rows:,} rows are drawn uniformly: about"
                 f" {self.most_matches:.1f} matches in the sample if every row had one. More records, or"

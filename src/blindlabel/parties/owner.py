@@ -8,18 +8,22 @@ leaves, so an interrupted turn is taken again without anything lost or doubled.
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from blindlabel.engines.interface import IN_THIS_PROCESS, Engine, EngineError, Working
 from blindlabel.engines.registry import engine_named
+from blindlabel.envelope.identity import Identity
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.joining import (
     confirm_heard,
     confirm_unheard,
+    in_order,
     own_identity,
     own_table,
+    secret_order,
     signed_by,
     words_to_read_out,
 )
@@ -28,10 +32,12 @@ from blindlabel.parties.round_work import Report, Rounds
 from blindlabel.parties.sample_work import EnrichedSampling
 from blindlabel.protocol import messages
 from blindlabel.protocol import owner_rules as rules
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.happened import Happened, at_owner
 from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnRecord, Store, Told, Unreachable
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import NextStep, of_owner
-from blindlabel.protocol.refusals import MalformedMessage, ProtocolError, TooEarly, TwoLives, WrongSender
+from blindlabel.protocol.refusals import MalformedMessage, NotFitting, ProtocolError, TooEarly, TwoLives, WrongSender
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import Known, Standing, tag
 from blindlabel.records.preparation import prepare_table
@@ -39,6 +45,13 @@ from blindlabel.records.tables import Table
 
 _SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who we are", "confirm": "confirmation"}
 """How messages are called to people, where that is not their kind."""
+
+
+_DOUBT = 15
+"""Polls for which only one life of the coordinator's database must be heard after two were."""
+
+RowOrder = Callable[[Identity, Agreement, int], Sequence[int]]
+"""An owner's order of its rows: its secret, but in simulations, which are to be the same again."""
 
 
 def _sending(kind: str) -> str:
@@ -57,6 +70,8 @@ class OwnerParty:
         report: Report | None = None,
         engine: Engine | None = None,
         table: Callable[[], Table] | None = None,
+        tell: Callable[[Happened], None] = lambda _: None,
+        order: RowOrder | None = None,
     ) -> None:
         self.store = store
         self.line = line
@@ -65,7 +80,8 @@ class OwnerParty:
         self.agreement = store.agreement
         self.terms = self.agreement.terms()
         self.engine = engine or engine_named(self.agreement.encoding.engine)
-        self._table = table or (lambda: own_table(store))
+        self._file = table or (lambda: own_table(store))
+        self._order = order or secret_order
         working = replace(working, journal=store.journal)
         self.rounds = Rounds(store, self.identity, self.engine, working, self.report, self._change)
         self.sampling = EnrichedSampling(store, self.identity, self._table, self._change)
@@ -75,6 +91,13 @@ class OwnerParty:
         """Whether it has all that was handed over."""
         self._superseded: set[int] = set()
         """Numbers of own messages in whose place it has others."""
+        self._tell, self._told_of = tell, store.state()
+        self._there, self._lives_there, self._mark, self._doubt = "", set[str](), secrets.token_hex(4), 0
+        """Of the coordinator's database: the life heard last, all that were heard, what the next answer must bear, and
+        polls for which no other life may be heard before this owner goes on."""
+        self._was_heard = False
+        self._misfit: NotFitting | None = None
+        """Why the coordinator did not take what waits."""
         self.is_ahead = False
         """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
 
@@ -91,8 +114,14 @@ class OwnerParty:
     # Messages
 
     def send(self) -> bool:
-        """Hand over what waits in the outbox, in order."""
-        return self._hand_over(self.store.unsent())
+        """Hand over what waits in the outbox, in order. Where that does not fit, the next poll may say why: a restored
+        coordinator went on differently.
+        """
+        try:
+            return self._hand_over(self.store.unsent())
+        except NotFitting as refusal:
+            self._misfit = refusal
+            return False
 
     def _hand_over(self, waiting: list[tuple[int, bytes]]) -> bool:
         for number, wire in waiting:
@@ -112,24 +141,53 @@ class OwnerParty:
     def fetch(self, wait: float) -> bool:
         """Take in the coordinator's next messages and the bodies that they name; hand over again what it has not."""
         state = self.store.state()
-        told = self._poll(state, wait if state.truth is None else 0.0)
+        told = self._poll(state, wait if state.truth is None or self.is_ahead else 0.0)
+        self._hear(told.standing)
         taken = self._take_in(told.messages) if state.truth is None else 0
         if taken:
             self._store_sample()
+        elif told.messages:
+            time.sleep(wait)  # they came at once, and wait for a person at this side, or for nobody any more
         self._compare(state, told.standing)
+        if self._misfit is not None and not self.is_ahead:
+            misfit, self._misfit = self._misfit, None
+            raise misfit
+        if (now := self.store.state()).truth is not None:
+            self.rounds.drop_keys(now.round + 1)
         return self._fetch_bodies() or taken > 0
 
     def _poll(self, state: rules.OwnerState, wait: float) -> Told:
-        known = Known(received=state.received, latest=rules.latest(state), has=tag(self._has))
+        known = Known(received=state.received, latest=rules.latest(state), has=tag(self._has), mark=self._mark)
         try:
             return self.line.fetch(known, wait)
         except WrongSender:  # it does not know our token: was it restored to before we joined?
+            if self._misfit is not None:  # it did not let us join, and said why
+                raise self._misfit from None
             self._hand_over(self.store.sent()[:1])
             return self.line.fetch(known, 0.0)
 
+    def _hear(self, standing: Standing) -> None:
+        """The coordinator speaks. Nothing goes on while two copies of its database do, turn by turn."""
+        if not self._was_heard:
+            self.store.was_heard()
+            self._was_heard = True
+        if standing.life and standing.mark == self._mark:
+            if standing.life != self._there:
+                self._doubt = _DOUBT if standing.life in self._lives_there else self._doubt
+                self._there, self._mark = standing.life, secrets.token_hex(4)
+                self._lives_there.add(standing.life)
+            elif self._doubt:
+                self._doubt -= 1
+        if self._doubt:
+            raise TwoLives(
+                "Two copies of the coordinator's database answer, turn by turn. Was a backup restored while the first"
+                " server still runs? Its operator has to stop one of the two. Nothing goes on here before only one"
+                " answers."
+            )
+
     def _compare(self, state: rules.OwnerState, standing: Standing) -> None:
         """Whether either side has what the other sent; whatever the coordinator does not have is handed over again."""
-        ahead, sent = standing.sent < state.received, standing.sent
+        ahead, sent = standing.sent < min(state.received, standing.heard), standing.sent
         if ahead and not self.is_ahead:
             self._superseded.clear()  # what it had in their place may be forgotten too
         self.is_ahead = ahead
@@ -142,7 +200,12 @@ class OwnerParty:
         if not self._is_level:
             sent_before = [(number, wire) for number, wire in self.store.sent() if number not in self._superseded]
             missing = [one for one in sent_before if messages.parse(one[1]).digest not in self._has]
-            self._hand_over(missing)
+            try:
+                if self._hand_over(missing):
+                    self.is_ahead = False  # that may bring it forward; the next poll says
+            except NotFitting:  # with what came in after the restore; where that is a fork, the next message says so
+                if not ahead:
+                    raise
             self._is_level = not missing
 
     def _take_in(self, wires: list[bytes]) -> int:
@@ -168,7 +231,7 @@ class OwnerParty:
             current = state.rounds[-1]
             wanted += [(f"records of {peer}", records.blob) for peer, records in current.records.items()]
             wanted += [(f"answers of {peer}", came.answers.blob) for peer, came in current.to_open.items()]
-        wanted += [("truth", pairing.labels) for pairing in state.truth.pairings] if state.truth else []
+        wanted += [("truth", pairing.labels.blob) for pairing in state.truth.pairings] if state.truth else []
         for what, blob in wanted:
             if not self.store.bodies.has(blob):
                 self.line.fetch_body(blob, self.store.bodies, self._mover(f"fetch {what}"))
@@ -183,13 +246,19 @@ class OwnerParty:
         state = self.store.state()
         if state.sample is None or self.store.records():
             return
-        table, agreement = self._table(), self.agreement
-        recipe, lengths = agreement.recipe, agreement.lengths()
-        prepared = prepare_table(table, state.sample.positions, agreement.attributes, recipe, lengths)
+        table, agreement = self._file(), self.agreement
+        order = self._order(self.identity, agreement, len(table))
+        rows = [order[position] for position in state.sample.positions]
+        prepared = prepare_table(table, rows, agreement.attributes, agreement.recipe, agreement.lengths())
         self.store.store_records(
-            OwnRecord(number, position, table.ids[position], table.row(position), record)
-            for number, (position, record) in enumerate(zip(state.sample.positions, prepared))
+            OwnRecord(number, row, table.ids[row], table.row(row), record)
+            for number, (row, record) in enumerate(zip(rows, prepared))
         )
+
+    def _table(self) -> Table:
+        """The owner's table in the order in which the coordinator draws from it."""
+        table = self._file()
+        return in_order(table, self._order(self.identity, self.agreement, len(table)))
 
     # Verification
 
@@ -210,16 +279,25 @@ class OwnerParty:
     def work(self) -> bool:
         """Do all work that the rules name now."""
         self._store_sample()
+        self.tell_news()
         done = False
         while todo := rules.work(self.agreement, self.store.state()):
+            began = time.monotonic()
             try:
                 self._do(todo[0])
             except EngineError as error:
                 kind = OutsideError if isinstance(error, OutsideError) else InputError
                 raise kind(f"The {self.engine.name} engine cannot go on: {error}") from error
+            self.tell_news(seconds=round(time.monotonic() - began, 3))
             self.send()
             done = True
         return done
+
+    def tell_news(self, **facts: object) -> None:
+        """Tell what has happened in the study since this was told last, by whatever process."""
+        before, self._told_of = self._told_of, self.store.state()
+        for one in at_owner(before, self._told_of):
+            self._tell(replace(one, facts=one.facts | facts))
 
     def _do(self, todo: rules.OwnerWork) -> None:
         if todo.kind in ("offer", "blind", "pick", "sample"):
@@ -248,7 +326,10 @@ class OwnerParty:
 def steps_of(store: Store, *, ahead: bool = False) -> list[NextStep]:
     """Who has to do what next, as one owner's store knows it."""
     saved = sum(1 for task in store.tasks() if task.question is not None)
-    return of_owner(store.agreement, store.state(), saved=saved, unsent=bool(store.unsent()), ahead=ahead)
+    kept, unsent = saved > 0 or bool(store.records()), bool(store.unsent())
+    steps = of_owner(store.agreement, store.state(), saved=saved, kept=kept, unsent=unsent, ahead=ahead)
+    by_folder = (store.remembered("via") or "").startswith("folder:")
+    return [one.by_folder() for one in steps] if by_folder else steps
 
 
 WAIT = 2.0
@@ -284,6 +365,7 @@ def run(owner: OwnerParty, source: QuestionSource | None, *, once: bool, tell: C
             told = _tell(owner, tell, told, f"{error} Trying again." if isinstance(error, Unreachable) else str(error))
             time.sleep(WAIT)
             continue
+        owner.tell_news()
         if is_over(owner) and not owner.is_ahead:
             owner.store.say("over", 1.0, "The study is over.")
             return True
@@ -298,7 +380,7 @@ def run(owner: OwnerParty, source: QuestionSource | None, *, once: bool, tell: C
 def is_over(owner: OwnerParty) -> bool:
     """Whether the truth has come, with its labels."""
     truth = owner.store.state().truth
-    return truth is not None and all(owner.store.bodies.has(pairing.labels) for pairing in truth.pairings)
+    return truth is not None and all(owner.store.bodies.has(pairing.labels.blob) for pairing in truth.pairings)
 
 
 def _waits_for_person(owner: OwnerParty) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from blindlabel.errors import InputError, OutsideError
+from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.interfaces import SavedQuestion
@@ -139,4 +139,4 @@ def question_text(path: Path) -> str:
             raise InputError(f"{path} is larger than any question can be.")
         return path.read_text("utf-8-sig")
     except (OSError, UnicodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise InputError(f"{path} cannot be read: {reason(error)}.") from error

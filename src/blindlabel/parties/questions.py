@@ -4,7 +4,8 @@ no person writes them in the web app, a folder of files or the suggestion oracle
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -110,7 +111,23 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
         whole=terms.encode_whole,
         single_attributes=terms.encode_attributes,
         most_others=_most_others(agreement, len(rows)),
+        typed=agreement.recipe.with_one_form,
+        personal=personal_attributes(agreement.criteria, agreement.attributes),
     )
+
+
+_ONE_PERSON = re.compile(r"\b(person|patient|individual|people)s?\b", re.IGNORECASE)
+_BORN = "birth|born|dob"
+_OWN = re.compile(f"(given|first|fore).?name|{_BORN}|^(sex|gender|age)$", re.IGNORECASE)
+
+
+def personal_attributes(criteria: str, attributes: Sequence[str]) -> list[str]:
+    """What members of a household do not share, where the criteria speak of one person; nothing where no date of birth
+    is among it, for a given name that is misspelt would then keep the partner out.
+    """
+    found = [name for name in attributes if _OWN.search(name)]
+    born = any(re.search(_BORN, name, re.IGNORECASE) for name in found)
+    return found if born and _ONE_PERSON.search(criteria) else []
 
 
 def _most_others(agreement: Agreement, rows: int) -> float:
@@ -118,6 +135,10 @@ def _most_others(agreement: Agreement, rows: int) -> float:
     half of what is too loose there is enough.
     """
     return max(1.0, agreement.budget.most_yes * rows / (2 * agreement.sampling.records))
+
+
+Look = Callable[[Mapping[int, str]], None]
+"""Looks at questions, by record, before they are handed in for good; may refuse them with an `InputError`."""
 
 
 class QuestionSource(Protocol):
@@ -129,9 +150,11 @@ class QuestionSource(Protocol):
 
 
 def open_tasks(store: Store) -> list[Task]:
-    """The records of the current round, where it is not handed in; empty otherwise."""
+    """The records of the current round, where it is not handed in and has what it takes over; empty otherwise."""
     state = store.state()
     if state.truth is not None or not state.rounds or state.rounds[-1].handed_in or not store.records():
+        return []
+    if state.is_to_carry:
         return []
     return store.tasks()
 
@@ -145,10 +168,11 @@ class FolderQuestions:
     round n in its folder `round-n`. A question that was asked before is never asked again unless it is there.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, look: Look = lambda _: None) -> None:
         if not folder.is_dir():
             raise InputError(f"{folder} is no folder.")
         self._folder = folder
+        self._look = look
 
     def provide(self, store: Store) -> str | None:
         """Save all questions of the current round and hand it in; an `InputError` names every file that is missing."""
@@ -162,11 +186,13 @@ class FolderQuestions:
             own = records[task.record]
             path = _file_of(files, own)
             if path is None:
-                missing.append(own)
+                if task.back != "kept":
+                    missing.append(own)
                 continue
             texts[task.record] = _checked(store, path)
         if missing:
             raise InputError(self._needed(number, len(tasks), missing))
+        self._look(texts)
         _save(store, self._folder, texts)
         store.hand_in()
         return None
@@ -188,8 +214,8 @@ class TakenIn:
 
     round: int
     saved: int
-    drafts: tuple[str, ...]
-    """Records whose question has an error."""
+    drafts: Mapping[str, str]
+    """Records whose question has an error, with what is wrong."""
     missing: tuple[str, ...]
     """Records of the round without a file."""
     unknown: tuple[str, ...]
@@ -213,10 +239,15 @@ def take_in_folder(store: Store, folder: Path) -> TakenIn:
     return TakenIn(
         tasks[0].round,
         len(right),
-        tuple(records[record].id for record in texts if record not in right),
+        {records[one].id: _wrong_with(store, text) for one, text in texts.items() if one not in right},
         tuple(records[record].id for record, path in paths.items() if path is None),
         tuple(sorted(path.name for path in set(files.values()) - set(paths.values()))),
     )
+
+
+def _wrong_with(store: Store, text: str) -> str:
+    problem = check_question(store.agreement, text).problems[0]
+    return f"line {problem.span.line}: {problem.message}"
 
 
 def _file_of(files: Mapping[str, Path], own: OwnRecord) -> Path | None:
@@ -244,12 +275,25 @@ def _checked(store: Store, path: Path) -> str:
     return text
 
 
+def suggested(store: Store, suggester: Suggester, tasks: Iterable[Task]) -> dict[int, str]:
+    """A question of the oracle for each of these, by record."""
+    records, texts = store.records(), {}
+    for task in tasks:
+        previous = [text for _, text in task.previous]
+        own = records[task.record]
+        texts[task.record] = suggester.suggest(own.prepared, task.round, previous, loose=task.back == "loose").text
+        if not (checked := check_question(store.agreement, texts[task.record])).ok:
+            raise InputError(f"The suggestion for {own.id} cannot be used: {checked.problems[0].message}")
+    return texts
+
+
 class SuggestedQuestions:
     """Asks the suggestion oracle for every record that has no saved question; with `replace`, for every record."""
 
-    def __init__(self, *, replace: bool = False) -> None:
+    def __init__(self, *, replace: bool = False, look: Look = lambda _: None) -> None:
         self._suggester: Suggester | None = None
         self._replace = replace
+        self._look = look
 
     def provide(self, store: Store) -> str | None:
         """Save the missing questions of the current round and hand it in; not before what a person has begun to write
@@ -257,26 +301,17 @@ class SuggestedQuestions:
         """
         if not open_tasks(store):
             return None
-        tasks = [task for task in open_tasks(store) if self._replace or task.question is None]
+        tasks = [task for task in open_tasks(store) if task.question is None or (self._replace and task.back != "kept")]
         begun = [store.records()[task.record].id for task in tasks if task.draft] if not self._replace else []
         if begun:
             return (
                 f"Somebody has begun to write {len(begun):,} questions that are not saved: {', '.join(begun[:10])}."
                 " They are left alone. Save or discard them in the web app, or let --replace write all questions anew."
             )
+        if not self._replace:
+            self._look({task.record: task.question for task in open_tasks(store) if task.question is not None})
         if self._suggester is None:
             self._suggester = suggester_for(store)
-        records = store.records()
-        texts = {}
-        for task in tasks:
-            previous = [text for _, text in task.previous]
-            text = self._suggester.suggest(records[task.record].prepared, task.round, previous, loose=task.loose).text
-            checked = check_question(store.agreement, text)
-            if not checked.ok:
-                raise InputError(
-                    f"The suggestion for record {task.record + 1} cannot be used: {checked.problems[0].message}"
-                )
-            texts[task.record] = text
-        store.save_questions(texts, SUGGESTED)
+        store.save_questions(suggested(store, self._suggester, tasks), SUGGESTED)
         store.hand_in()
         return None

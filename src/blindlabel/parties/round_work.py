@@ -2,14 +2,15 @@
 
 Everything is made once and saved before it leaves: bodies first, then the state with its messages. What was made before
 a crash and not saved is made anew with new randomness, and what is saved is never made again. The secret that opens an
-asker's answers is kept under the round's and the asker's name, and dropped when a later round is served.
+asker's answers is kept under the round's and the asker's name, and dropped when a later round is served or the study
+is over.
 """
 
 from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, Protocol
@@ -17,16 +18,23 @@ from typing import Literal, Protocol
 import numpy as np
 
 from blindlabel.engines.interface import Engine, KeyPair, ParcelError, Terms, Values, Working
-from blindlabel.envelope.identity import Context, EnvelopeDamaged, EnvelopeError, Identity, shared_secret
+from blindlabel.envelope.identity import (
+    Context,
+    EnvelopeDamaged,
+    EnvelopeError,
+    Identity,
+    PublicIdentity,
+    shared_secret,
+)
 from blindlabel.envelope.stream import lock, new_key, open_, seal, unlock
 from blindlabel.errors import InputError
 from blindlabel.language.formula import Formula
 from blindlabel.parties import auditing
-from blindlabel.parties.joining import public_of
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol import comparing
 from blindlabel.protocol import owner_rules as rules
-from blindlabel.protocol.interfaces import SecretMissing, Store
+from blindlabel.protocol.interfaces import SecretMissing, Store, Task
+from blindlabel.protocol.letters import public_of
 from blindlabel.protocol.shape import Blob
 
 
@@ -64,11 +72,20 @@ class Rounds:
             self.change(lambda state: rules.refuses(state, todo.round, todo.peer, kind))
 
     def carry(self, round: int) -> None:
-        """Ask the questions of a void round again."""
+        """Ask the questions of a void round again, or those that stand."""
+        state = self.store.state()
+        current = state.rounds[-1]
+        since = dict.fromkeys(current.ask if current.repeats else (), state.begun) | dict.fromkeys(current.kept, 1)
+        last: dict[int, Task] = {}
+        for number in range(1, round):
+            for task in self.store.tasks(number):
+                if task.question is not None and number >= since.get(task.record, round):
+                    last[task.record] = task
+        begun = {task.record for task in self.store.tasks() if task.question is not None and not current.repeats}
         written: dict[tuple[str, str], dict[int, str]] = {}
-        for task in self.store.tasks(self.store.state().carried_from()):
-            if task.question is not None:
-                written.setdefault((task.source, task.author), {})[task.record] = task.question
+        for record, task in last.items():
+            if record not in begun:
+                written.setdefault((task.source, task.author), {})[record] = task.question or ""
         for (source, author), texts in written.items():
             if not self.store.state().rounds[-1].handed_in:
                 self.store.save_questions(texts, source, author)
@@ -79,21 +96,21 @@ class Rounds:
         state = self.store.state()
         rules.require_confirmed(state)  # the rules say so too; this is the one line that must never be passed
         current = state.rounds[round - 1]
-        asked = len(current.open[peer])
+        own, asked = current.open[peer].own, len(current.open[peer].others)
         self.report(f"round {round}: make keys for {peer}", 0.0)
-        keys = self.engine.make_keys(self._terms(asked, len(current.ask)))
+        keys = self.engine.make_keys(self._terms(asked, len(own)))
         self.report(f"round {round}: make keys for {peer}", 1.0)
-        self._drop_keys(round)
+        self.drop_keys(round)
         self.store.keep_secret(_secret_of(round, peer), keys.secret)
-        blob, own = self._lock(round, keys, current, asked)
-        content = own + bytes.fromhex(blob.hash)
+        blob, lock_key = self._lock(round, keys, own, asked)
+        content = lock_key + bytes.fromhex(blob.hash)
         letter = seal(self.identity, public_of(state.peer(peer)), self._context("records-key", round), [content])
         key = b"".join(letter)
         self.change(lambda now: rules.has_served(now, round, peer, blob, key))
 
-    def _lock(self, round: int, keys: KeyPair, current: rules.OwnRound, questions: int) -> tuple[Blob, bytes]:
+    def _lock(self, round: int, keys: KeyPair, served: Sequence[int], questions: int) -> tuple[Blob, bytes]:
         """Public key and encrypted records as one locked body, and what unlocks it."""
-        open_ = set(current.ask)
+        open_ = set(served)
         prepared = [record.prepared for record in self.store.records() if record.record in open_]
         parcels: Iterable[bytes] = ()
         if prepared and questions:
@@ -104,7 +121,7 @@ class Rounds:
         locked = lock(own, self._context("records", round), itertools.chain([keys.public], parcels))
         return self.store.bodies.write(locked), own
 
-    def _drop_keys(self, round: int) -> None:
+    def drop_keys(self, round: int) -> None:
         """Keys of earlier rounds open nothing that is still needed."""
         for earlier in range(1, round):
             for peer in self.store.agreement.peers(self.store.name):
@@ -128,15 +145,15 @@ class Rounds:
         rules.require_confirmed(self.store.state())
         self.store.begin_journal(f"round {round}, {peer}")
         state, bodies = self.store.state(), self.store.bodies
-        current, formulas = state.rounds[round - 1], list(self._formulas(round))
+        current, formulas = state.rounds[round - 1], list(self._formulas(round, peer))
         asked, pads = auditing.commitment(self.store, self.identity, round), list[bytes]()
         parcels = self._answers(state, peer, round, formulas, pads)
         sealed = seal(self.identity, public_of(state.peer(peer)), self._context("answers", round), parcels)
         answers = bodies.write(sealed)
         direction = rules.direction(state, round, self.store.name, peer, answers)
-        count, served = len(formulas), len(current.open[peer])
+        count, served = len(formulas), len(current.open[peer].others)
         values = self._values(count, served, partial(self.engine.pad_values, self._terms(count, served), pads))
-        listed = bodies.write([comparing.hashes(values, self._comparing(state, peer, round), direction)])
+        listed = self._listed("listed", state, round, values, direction)
         commitment = rules.List(listed, secrets.token_bytes(comparing.SALT_BYTES))
         self.change(lambda now: rules.has_answered(now, round, peer, answers, asked, commitment))
 
@@ -146,7 +163,7 @@ class Rounds:
         """Encrypted answers, parcel by parcel; their pads are kept in `pads`."""
         pieces = self._records_of(state, peer, round)
         public = next(pieces, b"")
-        served = len(state.rounds[round - 1].open[peer])
+        served = len(state.rounds[round - 1].open[peer].others)
         if not formulas or not served:
             return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
         phase = f"round {round}: ask {peer}"
@@ -169,10 +186,10 @@ class Rounds:
         parcels = open_(self.identity, sender, self._context("answers", round), self.store.bodies.read(answers.blob))
         phase = f"round {round}: open the answers of {peer}"
         self.report(phase, 0.0)
-        asked, served = len(current.open[peer]), len(current.ask)
+        asked, served = len(current.open[peer].others), len(current.open[peer].own)
         values = self._values(asked, served, partial(self.engine.open, self._terms(asked, served), secret, parcels))
         direction = rules.direction(state, round, peer, self.store.name, answers.blob)
-        listed = self.store.bodies.write([comparing.hashes(values, self._comparing(state, peer, round), direction)])
+        listed = self._listed("opened", state, round, values, direction)
         self.change(lambda now: rules.has_opened(now, round, peer, listed))
         self.report(phase, 1.0)
 
@@ -186,12 +203,25 @@ class Rounds:
         """Values of all pairs; none where nothing is asked, or of nobody."""
         return make(asked, served) if asked and served else np.zeros((1, asked, served), dtype=np.uint64)
 
+    def _listed(
+        self, kind: str, state: rules.OwnerState, round: int, values: Values, direction: comparing.Direction
+    ) -> Blob:
+        """The keyed hashes of these values, sealed for the coordinator."""
+        peer = direction.holder if direction.asker == self.store.name else direction.asker
+        hashes = comparing.hashes(values, self._comparing(state, peer, round), direction)
+        coordinator = PublicIdentity.from_bytes(bytes.fromhex(state.coordinator_key))
+        return self.store.bodies.write(seal(self.identity, coordinator, self._context(kind, round), [hashes]))
+
     def _comparing(self, state: rules.OwnerState, peer: str, round: int) -> bytes:
         """The secret under which this owner and another hash what is compared in a round."""
         return shared_secret(self.identity, public_of(state.peer(peer)), self._context("comparing", round))
 
-    def _formulas(self, round: int) -> Iterator[Formula]:
+    def _formulas(self, round: int, peer: str) -> Iterator[Formula]:
+        """The questions of a round that are asked of one owner: about records that are open with it."""
+        asked = set(self.store.state().rounds[round - 1].open[peer].own)
         for task in self.store.tasks(round):
+            if task.record not in asked:
+                continue
             checked = check_question(self.store.agreement, task.question or "")
             if checked.formula is None:
                 raise InputError(

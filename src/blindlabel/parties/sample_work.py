@@ -22,10 +22,10 @@ from blindlabel.envelope.identity import (
 )
 from blindlabel.envelope.stream import open_, seal
 from blindlabel.errors import InputError
-from blindlabel.parties.joining import public_of
 from blindlabel.protocol import blocking
 from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.interfaces import Store
+from blindlabel.protocol.letters import public_of
 from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.tables import Table
@@ -66,7 +66,9 @@ class EnrichedSampling:
         self.change(lambda state: rules.has_offered(state, peer, blob))
 
     def _blind(self, peer: str) -> None:
-        blob = self.store.bodies.write([self._blinded(peer).body])
+        coordinator = PublicIdentity.from_bytes(bytes.fromhex(self.store.state().coordinator_key))
+        sealed = seal(self.identity, coordinator, self._context("blinded"), [self._blinded(peer).body])
+        blob = self.store.bodies.write(sealed)
         self.change(lambda state: rules.has_blinded(state, peer, blob))
 
     def _pick(self, peer: str) -> None:

@@ -13,7 +13,7 @@ from blindlabel.parties.accounting import account_of, use_of
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.account import Account, Use
 from blindlabel.protocol.agreement import Agreement, is_overdue
-from blindlabel.protocol.facts import StudyState, key_of, sides_of
+from blindlabel.protocol.facts import StudyState, key_of, of_owner, sides_of
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import Traffic
 from blindlabel.protocol.labels import is_agreed, is_match
@@ -29,6 +29,8 @@ class OwnerStanding:
     confirmed: tuple[str, ...]
     records_sent_to: tuple[str, ...]
     records_asked: int
+    away: str
+    """`lost`: invited again, and not back yet; `removed`: takes part no more."""
 
 
 @dataclass(frozen=True)
@@ -149,20 +151,22 @@ def _owner_standing(state: StudyState, owner: str) -> OwnerStanding:
         confirmed=tuple(facts.confirmed),
         records_sent_to=tuple(sorted(asker for asker, holder in directions if holder == owner)),
         records_asked=facts.asked,
+        away=facts.away,
     )
 
 
 def _round_standing(state: StudyState, number: int) -> RoundStanding:
     facts = state.rounds[number - 1]
     following = state.rounds[number].asked if number < state.round else {}
+    owners = state.owners if following else ()
     return RoundStanding(
         round=number,
-        asked={owner: len(records) for owner, records in facts.asked.items()},
+        asked={owner: len(of_owner(facts.asked, owner)) for owner in state.owners},
         answered=tuple(sorted(facts.answers)),
         settled=bool(facts.tallies),
         total=sum(facts.tallies.values(), Tally()),
         pairings=dict(facts.tallies),
-        ask_again={owner: len(records) for owner, records in following.items()},
+        ask_again={owner: len(of_owner(following, owner)) for owner in owners},
     )
 
 

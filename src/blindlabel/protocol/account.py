@@ -1,21 +1,20 @@
 """The account of bits: what each party of a study can learn at most, honest and cheating, from the agreement alone.
 
-What a party can learn is bounded by the messages that reach it, whatever it computes. So the account counts outcomes of
-those messages, not intentions. In one round an owner gets, for a pairing with n own open records and m of the other's:
+What a party can learn is bounded by the messages that reach it, whatever it computes. So the account counts what these
+can say, not intentions: every field of every message declares how much that is (`telling`), and the account is their
+sum. An owner gets the others' table sizes once, a `round` for each round that was settled, one bit more for each of at
+most `MOST_VOID` void ones, and in the end the `truth`, with what is released:
 
-1. for each record of either side one of three outcomes (settled, to be asked again, too loose): (n + m)·log₂3 bits;
-2. the four totals of the round: 4·log₂(nm + 1) bits;
-3. whether the round is void: one bit. Void rounds are repeated, at most `MOST_VOID` times in a study;
+- `"matches"`: which pairs match. A pair is a match where both questions say yes, and the question about one of the
+  other's records says yes to at most `most_yes` own ones in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k) bits after t
+  rounds. `"labels"`: one of three (match, no match, discarded) for every pair. `"none"`: nothing.
+- With enriched sampling, which of its offered keys were chosen (at most c of M) and which of the other's sampled
+  records were: log₂ Σ_{k ≤ c} C(M, k) + m bits. Much of that is chance. It is about blocking keys of the table, and
+  says nothing about an encryption key, which is made later.
 
-and at the end, after t rounds,
-
-4. with `release = "matches"`, which pairs match. A pair is a match where both questions say yes, and the question about
-   one of the other's records says yes to at most `most_yes` own ones in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k)
-   bits. With `"labels"`, one of three (match, no match, discarded) for every pair. With `"none"`, nothing;
-5. with enriched sampling, before the first round, which of its offered keys were chosen (at most c of M, half of them
-   chosen because the other has them too) and in the end which of the other's sampled rows were: log₂ Σ_{k ≤ c} C(M, k)
-   + m bits. Much of that is chance; the count is of all that the messages could say. It is about blocking keys of the
-   table, and says nothing about an encryption key, which is made later.
+*About one record* an owner learns less. What is told of a record follows from which of the asker's questions say yes to
+it and to which of the asker's records its own question does. Each is one of the subsets of at most `most_yes`, or "too
+many": 2·log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round.
 
 *About a key* a cheating asker learns less. Its answers can be made to speak of the other's key instead of its records,
 a zero test for each pair; but only pairs to which the other's own question says yes can show it the result as a match,
@@ -37,8 +36,10 @@ from dataclasses import asdict, dataclass
 from math import ceil, comb, log2
 from typing import Any
 
+from blindlabel.protocol import messages
 from blindlabel.protocol.labels import Release
 from blindlabel.protocol.messages import MOST_VOID
+from blindlabel.protocol.telling import Sizes, bits
 
 OFFERS_PER_RECORD = 20
 """Blocking keys that an owner offers for each record of an enriched sample."""
@@ -65,6 +66,8 @@ class Exposure:
     offers: int = 0
     """Blocking keys that an owner offers another, and how many of them are chosen; none without enriched sampling."""
     chosen: int = 0
+    named: int = 0
+    """Bits that the agreement itself says about which rows are sampled; none where they are drawn."""
 
     @property
     def outcome(self) -> float:
@@ -131,7 +134,7 @@ class Account:
 
 def _comes_back(own: int, others: int) -> float:
     """Bits of one round and pairing that come back to an owner, whatever is released."""
-    return (own + others) * log2(3) + 4 * log2(own * others + 1) + 1
+    return bits(messages.Round, Sizes(own, others))
 
 
 def key_bits(exposure: Exposure, own: int, others: int) -> int:
@@ -142,10 +145,14 @@ def key_bits(exposure: Exposure, own: int, others: int) -> int:
 
 def sampling_bits(exposure: Exposure) -> int:
     """Bits about the other owner's blocking keys that an enriched sample gives an owner."""
-    return ceil(_choices(exposure.offers, exposure.chosen) + exposure.records) if exposure.chosen else 0
+    if not exposure.chosen:
+        return 0
+    sizes = Sizes(0, exposure.records, offers=exposure.offers, choice=choices(exposure.offers, exposure.chosen))
+    drawing = (messages.Offered, messages.Chosen, messages.Picked, messages.Sample)
+    return ceil(sum(bits(kind, sizes) for kind in drawing) + bits(messages.Pairing, sizes))
 
 
-def _choices(among: int, most: int) -> float:
+def choices(among: int, most: int) -> float:
     """Bits that say which of so many were chosen, at most so many: exact, and for many by the entropy bound."""
     if 2 * most >= among:
         return float(among)
@@ -166,8 +173,16 @@ def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
     if exposure.release == "labels":
         released = own * others * log2(3)
     elif exposure.release == "matches":
-        released = others * _choices(own, exposure.most_yes * len(rounds))
-    return ceil(sum(_comes_back(*sizes) for sizes in rounds) + released)
+        released = others * choices(own, exposure.most_yes * len(rounds))
+    relayed = sum(bits(kind, Sizes(own, others)) for kind in (messages.Records, messages.Answers))
+    once = bits(messages.Keys, Sizes(own, others)) + bits(messages.Truth, Sizes(own, others, released))
+    return ceil(sum(_comes_back(*sizes) + relayed for sizes in rounds) + once)
+
+
+def record_bits(exposure: Exposure) -> int:
+    """Bits about any one record of the other owner, and about the question for it."""
+    few = choices(exposure.records, exposure.most_yes)
+    return ceil(exposure.rounds * 2 * (few + log2(1 + 2.0**-few)))
 
 
 def key_bits_of_round(exposure: Exposure) -> int:
@@ -182,10 +197,9 @@ def key_must_bear(exposure: Exposure) -> int:
 
 def account(exposure: Exposure, bears: int = 0) -> Account:
     """What each party, and each two together, can learn; `bears` is what one key can lose."""
-    pairs = exposure.records * exposure.records
-    seen = ceil(2 * pairs * exposure.outcome)
-    everything = ceil(2 * exposure.rounds * pairs * exposure.outcome)
-    shared = ceil(log2(exposure.offers + 1))
+    sizes = Sizes(exposure.records, exposure.records, offers=exposure.offers, outcome=exposure.outcome)
+    seen, everything = ceil(2 * bits(messages.Opened, sizes)), ceil(2 * exposure.rounds * bits(messages.Opened, sizes))
+    shared = ceil(2 * bits(messages.Join, sizes) + bits(messages.Blinded, sizes) + 2 * MOST_VOID)
     contents = content_bits(exposure, [(exposure.records, exposure.records)] * exposure.rounds)
     contents += MOST_VOID + sampling_bits(exposure)
     cheating = None if exposure.unbounded else contents
@@ -212,15 +226,27 @@ def account(exposure: Exposure, bears: int = 0) -> Account:
             if cheating is not None
             else "About the other's questions. Count every question as readable by one that cheats.",
         ),
+        Entry(
+            "owner, about one record",
+            record_bits(exposure),
+            None if cheating is None else record_bits(exposure),
+            f"A record to which more than {exposure.most_yes} questions say yes is set aside.",
+        ),
     ]
     if exposure.owners > 2:
         both = None if cheating is None else 2 * contents
         entries.append(Entry("two owners, of a third", 2 * contents, both, "Each has its own key to learn about."))
     together = (
-        "One outcome for each pair and round where both followed the protocol; both cheating in a round can have the"
-        " records of that round."
+        "One outcome for each pair and round where both followed the protocol. A cheating owner with the lists of a"
+        " round (from a cheating coordinator, or a copy of its folder and keys in that round) can have the records"
+        " of that round."
     )
     entries.append(Entry("coordinator and an owner", everything + shared, None, together))
+    if exposure.named:
+        says = (
+            "Which rows of a table its sampled records are: the agreement names them, and no owner keeps that secret."
+        )
+        entries.append(Entry("everybody, from the agreement", exposure.named, exposure.named, says))
     used_ = "a key of one owner for one asker and one round"
     return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
 

@@ -188,6 +188,7 @@ class Agreement(Shape):
             release=self.release,
             offers=account.OFFERS_PER_RECORD * self.sampling.records if self.sampling.by_keys else 0,
             chosen=int(self.sampling.share * self.sampling.records) if self.sampling.by_keys else 0,
+            named=self.sampling.named_bits,
         )
 
 
@@ -242,6 +243,8 @@ def _sentence(problem: Any) -> str:
         return f"{place} is missing"
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{place} is not a setting of an agreement"
+    if problem["type"] == "string_pattern_mismatch":
+        return f"{place}: {problem['input']!r} is not of the form that `blindlabel help settings` gives"
     return f"{place}: {str(problem['msg'])[:1].lower()}{str(problem['msg'])[1:]}"
 
 

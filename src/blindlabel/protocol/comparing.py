@@ -89,15 +89,14 @@ def commitment(salt: bytes, listed: Blob) -> str:
     return hashlib.blake2b(claim, key=salt, digest_size=32, person=b"bl-commitment").hexdigest()
 
 
-def fits(length: int, questions: int, records: int) -> bool:
-    """Whether a list of so many bytes can be one about so many questions and records."""
-    pairs = questions * records * HASH_BYTES
-    return length in {values * pairs for values in range(1, MOST_VALUES + 1)}
+def lengths(questions: int, records: int) -> set[int]:
+    """Bytes that a list about so many questions and records can have."""
+    return {values * questions * records * HASH_BYTES for values in range(1, MOST_VALUES + 1)}
 
 
 def compared(one: bytes, other: bytes, questions: int, records: int) -> Outcomes:
     """One outcome a pair, from the two lists."""
-    if len(one) != len(other) or not fits(len(one), questions, records):
+    if len(one) != len(other) or len(one) not in lengths(questions, records):
         raise NotFitting("The size of a list is wrong for the questions and records of its round.")
     if not one:
         return np.zeros((questions, records), dtype=np.uint8)

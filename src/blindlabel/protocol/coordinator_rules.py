@@ -9,13 +9,13 @@ order in which owners' messages arrive does not matter:
    keys is `Replayed`.
 2. The same message again changes nothing. A different message in the same slot is `Replayed`. A message that needs
    another first is `TooEarly`.
-3. When all owners have joined, every owner gets the others' public keys.
+3. When all owners have joined, every owner gets the others' public keys. Who is gone, or comes back: see `leaving`.
 4. When every owner has confirmed every other, the samples are drawn (enriched ones by the rules in `enriched`) and
    round 1 begins.
 5. What belongs to a round follows the rules in `rounds`.
 6. When all outcomes of a round are there, it is settled by `labels.settle`; all pairs agreed, the last round, a spent
    budget, or questions that stay too loose end the study; otherwise the next round asks and serves exactly the records
-   that stand on an open pair.
+   that stand on an open pair; where only another's question was too loose, the question of before stands.
 7. An owner's message is taken in only if the coordinator's message that it follows is one of this coordinator's
    history; otherwise the coordinator has forgotten something (an old backup was restored), and the message waits.
 8. The leakage budget (questions asked) is counted and never exceeded.
@@ -30,9 +30,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from blindlabel.envelope.identity import KeyUnusable, PublicIdentity
-from blindlabel.errors import InputError
-from blindlabel.protocol import enriched, messages, rounds, sampling
+from blindlabel.envelope.identity import KeyUnusable
+from blindlabel.protocol import enriched, leaving, messages, rounds, sampling
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import (
@@ -40,15 +39,16 @@ from blindlabel.protocol.facts import (
     StudyStep,
     StudyWork,
     all_confirmed,
-    directions,
     key_of,
+    open_between,
     peer_facts,
-    send,
+    present,
     sides_of,
     sizes,
     with_owner,
 )
 from blindlabel.protocol.invitation import check_join_proof
+from blindlabel.protocol.letters import public_of
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.refusals import (
     NotFitting,
@@ -59,7 +59,7 @@ from blindlabel.protocol.refusals import (
     WrongSender,
     WrongStudy,
 )
-from blindlabel.protocol.shape import COORDINATOR
+from blindlabel.protocol.shape import COORDINATOR, Blob
 
 # Messages from owners
 
@@ -78,6 +78,8 @@ def handle(
         )
     if state.ended and message.kind != "confirm":
         raise WrongRound("The study is over.")
+    if state.owners[message.sender].away == "removed":
+        raise WrongRound(f"{message.sender} takes part no more.")
     step = _taken_in(agreement, state, signed, draw)
     if message.kind != "join" and message.previous not in state.owners[message.sender].history:
         raise TooEarly(
@@ -135,8 +137,10 @@ def _join(agreement: Agreement, state: StudyState, signed: Signed) -> StudyState
     assert isinstance(join, messages.Join)
     if any(position >= join.records for position in agreement.sampling.named(message.sender)):
         raise NotFitting(f"The agreement names rows that the table of {message.sender} does not have.")
+    if state.owners[message.sender].rows not in (0, join.records):
+        raise NotFitting(f"{message.sender} joined with another table before, of another size. It has to be the same.")
     try:
-        PublicIdentity.from_bytes(bytes.fromhex(join.envelope_key + join.signing_key))
+        public_of(join)
     except KeyUnusable as error:
         raise NotFitting(f"{message.sender} joins with keys that would give no secrecy.") from error
     others = [facts.join for facts in state.owners.values() if facts.join]
@@ -150,8 +154,11 @@ def _confirm(_agreement: Agreement, state: StudyState, signed: Signed) -> StudyS
     assert isinstance(confirm, messages.Confirm)
     if not state.keys_sent:
         raise TooEarly("The owners' keys have not been exchanged yet.")
-    peer = peer_facts(state, message.sender, confirm.peer).join
-    if peer is None or peer.envelope_key != confirm.envelope_key:
+    known = peer_facts(state, message.sender, confirm.peer)
+    other = known.join is None or known.join.envelope_key != confirm.envelope_key
+    if known.away == "removed" or other:
+        if known.away:
+            raise WrongRound(f"{confirm.peer} takes no part any more with the key that {message.sender} confirmed.")
         raise NotFitting(f"{message.sender} confirmed another key for {confirm.peer} than {confirm.peer} joined with.")
     facts = state.owners[message.sender]
     return with_owner(state, message.sender, confirmed=tuple(sorted({*facts.confirmed, confirm.peer})))
@@ -169,24 +176,27 @@ def work(agreement: Agreement, state: StudyState) -> list[StudyWork]:
         return []
     if enriched.is_to_choose(agreement, state):
         return [StudyWork("choose")]
-    if not state.rounds:
+    if not state.rounds or state.rounds[-1].is_over:
         return []
-    reading = [sides_of(direction) for direction in rounds.unread(agreement, state)]
-    if not reading and len(state.rounds[-1].read) == len(directions(agreement)):
+    reading = [sides_of(direction) for direction in rounds.unread(state)]
+    if not reading and state.rounds[-1].asked.keys() <= state.rounds[-1].read.keys():
         return [StudyWork("settle", state.round)]
     return [StudyWork("read", state.round, asker, holder) for asker, holder in reading]
 
 
-def invites_again(state: StudyState, owner: str, invitation_key: str) -> StudyState:
-    """An owner that has not joined gets a new one-time code; the one before it proves nothing any more."""
-    if owner not in state.owners:
-        raise InputError(f"{owner} is no owner of this study. There are {', '.join(state.owners)}.")
-    if state.owners[owner].join is not None:
-        raise InputError(
-            f"{owner} has joined already. Where its workspace is lost, it has to restore a backup of it, or the study"
-            " has to begin again: nobody else may take its place."
-        )
-    return with_owner(state, owner, invitation_key=invitation_key)
+def lists_for(state: StudyState, todo: StudyWork) -> list[Blob]:
+    """The owners' lists that some work needs."""
+    if todo.kind == "choose":
+        return [blob for facts in state.owners.values() for blob in facts.blinded.values()]
+    if todo.kind != "read":
+        return []
+    return [sent[todo.direction].blob for sent in (state.rounds[-1].listed, state.rounds[-1].opened)]
+
+
+def removes(agreement: Agreement, state: StudyState, owner: str, draw: sampling.Draw = secrets.randbelow) -> StudyStep:
+    """An owner takes part no more; what waited for it goes on."""
+    step = leaving.removes(agreement, state, owner)
+    return step if step.state.ended else _go_on(agreement, step, draw)
 
 
 def close(agreement: Agreement, state: StudyState) -> StudyStep:
@@ -201,10 +211,15 @@ def close(agreement: Agreement, state: StudyState) -> StudyStep:
 
 def _follow(agreement: Agreement, state: StudyState, draw: sampling.Draw) -> StudyStep:
     step = StudyStep(state)
-    if not state.keys_sent and all(facts.join for facts in state.owners.values()):
-        step = _send_keys(agreement, step)
-    if step.state.samples or not all_confirmed(agreement, step.state):
+    return _go_on(agreement, step if state.keys_sent else leaving.exchange_keys(step), draw)
+
+
+def _go_on(agreement: Agreement, step: StudyStep, draw: sampling.Draw) -> StudyStep:
+    if not all_confirmed(step.state):
         return step
+    if step.state.samples:
+        is_back = any(facts.away == "lost" for facts in step.state.owners.values())
+        return leaving.comes_back(agreement, step, draw) if is_back else step
     step = enriched.relay_held(step)
     drawn = _drawn(agreement, step.state, draw)
     if drawn is not None:
@@ -216,25 +231,15 @@ def _follow(agreement: Agreement, state: StudyState, draw: sampling.Draw) -> Stu
 def _drawn(agreement: Agreement, state: StudyState, draw: sampling.Draw) -> Mapping[str, tuple[int, ...]] | None:
     if agreement.sampling.by_keys:
         return enriched.drawn(state)
-    return {owner: agreement.sampling.drawn(owner, size, draw) for owner, size in sizes(state).items()}
-
-
-def _send_keys(agreement: Agreement, step: StudyStep) -> StudyStep:
-    known = {owner: facts.join for owner, facts in step.state.owners.items()}
-    for owner in sorted(agreement.owners):
-        peers = tuple(
-            messages.Peer(name=peer, records=join.records, envelope_key=join.envelope_key, signing_key=join.signing_key)
-            for peer in agreement.peers(owner)
-            if (join := known[peer]) is not None
-        )
-        step = send(step, owner, 0, messages.Keys(peers=peers))
-    return StudyStep(step.state.model_copy(update={"keys_sent": True}), step.messages, step.bodies)
+    tables = sizes(state)
+    return {owner: agreement.sampling.drawn(owner, tables[owner], draw) for owner in present(state)}
 
 
 def _begin(agreement: Agreement, state: StudyState, drawn: Mapping[str, tuple[int, ...]]) -> StudyStep:
-    nothing = {key_of(a, b): labelling.no_labels(len(drawn[a]), len(drawn[b])) for a, b in agreement.pairings}
+    pairs = labelling.pairings(drawn)
+    nothing = {key_of(a, b): labelling.no_labels(len(drawn[a]), len(drawn[b])) for a, b in pairs}
+    for owner in drawn:
+        state = with_owner(state, owner, away="")
     step = rounds.labelled(agreement, state.model_copy(update={"samples": dict(drawn)}), nothing)
-    for owner in sorted(drawn):
-        others = {peer: len(drawn[peer]) for peer in agreement.peers(owner)}
-        step = send(step, owner, 0, messages.Sample(positions=tuple(drawn[owner]), others=others))
-    return rounds.begin(agreement, step, {owner: tuple(range(len(positions))) for owner, positions in drawn.items()})
+    step = leaving.tell_samples(step)
+    return rounds.begin(step, open_between(drawn, drawn))

@@ -12,11 +12,24 @@ import secrets
 from collections.abc import Mapping
 
 from blindlabel.envelope.identity import POINT_BYTES
+from blindlabel.envelope.stream import sealed_size
 from blindlabel.protocol import blocking, messages, sampling
+from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.facts import StudyState, StudyStep, all_confirmed, key_of, peer_facts, send, sizes, with_owner
+from blindlabel.protocol.facts import (
+    StudyState,
+    StudyStep,
+    all_confirmed,
+    key_of,
+    peer_facts,
+    peers_in,
+    present,
+    send,
+    sizes,
+    with_owner,
+)
 from blindlabel.protocol.messages import Signed
-from blindlabel.protocol.refusals import NotFitting, TooEarly
+from blindlabel.protocol.refusals import NotFitting, TooEarly, WrongRound
 
 _SEALING = 4096
 """Bytes that sealing may add to a list."""
@@ -27,7 +40,10 @@ def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudySte
     message, body = signed.message, signed.message.body
     if not agreement.sampling.by_keys:
         raise NotFitting("The agreement draws its sample without blocking keys.")
-    if len(state.owners[message.sender].confirmed) < len(agreement.peers(message.sender)):
+    other = getattr(body, "peer", "") or message.receiver
+    if other in state.owners and state.owners[other].away:
+        raise WrongRound(f"{other} takes no part any more with the keys that {message.sender} confirmed.")
+    if len(state.owners[message.sender].confirmed) < len(peers_in(state, message.sender)):
         raise TooEarly(f"{message.sender} has not confirmed every other owner.")
     if isinstance(body, messages.Blinded):
         return StudyStep(_blinded(agreement, state, message.sender, body))
@@ -61,7 +77,7 @@ def _blinded(agreement: Agreement, state: StudyState, sender: str, blinded: mess
         raise TooEarly("There are no offers yet that could have been blinded.")
     tables = sizes(state)
     offers = blocking.Extent.of(agreement).offers(tables[sender], tables[blinded.peer])
-    if blinded.blob.length != offers * POINT_BYTES:
+    if blinded.blob.length != sealed_size("blinded", offers * POINT_BYTES):
         raise NotFitting("The size of a list of blinded keys is not the one that the agreement asks for.")
     return with_owner(state, sender, blinded={**state.owners[sender].blinded, blinded.peer: blinded.blob})
 
@@ -79,9 +95,9 @@ def _sampled(agreement: Agreement, state: StudyState, sender: str, sampled: mess
 
 def is_to_choose(agreement: Agreement, state: StudyState) -> bool:
     """Whether all lists are there, and nothing has been chosen from them."""
-    if not agreement.sampling.by_keys or state.uniform or not all_confirmed(agreement, state):
+    if not agreement.sampling.by_keys or state.uniform or not all_confirmed(state):
         return False
-    return all(set(facts.blinded) == set(agreement.peers(owner)) for owner, facts in state.owners.items())
+    return all(set(state.owners[owner].blinded) == set(peers_in(state, owner)) for owner in present(state))
 
 
 def choose(
@@ -93,11 +109,11 @@ def choose(
     """Draw rows and choose offers. `lists[(owner, peer)]` is what `owner` made of the offers of `peer`."""
     if not is_to_choose(agreement, state):
         return StudyStep(state)
-    extent, tables = blocking.Extent.of(agreement), sizes(state)
+    extent, tables = blocking.Extent.of(agreement), {one: sizes(state)[one] for one in present(state)}
     uniform = {owner: sampling.uniform(size, extent.uniform(size), draw) for owner, size in tables.items()}
     places: dict[str, dict[str, tuple[int, ...]]] = {owner: {} for owner in tables}
     partners = {}
-    for first, second in agreement.pairings:
+    for first, second in labelling.pairings(tables):
         both = (tables[first], tables[second])
         of_first, of_second = (
             blocking.points_of(lists[pair], extent.offers(*both)) for pair in ((second, first), (first, second))
@@ -113,5 +129,5 @@ def choose(
 
 def drawn(state: StudyState) -> dict[str, tuple[int, ...]] | None:
     """The samples, when every owner has said its own."""
-    found = {owner: facts.sampled for owner, facts in state.owners.items()}
+    found = {owner: state.owners[owner].sampled for owner in present(state)}
     return found if all(found.values()) else None

@@ -7,18 +7,20 @@ The rules by which facts come in and what follows from them are in `coordinator`
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
+from blindlabel.envelope.identity import blake2b
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import NotFitting
-from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Name, Position, Shape
+from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Locked, Name, Position, Shape
 
 
 class OwnerFacts(Shape):
@@ -41,13 +43,20 @@ class OwnerFacts(Shape):
     """Their digests, in order."""
     asked: Amount = 0
     """Questions of this owner so far, this round's included."""
+    away: Literal["", "lost", "removed"] = ""
+    """Whether it takes no part now: see `leaving`."""
+    since: Amount = 0
+    """The round after which it came back."""
+    rows: Amount = 0
+    """Of its table, where its workspace was lost: whoever comes back has the same."""
 
 
 class RoundFacts(Shape):
     """What is known of one round. Directions are named `asker>holder`: who asks about whose records."""
 
-    asked: dict[Name, tuple[Position, ...]]
-    """Open records of every owner: each asks about them and serves them."""
+    asked: dict[str, tuple[Position, ...]]
+    """Open records of every owner, by direction: `anna>berta` has those of anna on an open pair with berta. Their owner
+    asks berta about them and serves them to it."""
     repeats: bool = False
     void: bool = False
     records: dict[str, messages.Records] = Field(default_factory=dict)
@@ -56,21 +65,41 @@ class RoundFacts(Shape):
     """Digests of the messages with the answers."""
     listed: dict[str, messages.Listed] = Field(default_factory=dict)
     opened: dict[str, messages.Opened] = Field(default_factory=dict)
-    read: dict[str, Blob] = Field(default_factory=dict)
+    read: dict[str, Locked] = Field(default_factory=dict)
     """Outcomes, one byte a pair."""
     tallies: dict[str, Tally] = Field(default_factory=dict)
     """By `first second`; filled when the round is settled."""
-    loose: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
-    """Records whose questions were too loose, by owner; filled when the round is settled."""
+    loose: dict[str, tuple[Position, ...]] = Field(default_factory=dict)
+    """Records whose questions were too loose, by direction; filled when the round is settled."""
+    aside: dict[str, tuple[Position, ...]] = Field(default_factory=dict)
+    """The holder's records that were set aside, by direction; filled when the round is settled."""
+    kept: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    """Open records, by owner, that are asked again only because a question of somebody else was too loose: their
+    question of the round before stands."""
+
+    def size(self, asker: str, holder: str) -> tuple[int, int]:
+        """Questions and records of one direction."""
+        return len(self.asked[direction_of(asker, holder)]), len(self.asked[direction_of(holder, asker)])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.void or bool(self.tallies)
 
     def is_ready(self, direction: str) -> bool:
         """Whether there are both lists that the outcomes of a direction are made from."""
         return direction in self.listed and direction in self.opened
 
     @property
+    def compared(self) -> list[Blob]:
+        """The lists of the directions whose outcomes are there."""
+        return [sent[direction].blob for sent in (self.listed, self.opened) for direction in self.read]
+
+    @property
     def bodies(self) -> list[Blob]:
         """All bodies that belong to the round."""
-        found = [message.blob for message in self.records.values()] + list(self.read.values())
+        found = [message.blob for message in self.records.values()]
+        found += [outcomes.blob for outcomes in self.read.values()]
         found += [message.blob for message in self.answers.values()]
         found += [message.blob for message in self.listed.values()]
         return found + [message.blob for message in self.opened.values()]
@@ -81,7 +110,7 @@ class StudyState(Shape):
 
     study: Hex32
     salt: Hex32
-    """A secret of the coordinator, by which the bodies that it makes get names that nobody can guess."""
+    """A secret of the coordinator, by which it locks the bodies that it makes and blinds its messages' digests."""
     owners: dict[Name, OwnerFacts]
     keys_sent: bool = False
     uniform: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
@@ -92,9 +121,9 @@ class StudyState(Shape):
     """For enriched sampling: how many keys that both have were chosen, by `first second`."""
     samples: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     rounds: tuple[RoundFacts, ...] = ()
-    labels: dict[str, Blob] = Field(default_factory=dict)
+    labels: dict[str, Locked] = Field(default_factory=dict)
     """Current labels, by `first second`."""
-    released: dict[str, Blob] = Field(default_factory=dict)
+    released: dict[str, Locked] = Field(default_factory=dict)
     """What of them goes to owners when the study ends, by `first second`."""
     seen: dict[str, str] = Field(default_factory=dict)
     """Digest of the message in each slot."""
@@ -106,9 +135,14 @@ class StudyState(Shape):
         return len(self.rounds)
 
     def enriched(self, owner: str) -> tuple[int, ...]:
-        """The sampled rows of an owner that were chosen by blocking keys."""
+        """The places in an owner's sample of the rows that were chosen by blocking keys."""
         drawn = set(self.uniform.get(owner, self.samples[owner]))
-        return tuple(position for position in self.samples[owner] if position not in drawn)
+        return tuple(place for place, position in enumerate(self.samples[owner]) if position not in drawn)
+
+    @property
+    def asked_anew(self) -> int:
+        """Rounds so far that did not repeat a void one."""
+        return sum(1 for facts in self.rounds if not facts.repeats)
 
     @property
     def settled(self) -> list[RoundFacts]:
@@ -160,6 +194,24 @@ def sides_of(direction: str) -> tuple[str, str]:
     return asker, holder
 
 
+def of_owner(by_direction: Mapping[str, tuple[int, ...]], owner: str) -> tuple[int, ...]:
+    """The records of one owner in any of its pairings."""
+    return tuple(sorted({one for key, places in by_direction.items() if sides_of(key)[0] == owner for one in places}))
+
+
+def askers(by_direction: Iterable[str]) -> list[str]:
+    """Everybody who asks in any of these directions."""
+    return sorted({sides_of(direction)[0] for direction in by_direction})
+
+
+def open_between(samples: Mapping[str, Sequence[int]], anew: Collection[str]) -> dict[str, tuple[int, ...]]:
+    """By direction, all records in the pairings of those that are `anew` here, and none in those between the others."""
+    return {
+        direction_of(asker, holder): tuple(range(len(samples[asker]))) if {asker, holder} & {*anew} else ()
+        for asker, holder in itertools.permutations(samples, 2)
+    }
+
+
 def key_of(first: str, second: str) -> str:
     """The key of a pairing, whichever owner is named first."""
     return " ".join(sorted((first, second)))
@@ -180,6 +232,20 @@ def with_owner(state: StudyState, owner: str, **changes: Any) -> StudyState:
     return state.model_copy(update={"owners": {**state.owners, owner: facts}})
 
 
+S = TypeVar("S", bound=Shape)
+
+
+def without(shape: S, gone: Collection[str]) -> S:
+    """The same, without what it has of these owners."""
+    left: dict[str, object] = {}
+    for name, value in shape:
+        if isinstance(value, dict):
+            left[name] = {key: one for key, one in value.items() if key not in gone}
+        elif isinstance(value, tuple):
+            left[name] = tuple(one for one in value if one not in gone)
+    return shape.model_copy(update=left)
+
+
 def peer_facts(state: StudyState, owner: str, peer: str) -> OwnerFacts:
     """Facts of another owner; `NotFitting` where there is none of that name."""
     if peer == owner or peer not in state.owners:
@@ -192,10 +258,20 @@ def sizes(state: StudyState) -> dict[str, int]:
     return {owner: facts.join.records for owner, facts in state.owners.items() if facts.join}
 
 
-def all_confirmed(agreement: Agreement, state: StudyState) -> bool:
+def present(state: StudyState) -> list[str]:
+    """The owners that were not removed."""
+    return sorted(owner for owner, facts in state.owners.items() if facts.away != "removed")
+
+
+def peers_in(state: StudyState, owner: str) -> list[str]:
+    """The others of these."""
+    return [other for other in present(state) if other != owner]
+
+
+def all_confirmed(state: StudyState) -> bool:
     """Whether every owner has confirmed every other."""
     return state.keys_sent and all(
-        set(facts.confirmed) == set(agreement.peers(owner)) for owner, facts in state.owners.items()
+        set(state.owners[owner].confirmed) >= set(peers_in(state, owner)) for owner in present(state)
     )
 
 
@@ -203,16 +279,18 @@ def send(step: StudyStep, receiver: str, round: int, body: messages.Body) -> Stu
     """One more message to an owner."""
     facts = step.state.owners[receiver]
     previous = facts.history[-1] if facts.history else ""
-    message = Message(step.state.study, COORDINATOR, receiver, round, facts.sent + 1, body, previous)
-    state = with_owner(step.state, receiver, sent=facts.sent + 1, history=(*facts.history, message.digest))
+    number = facts.sent + 1
+    blind = blake2b(f"{receiver} {number}".encode(), b"blindlabel-blind", key=bytes.fromhex(step.state.salt)).hex()
+    message = Message(step.state.study, COORDINATOR, receiver, round, number, body, previous, blind)
+    state = with_owner(step.state, receiver, sent=number, history=(*facts.history, message.digest))
     return StudyStep(state, (*step.messages, message), step.bodies)
 
 
 def spent_bodies(state: StudyState) -> list[Blob]:
-    """Bodies of rounds that are settled or void, and of a sample that is drawn, that nothing else names: nobody needs
-    them again.
+    """Bodies of rounds that are settled or void, lists that have been compared, and bodies of a sample that is drawn,
+    that nothing else names: nobody needs them again.
     """
-    needed = {blob.hash for blob in (*state.labels.values(), *state.released.values())}
+    needed = {made.blob.hash for made in (*state.labels.values(), *state.released.values())}
     spent: dict[str, Blob] = {}
     for facts in state.owners.values():
         exchanged = (*facts.offered.values(), *facts.blinded.values(), *facts.picked.values())
@@ -224,10 +302,6 @@ def spent_bodies(state: StudyState) -> list[Blob]:
         if round_.tallies or round_.void:
             spent |= {blob.hash: blob for blob in round_.bodies}
         else:
-            needed |= {blob.hash for blob in round_.bodies}
+            spent |= {blob.hash: blob for blob in round_.compared}
+            needed |= {blob.hash for blob in round_.bodies} - spent.keys()
     return [blob for blob in spent.values() if blob.hash not in needed]
-
-
-def directions(agreement: Agreement) -> list[str]:
-    """Every direction of every pairing."""
-    return [direction_of(asker, holder) for asker in sorted(agreement.owners) for holder in agreement.peers(asker)]

@@ -10,20 +10,26 @@ there is a pair.
 
 from __future__ import annotations
 
+from math import log2
+from typing import Annotated
+
 from blindlabel.protocol.shape import Amount, Shape
+from blindlabel.protocol.telling import Tells
+
+_TOTAL = Tells(lambda sizes: log2(sizes.own * sizes.others + 1), "one of the round's totals")
 
 
 class Tally(Shape):
     """The pairs of one pairing in one round, by both owners' answers; `first` is the owner whose name sorts first."""
 
-    both: Amount = 0
+    both: Annotated[Amount, _TOTAL] = 0
     """Both say match."""
-    first_only: Amount = 0
-    second_only: Amount = 0
-    neither: Amount = 0
+    first_only: Annotated[Amount, _TOTAL] = 0
+    second_only: Annotated[Amount, _TOTAL] = 0
+    neither: Annotated[Amount, _TOTAL] = 0
     """Both say no match."""
-    loose: Amount = 0
-    """Not compared: a question said yes to more records than agreed."""
+    loose: Annotated[Amount, _TOTAL] = 0
+    """Not compared: a question said yes to more records than agreed, or more questions than agreed to a record."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(

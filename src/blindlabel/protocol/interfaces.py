@@ -22,9 +22,10 @@ from blindlabel.language.record import Record
 from blindlabel.protocol import facts
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Known, Standing
+from blindlabel.protocol.standing import Known, Life, Standing
 
 
 class Unreachable(OutsideError):
@@ -138,6 +139,9 @@ class OwnRecord:
     prepared: Record
 
 
+Back = Literal["", "disagreed", "loose", "kept"]
+
+
 @dataclass(frozen=True)
 class Task:
     """One record to ask in a round."""
@@ -149,16 +153,15 @@ class Task:
     """The newest text; equal to `question` when it was saved as it is."""
     question: str | None
     """The text that will be asked."""
-    disagreed: bool
-    """Whether it comes back because an answer about it and the other side's differed."""
+    back: Back
+    """Why it comes back: the two sides' answers differed, its question said yes to too many records, or only a question
+    of somebody else did, so that its own stands. Nothing in the first round, and in one that repeats a void one."""
     previous: tuple[tuple[int, str], ...]
     """Questions of earlier rounds: round and text."""
     source: str = ""
     """Where the question came from, one of `SOURCES`."""
     author: str = ""
     """Who saved it, where a name is known."""
-    loose: bool = False
-    """Whether it comes back because its question said yes to too many records."""
 
 
 @dataclass(frozen=True)
@@ -285,8 +288,12 @@ class Store(Questions, Protocol):
         """Keep the sampled records, once."""
         ...
 
-    def life(self) -> str:
-        """A name for this life of the store: another one once it was copied, or restored from a backup."""
+    def life(self) -> Life:
+        """This life of the store: shared by all processes that speak for it now, another one for every copy."""
+        ...
+
+    def was_heard(self) -> None:
+        """The coordinator has heard this life; those that come later follow it."""
         ...
 
     def say(self, phase: str, share: float, sentence: str) -> None:
@@ -374,8 +381,8 @@ class Studies(Protocol):
         """The body of this name where the owner may fetch it."""
         ...
 
-    def owner_of_token(self, study: str, token_hash: str) -> str | None:
-        """Whose token this is."""
+    def owner_of_token(self, study: str | None, token_hash: str) -> str | None:
+        """Whose token this is, in this study or in any."""
         ...
 
     def traffic(self, study: str) -> list[Traffic]:
@@ -394,8 +401,16 @@ class Studies(Protocol):
         """Give the study's work back."""
         ...
 
-    def lives(self, study: str, owner: str, life: str, seconds: float) -> bool:
-        """This life of an owner's workspace speaks, and is the only one for some time; False where another is."""
+    def lives(self, study: str, owner: str, life: Life) -> bool:
+        """This life of an owner's workspace speaks; whether it is the one that takes part."""
+        ...
+
+    def begin_life(self) -> None:
+        """A process serves from now on: a new life of the database, for all that serve it."""
+        ...
+
+    def life(self) -> str:
+        """The newest life of the database."""
         ...
 
     def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
@@ -455,6 +470,11 @@ class Service(Protocol):
         """Its studies."""
         ...
 
+    @property
+    def heard(self) -> Mapping[tuple[str, str], float]:
+        """When an owner was last heard of, by study and owner."""
+        ...
+
     def agreement(self, study: str) -> Agreement:
         """A study's agreement."""
         ...
@@ -467,11 +487,19 @@ class Service(Protocol):
         """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
         ...
 
+    def unseal(self, letter: bytes) -> bytes:
+        """The message in an owner's letter; whose it is, its signature says."""
+        ...
+
+    def letters(self, study: str, owner: str) -> Letters:
+        """What seals messages to an owner that has joined."""
+        ...
+
     def hears(self, study: str, owner: str, known: Known) -> Standing:
         """An owner says how far it is; how the coordinator stands with it."""
         ...
 
-    def check_life(self, study: str, owner: str, life: str) -> None:
+    def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another one takes part."""
         ...
 

@@ -14,7 +14,7 @@ import nacl.signing
 from blindlabel.protocol.messages import Join
 from blindlabel.protocol.shape import canonical
 
-_FORM = "blindlabel invitation 1"
+_FORM = "blindlabel invitation 2"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Invitation:
     code: str
     """Hexadecimal seed of a one-time signing key; the coordinator keeps only the public half."""
     coordinator_key: str
+    """The coordinator's public keys, for envelopes and for signatures, as `PublicIdentity.to_bytes`."""
     address: str
     """Where the coordinator listens (`https://…`), or `folder:/path`; may be empty."""
     agreement: str
@@ -42,7 +43,7 @@ class Invitation:
             if document.pop("form") != _FORM or not all(isinstance(value, str) for value in document.values()):
                 raise ValueError("another form")
             invitation = cls(**document)
-            if len(bytes.fromhex(invitation.code)) != 32 or len(bytes.fromhex(invitation.coordinator_key)) != 32:
+            if len(bytes.fromhex(invitation.code)) != 32 or len(bytes.fromhex(invitation.coordinator_key)) != 64:
                 raise ValueError("keys of another length")
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("no invitation") from error

@@ -1,18 +1,23 @@
 """Labels of a pairing, and what a round of answers adds to them.
 
 The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an
-open pair, any other value v is an agreed pair with label v & 1, agreed in round v >> 1 (voided rounds do not count).
-Rules:
+open pair, `ASIDE` one that was set aside, any other value v is an agreed pair with label v & 1, agreed in round v >> 1
+(voided rounds do not count). Rules:
 
 1. A pair once agreed keeps its label and round, whatever later answers say.
 2. An open pair is agreed in the round in which both owners' answers for it are equal; the label is that answer.
 3. A record is asked again when it stands on an open pair. A pair is therefore open only if both its records are asked
    again.
-4. A question that says yes to more records than `most_yes` is too loose: its answers label nothing, its pairs stay
-   open, and its record comes back. An answer that is yes but for an exclusion is a no; where an exception gives the
-   yes back, it is a yes.
-5. A pair that is open after the last round is discarded: it has no label, and is reported as discarded, never as "no
-   match".
+4. A record to which more than `most_yes` of the other's questions say yes is set aside: its open pairs get no label
+   and are not asked again. So nobody can put many questions to one person.
+5. A question that says yes to more than `most_yes` of the records that are not set aside is too loose: its answers
+   label nothing, and it comes back to its own expert. Nobody else has to write anything because of it: whoever is
+   asked again only for that keeps the question of before.
+6. Where more than half of a sample would be set aside by one owner's questions, these are too loose together: nothing
+   is set aside, and all of them come back.
+7. An answer that is yes but for an exclusion is a no; where an exception gives the yes back, it is a yes.
+8. A pair that is open after the last round, or set aside, is discarded: it has no label, and is reported as discarded,
+   never as "no match".
 """
 
 from __future__ import annotations
@@ -25,15 +30,22 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from nacl.exceptions import CryptoError
+from nacl.secret import SecretBox
 
 from blindlabel.engines.interface import Outcomes, is_yes
+from blindlabel.envelope.identity import blake2b
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.refusals import NotFitting
+from blindlabel.protocol.shape import Blob, Locked
 
 Labels = npt.NDArray[np.uint8]
 
 MOST_ROUNDS = 100
 """Rounds that an agreement may allow; a label's byte has room for 127."""
+
+ASIDE = 2 * MOST_ROUNDS + 2
+"""The byte of a pair that was set aside."""
 
 UNSAID = 127
 """In place of a round that is not said."""
@@ -62,11 +74,15 @@ class Settled:
     tally: Tally
     loose: tuple[tuple[int, ...], tuple[int, ...]]
     """Records of the first and of the second owner whose questions were too loose."""
+    aside: tuple[tuple[int, ...], tuple[int, ...]]
+    """Records of the first and of the second owner that were set aside."""
+    disagreed: tuple[tuple[int, ...], tuple[int, ...]]
+    """Records of the first and of the second owner about which the two disagree."""
 
 
 def is_agreed(labels: Labels) -> npt.NDArray[np.bool_]:
     """Which pairs have a label."""
-    agreed: npt.NDArray[np.bool_] = labels != 0
+    agreed: npt.NDArray[np.bool_] = (labels != 0) & (labels != ASIDE)
     return agreed
 
 
@@ -110,15 +126,17 @@ def settle(
         raise NotFitting("The size of a round's answers is wrong for its questions and records.")
     if np.count_nonzero(labels == 0) != np.count_nonzero(labels[np.ix_(rows, columns)] == 0):
         raise NotFitting("A pair without agreement has a record that was not asked again.")
-    first_loose = np.count_nonzero(is_yes(first_says), axis=1) > most_yes
-    second_loose = np.count_nonzero(is_yes(second_says), axis=1) > most_yes
+    first_loose, second_aside = _beyond(is_yes(first_says), most_yes, labels.shape[1])
+    second_loose, first_aside = _beyond(is_yes(second_says), most_yes, labels.shape[0])
+    disagreed = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(columns), dtype=np.bool_)
     after, tally = labels.copy(), Tally()
     height = max(1, STRIPE // max(1, len(columns)))
     for start in range(0, len(rows), height):
         stripe = slice(start, start + height)
         place = np.ix_(rows[stripe], columns)
         is_open = labels[place] == 0
-        compared = is_open & ~first_loose[stripe, None] & ~second_loose
+        aside = is_open & (first_aside[stripe, None] | second_aside)
+        compared = is_open & ~aside & ~first_loose[stripe, None] & ~second_loose
         one, other = is_yes(first_says[stripe]), is_yes(second_says[:, stripe].T)
         tally += Tally(
             both=int(np.count_nonzero(compared & one & other)),
@@ -127,10 +145,28 @@ def settle(
             neither=int(np.count_nonzero(compared & ~one & ~other)),
             loose=int(np.count_nonzero(is_open & ~compared)),
         )
-        agreed = compared & (one == other)
-        after[place] = np.where(agreed, np.uint8(2 * round) + one.astype(np.uint8), labels[place])
-    loose = tuple(rows[first_loose].tolist()), tuple(columns[second_loose].tolist())
-    return Settled(after, tally, loose)
+        agreed, differ = compared & (one == other), compared & (one != other)
+        settled = np.where(agreed, np.uint8(2 * round) + one.astype(np.uint8), labels[place])
+        after[place] = np.where(aside, np.uint8(ASIDE), settled)
+        disagreed[0][stripe] = differ.any(axis=1)
+        disagreed[1][:] |= differ.any(axis=0)
+
+    def places(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return tuple(rows[first].tolist()), tuple(columns[second].tolist())
+
+    loose, aside_ = places(first_loose, second_loose), places(first_aside, second_aside)
+    return Settled(after, tally, loose, aside_, places(*disagreed))
+
+
+def _beyond(
+    yes: npt.NDArray[np.bool_], most_yes: int, sampled: int
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which of the questions (rows) are too loose, and which of the records (columns) are set aside: rules 4 to 6."""
+    aside: npt.NDArray[np.bool_] = np.count_nonzero(yes, axis=0) > most_yes
+    if 2 * np.count_nonzero(aside) > sampled:
+        return np.ones(len(yes), dtype=np.bool_), np.zeros_like(aside)
+    loose: npt.NDArray[np.bool_] = np.count_nonzero(yes[:, ~aside], axis=1) > most_yes
+    return loose, aside
 
 
 def open_counts(labels: Labels, *, axis: int) -> npt.NDArray[np.int64]:
@@ -150,31 +186,39 @@ def released(labels: Labels, release: Release) -> Labels:
 def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
     """Every agreed pair: index of the first owner's record, of the second's, label, round."""
     for i, row in enumerate(labels):
-        columns = np.flatnonzero(row)
+        columns = np.flatnonzero(is_agreed(row))
         for j, value in zip(columns.tolist(), row[columns].tolist()):
             yield i, j, *label_and_round(value)
 
 
-TAG_BYTES = 32
+LOCK_BYTES = SecretBox.MACBYTES
+"""That a lock adds to a content."""
+_ONCE = bytes(SecretBox.NONCE_SIZE)
 
 
-def to_bytes(labels: Labels, salt: bytes) -> bytes:
-    """Row by row, one byte a pair, behind a tag that only those who know the salt can make: so nobody who guesses
-    labels knows the name of the body that holds them.
+def locked(content: bytes, salt: bytes, about: str) -> tuple[Locked, bytes]:
+    """A body with this content that says nothing without its key, and how it is named. The key follows from the salt,
+    what it is about and the content: it locks nothing else, and a coordinator that was restored makes the same again.
     """
-    return unguessable(labels.tobytes(), salt)
+    key = blake2b(about.encode() + b"\0" + content, b"blindlabel-lock", key=salt)
+    body = SecretBox(key).encrypt(content, _ONCE).ciphertext
+    blob = Blob(hash=hashlib.blake2b(body, digest_size=32).hexdigest(), length=len(body))
+    return Locked(blob=blob, key=key.hex()), body
 
 
-def unguessable(content: bytes, salt: bytes) -> bytes:
-    """A content with a tag before it, the same for the same content and salt."""
-    return hashlib.blake2b(content, key=salt, digest_size=TAG_BYTES, person=b"bl-unguessable").digest() + content
+def unlocked(named: Locked, body: bytes) -> bytes:
+    """The content again."""
+    try:
+        return SecretBox(bytes.fromhex(named.key)).decrypt(body, _ONCE)
+    except CryptoError as error:
+        raise NotFitting("The labels were changed on their way: their key does not open them.") from error
 
 
 def from_bytes(data: bytes, first: int, second: int) -> Labels:
-    """The labels again; the size must be right and every round possible."""
-    if len(data) != TAG_BYTES + first * second:
+    """Labels row by row, one byte a pair; the size must be right and every round possible."""
+    if len(data) != first * second:
         raise NotFitting("The size of the labels is wrong for the samples.")
-    labels = np.frombuffer(data, dtype=np.uint8, offset=TAG_BYTES).reshape(first, second)
-    if np.any(labels == 1) or np.any((labels > 2 * MOST_ROUNDS + 1) & (labels >> 1 != UNSAID)):
+    labels = np.frombuffer(data, dtype=np.uint8).reshape(first, second)
+    if np.any(labels == 1) or np.any((labels > ASIDE) & (labels >> 1 != UNSAID)):
         raise NotFitting("The labels hold a value that no round can give.")
     return labels

@@ -13,7 +13,9 @@ A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by o
 
 `previous` chains the messages: the coordinator's name its message before this one to the same owner, an owner's name
 the coordinator's last message that it had taken in. So a party that was restored from an old backup and goes on
-differently is noticed.
+differently is noticed. An owner's messages reach other owners, and digests lie in folders: so that nobody tries by a
+digest what another was told, each message of the coordinator holds 32 bytes that nobody else knows (`blind`). They
+follow from a secret of the coordinator, so that one that was restored says the same again.
 
 A message's `slot` says where there can be only one: kind, round and the other owner it is about. The same message again
 (same digest) is harmless; a different one in the same slot is `Replayed`.
@@ -27,6 +29,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import log2
 from typing import Annotated, Any, Literal, cast, get_args
 
 import nacl.exceptions
@@ -35,17 +38,22 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.refusals import MalformedMessage, UnknownVersion, WrongReceiver, WrongSender, WrongStudy
-from blindlabel.protocol.shape import Amount, Blob, Hex32, Hex64, Letter, Name, Position, Shape, canonical
+from blindlabel.protocol.shape import Amount, Blob, Hex32, Hex64, Letter, Locked, Name, Position, Shape, canonical
+from blindlabel.protocol.telling import CHANCE, HIDDEN, KNOWN, Nothing, Tells
 
 VERSION = 1
 LARGEST = 2 * 2**20
 """Bytes of a message without its blobs: room for 50,000 positions and counts."""
-MOST_VOID = 50
+MOST_VOID = 10
 """Void rounds of a study; after that it ends."""
 _PREFIX = b"blindlabel message 1\0"
 _MAGIC = "blindlabel-message/"
 
 Signer = Callable[[bytes], bytes]
+
+MOST_ROWS = 10**10
+"""Of a table."""
+_TABLE = Tells(lambda _: log2(MOST_ROWS), "how many rows the table has")
 
 
 class Join(Shape):
@@ -53,11 +61,11 @@ class Join(Shape):
     `join_proof`).
     """
 
-    records: Annotated[int, Field(ge=1, le=10**10)]
-    envelope_key: Hex32
-    signing_key: Hex32
-    token_hash: Hex32
-    proof: Hex64
+    records: Annotated[int, Field(ge=1, le=MOST_ROWS), _TABLE]
+    envelope_key: Annotated[Hex32, CHANCE]
+    signing_key: Annotated[Hex32, CHANCE]
+    token_hash: Annotated[Hex32, CHANCE]
+    proof: Annotated[Hex64, KNOWN]
 
 
 class Confirm(Shape):
@@ -65,51 +73,56 @@ class Confirm(Shape):
     confirmed.
     """
 
-    peer: Name
-    envelope_key: Hex32
+    peer: Annotated[Name, KNOWN]
+    envelope_key: Annotated[Hex32, KNOWN]
 
 
 class Peer(Shape):
     """What every owner learns of another."""
 
-    name: Name
-    records: Position
-    envelope_key: Hex32
-    signing_key: Hex32
+    name: Annotated[Name, KNOWN]
+    records: Annotated[Position, _TABLE]
+    envelope_key: Annotated[Hex32, CHANCE]
+    signing_key: Annotated[Hex32, CHANCE]
 
 
 class Keys(Shape):
-    """coordinator to owner: the other owners, with their public keys."""
+    """coordinator to owner: the other owners that take part, with their public keys; and those that are invited again.
+    It comes again when that changes.
+    """
 
     peers: Annotated[tuple[Peer, ...], Field(max_length=100)]
+    awaited: Annotated[
+        tuple[Name, ...], Field(max_length=100), Nothing("who has to join again; that says nothing of its records")
+    ] = ()
 
 
 class Sample(Shape):
-    """coordinator to owner: positions of its sampled rows, ascending; and how many rows the others have in the
-    sample.
+    """coordinator to owner: positions of its sampled rows in the owner's own, secret order, ascending; and how many
+    rows the others have in the sample.
     """
 
-    positions: tuple[Position, ...]
-    others: dict[Name, Position]
+    positions: Annotated[tuple[Position, ...], CHANCE]
+    others: Annotated[dict[Name, Position], KNOWN]
 
 
 class Relay(Shape):
     """coordinator to owner: another owner's signed message, as it came."""
 
-    message: Annotated[str, StringConstraints(max_length=4096)]
+    message: Annotated[str, StringConstraints(max_length=4096), Nothing("the fields of the message in it are declared")]
 
 
 class Offered(Shape):
     """owner to owner, relayed, for enriched sampling (`blocking`): blinded blocking keys, sealed for the receiver."""
 
-    blob: Blob
+    blob: Annotated[Blob, HIDDEN]
 
 
 class Blinded(Shape):
     """owner to coordinator: the keys that `peer` offered, blinded once more, in the order of the points."""
 
-    peer: Name
-    blob: Blob
+    peer: Annotated[Name, KNOWN]
+    blob: Annotated[Blob, Tells(lambda sizes: log2(sizes.offers + 1), "how many keys two owners have in common")]
 
 
 class Chosen(Shape):
@@ -117,14 +130,14 @@ class Chosen(Shape):
     that were chosen in the list that this owner blinded for it.
     """
 
-    uniform: tuple[Position, ...]
-    places: dict[Name, tuple[Position, ...]]
+    uniform: Annotated[tuple[Position, ...], CHANCE]
+    places: Annotated[dict[Name, tuple[Position, ...]], Nothing("the list is blinded, in an order of chance")]
 
 
 class Picked(Shape):
     """owner to owner, relayed: which of the receiver's offers the coordinator chose, sealed for the receiver."""
 
-    blob: Blob
+    blob: Annotated[Blob, Tells(lambda sizes: sizes.choice, "which of the offered keys were chosen")]
 
 
 class Sampled(Shape):
@@ -132,22 +145,52 @@ class Sampled(Shape):
     offers that were chosen.
     """
 
-    positions: tuple[Position, ...]
+    positions: Annotated[tuple[Position, ...], Nothing("the order is its owner's secret")]
+
+
+_IN_OWN = Nothing("`own` counts all that can be told of an own record")
+
+
+class Open(Shape):
+    """The records of one pairing that stand on an open pair: those of the owner who is told, and the other's."""
+
+    own: Annotated[
+        tuple[Position, ...],
+        Tells(
+            lambda sizes: sizes.own * log2(5),
+            "of each own record: settled, set aside, too loose, disagreed, or it stands",
+        ),
+    ]
+    others: Annotated[tuple[Position, ...], Tells(lambda sizes: sizes.others, "which records of the other are open")]
+
+
+def all_open(sample: Sample, peer: str) -> Open:
+    """The pairing with another owner as it begins."""
+    return Open(own=tuple(range(len(sample.positions))), others=tuple(range(sample.others[peer])))
 
 
 class Round(Shape):
-    """coordinator to owner: a round begins. Every owner asks about, and serves, its open records.
+    """coordinator to owner: a round begins. Every owner asks about, and serves, its open records, of each pairing
+    (`open`, by other owner); nobody is told anything of a pairing that it is no part of.
 
     `repeats`: the round before is void, and the same questions are asked again. `loose`: own records whose questions of
-    the last settled round were too loose; `others_loose`: how many questions of the others were. `tallies`: the last
-    settled round, by other owner.
+    the last settled round were too loose; `others_loose`: by other owner, how many of its questions to this owner were.
+    `aside`: own records that it set aside, by asker; `kept`: own open records whose question of before is asked once
+    more. `tallies`: the last settled round, by other owner. `voided`: numbers of the void rounds so far, for whoever
+    was not there.
     """
 
-    open: dict[Name, tuple[Position, ...]]
-    repeats: bool
-    loose: tuple[Position, ...]
-    others_loose: dict[Name, Amount]
+    open: dict[Name, Open]
+    repeats: Annotated[bool, Tells(lambda _: 1.0, "whether the round before is void")]
+    loose: Annotated[tuple[Position, ...], _IN_OWN]
+    aside: Annotated[dict[Name, tuple[Position, ...]], _IN_OWN]
+    kept: Annotated[tuple[Position, ...], _IN_OWN]
+    others_loose: Annotated[
+        dict[Name, Amount],
+        Tells(lambda sizes: log2(sizes.others + 1), "how many questions of the other were too loose"),
+    ]
     tallies: dict[Name, Tally]
+    voided: Annotated[tuple[Position, ...], Nothing("`repeats` and `keys` said it, round by round")] = ()
 
 
 class Records(Shape):
@@ -155,9 +198,9 @@ class Records(Shape):
     encrypted open records, locked, with what unlocks them in an envelope that only the receiver opens.
     """
 
-    count: Position
-    blob: Blob
-    key: Letter
+    count: Annotated[Position, KNOWN]
+    blob: Annotated[Blob, HIDDEN]
+    key: Annotated[Letter, HIDDEN]
 
 
 class Answers(Shape):
@@ -165,14 +208,14 @@ class Answers(Shape):
     `peer`, with a commitment to the asker's list.
     """
 
-    peer: Name
-    questions: Position
-    records: Position
-    served: Hex32  # hash of the body with the records that were asked
-    blob: Blob
-    commitment: Hex32
+    peer: Annotated[Name, KNOWN]
+    questions: Annotated[Position, KNOWN]
+    records: Annotated[Position, KNOWN]
+    served: Annotated[Hex32, KNOWN]  # hash of the body with the records that were asked
+    blob: Annotated[Blob, HIDDEN]
+    commitment: Annotated[Hex32, HIDDEN]
     """To the asker's list."""
-    asked: Hex32  # commitment to the questions, see the module of that name
+    asked: Annotated[Hex32, HIDDEN]  # commitment to the questions, see the module of that name
 
 
 class Listed(Shape):
@@ -180,9 +223,9 @@ class Listed(Shape):
     commitment beside them. See `comparing`.
     """
 
-    peer: Name
-    salt: Hex32
-    blob: Blob
+    peer: Annotated[Name, KNOWN]
+    salt: Annotated[Hex32, CHANCE]
+    blob: Annotated[Blob, Nothing("hashes under a secret; `opened` counts what comparing them says")]
 
 
 class Opened(Shape):
@@ -190,41 +233,47 @@ class Opened(Shape):
     out.
     """
 
-    peer: Name
-    answers: Hex32
+    peer: Annotated[Name, KNOWN]
+    answers: Annotated[Hex32, KNOWN]
     """Digest of the message with the answers."""
-    blob: Blob
+    blob: Annotated[
+        Blob, Tells(lambda sizes: sizes.own * sizes.others * sizes.outcome, "an outcome for each question and record")
+    ]
 
 
 class Refused(Shape):
     """owner to coordinator: what `peer` sent in this round cannot be used. The round is void for everybody."""
 
-    peer: Name
-    kind: Literal["records", "answers"]
+    peer: Annotated[Name, KNOWN]
+    kind: Annotated[Literal["records", "answers"], Tells(lambda _: 1.0, "what cannot be used")]
+
+
+_LAST = Nothing("rounds before said it; for the last one a `round` is counted that is not sent")
 
 
 class Pairing(Shape):
-    """The result of one pairing: the other's sampled positions, and the labels as `labels.to_bytes`, own name sorted
-    first or not.
-    """
+    """The result of one pairing: the labels row by row, one byte a pair, own name sorted first or not."""
 
-    peer: Name
-    positions: tuple[Position, ...]
-    enriched: tuple[Position, ...]
-    """Those of the positions that were chosen by blocking keys; the others were drawn uniformly, or agreed."""
-    labels: Blob
-    tallies: tuple[Tally, ...]
+    peer: Annotated[Name, KNOWN]
+    enriched: Annotated[
+        tuple[Position, ...], Tells(lambda sizes: sizes.others if sizes.offers else 0.0, "which records keys chose")
+    ]
+    """The other's records that were chosen by blocking keys, by their places in its sample."""
+    labels: Annotated[Locked, Tells(lambda sizes: sizes.released, "what is released of the labels")]
+    aside: Annotated[tuple[Position, ...], _LAST]
+    """Own records that were set aside."""
+    tallies: Annotated[tuple[Tally, ...], _LAST]
     """Of every round, first to last."""
 
 
-EndReason = Literal["agreed", "rounds", "budget", "closed", "loose", "void"]
+EndReason = Literal["agreed", "rounds", "budget", "closed", "left", "loose", "void"]
 """Why a study ended."""
 
 
 class Truth(Shape):
     """coordinator to owner: the study is over; the agreed labels."""
 
-    reason: EndReason
+    reason: Annotated[EndReason, Tells(lambda _: log2(len(get_args(EndReason))), "why the study ended")]
     pairings: Annotated[tuple[Pairing, ...], Field(max_length=100)]
 
 
@@ -243,16 +292,21 @@ TO_OWNERS = frozenset({"records", "answers", "offered", "picked"})
 """Owners' kinds that go to another owner."""
 
 
-class _Header(Shape):
-    version: int
-    study: Hex32
-    sender: Name
-    receiver: Name
-    kind: str
-    round: Annotated[int, Field(ge=0, le=200)]
-    sequence: Annotated[int, Field(ge=1, le=2**40)]
-    previous: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
-    body: dict[str, Any]
+class Header(Shape):
+    """What stands around the body of every message."""
+
+    version: Annotated[int, KNOWN]
+    study: Annotated[Hex32, KNOWN]
+    sender: Annotated[Name, KNOWN]
+    receiver: Annotated[Name, KNOWN]
+    kind: Annotated[str, KNOWN]
+    round: Annotated[int, Field(ge=0, le=200), KNOWN]
+    sequence: Annotated[
+        int, Field(ge=1, le=2**40), Nothing("each step has its message; their order says what times of arrival say")
+    ]
+    previous: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$"), HIDDEN]
+    blind: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$"), CHANCE]
+    body: Annotated[dict[str, Any], Nothing("the fields of its kind are declared")]
 
 
 @dataclass(frozen=True)
@@ -267,6 +321,8 @@ class Message:
     body: Body
     previous: str = ""
     """Digest of the coordinator's message before; empty where there was none."""
+    blind: str = ""
+    """Of the coordinator's messages: 32 bytes that nobody but sender and receiver knows."""
 
     @property
     def kind(self) -> str:
@@ -302,6 +358,7 @@ class Message:
                 "round": self.round,
                 "sequence": self.sequence,
                 "previous": self.previous,
+                "blind": self.blind,
                 "body": self.body.model_dump(mode="json"),
             }
         )
@@ -353,7 +410,7 @@ def parse(wire: bytes) -> Signed:
         document = json.loads(text.decode("utf-8"), parse_float=_no_float, parse_constant=_no_float)
         if canonical(document) != text:
             raise MalformedMessage("The message is not in canonical form.")
-        header = _Header.model_validate_json(text)
+        header = Header.model_validate_json(text)
     except (ValueError, RecursionError) as error:  # bad UTF-8, bad JSON and a wrong shape are all ValueErrors
         raise MalformedMessage(f"The message cannot be read: {_reason(error)}.") from error
     if header.version != VERSION:
@@ -366,7 +423,14 @@ def parse(wire: bytes) -> Signed:
     except ValidationError as error:
         raise MalformedMessage(f"The {header.kind} message is not of its shape: {_reason(error)}.") from error
     message = Message(
-        header.study, header.sender, header.receiver, header.round, header.sequence, cast(Body, body), header.previous
+        header.study,
+        header.sender,
+        header.receiver,
+        header.round,
+        header.sequence,
+        cast(Body, body),
+        header.previous,
+        header.blind,
     )
     if message.text != text:
         raise MalformedMessage("The message leaves out fields of its kind.")

@@ -12,7 +12,7 @@ An owner's step is true of what it knows; news that it has not fetched yet may c
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from blindlabel.protocol import coordinator_rules as coordinator
@@ -29,12 +29,14 @@ _WORK = {
     "blind": "Your machine has to blind the keys that {peer} offered.",
     "pick": "Your machine has to tell {peer} which of its keys were chosen.",
     "sample": "Your machine has to take its sample.",
-    "carry": "Your machine has to take over your questions into the round that is asked again.",
+    "carry": "Your machine has to take over your questions into the round that asks them again.",
     "serve": "Your machine has to encrypt your records for {peer}.",
     "evaluate": "Your machine has to ask your questions of {peer}'s encrypted records.",
     "open": "{peer} has handed in; your machine has to open its answers.",
 }
 SEND = "Your machine has to send what it has made."
+KEEP = "Your machine has to read the rows that were sampled from your table."
+_CARRY = "Or your own messages still lie in the folder: then the coordinator has to get it, and to look into it."
 _AHEAD = (
     "The coordinator does not know messages any more that it has sent: it was restored from an old backup. It may catch"
     " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
@@ -45,8 +47,9 @@ _RESTORED = (
 )
 _OF_OWNERS = {
     "join": "has to join",
+    "join again": "has to join again, with its new invitation",
     "confirm": "has to compare the verification words",
-    "sample": "has to do its part in drawing the sample, which its machine does by itself",
+    "sample": "has to do its part in drawing the sample, which its machine does once its words are compared",
     "records": "has to encrypt and send its records",
     "answers": "has to answer round {round}",
     "open": "has to open the answers of round {round}, which its machine does by itself",
@@ -67,15 +70,25 @@ class NextStep:
     what: str
     sentence: str
 
+    def by_folder(self) -> NextStep:
+        """The same where messages go by a folder: nobody says whether what this side made has arrived."""
+        return replace(self, sentence=f"{self.sentence} {_CARRY}") if self.who == "others" else self
+
 
 def of_owner(
-    agreement: Agreement, state: owner.OwnerState, *, saved: int = 0, unsent: bool = False, ahead: bool = False
+    agreement: Agreement,
+    state: owner.OwnerState,
+    *,
+    saved: int = 0,
+    kept: bool = True,
+    unsent: bool = False,
+    ahead: bool = False,
 ) -> list[NextStep]:
     """What has to happen next, as an owner sees it; empty when the study is over.
 
-    `saved`: records of the current round that have a question. `unsent`: messages wait in the outbox. `ahead`: the
-    coordinator has forgotten messages that came here. Others' messages may bring it forward again; where they were made
-    after what is forgotten, every owner waits for the others.
+    `saved`: records of the current round that have a question. `kept`: the sampled rows are in the store. `unsent`:
+    messages wait in the outbox. `ahead`: the coordinator has forgotten messages that came here. Others' messages may
+    bring it forward again; where they were made after what is forgotten, every owner waits for the others.
     """
     if ahead:
         return [NextStep("others", "restored", _AHEAD)]
@@ -83,19 +96,26 @@ def of_owner(
         return []
     if state.join is None:
         return [NextStep("you", "join", "This workspace has not joined yet: run `blindlabel owner join`.")]
-    own = list(_of_person(agreement, state, saved))
+    if state.sample is not None and not kept:
+        return [NextStep("machine", "keep", KEEP)]
+    own = list(_of_person(state, saved))
     own += [
         NextStep("machine", one.kind, _WORK[one.kind].format(peer=one.peer)) for one in owner.work(agreement, state)
     ]
     if unsent:
         own.append(NextStep("machine", "send", SEND))
-    return own or [NextStep("others", what, sentence) for what, sentence in _of_others(agreement, state)]
+    others = _of_others(agreement, state)
+    if state.keys and state.keys.awaited:  # whether the others have done their part of the round is not known then
+        joins = [("join", f"{peer} has to join again, with a new invitation of the coordinator.")
+                 for peer in state.keys.awaited]  # fmt: skip
+        others = [*joins, *(one for one in others if one[0] in ("records", "answers"))]
+    return own or [NextStep("others", what, sentence) for what, sentence in others]
 
 
-def _of_person(agreement: Agreement, state: owner.OwnerState, saved: int) -> list[NextStep]:
+def _of_person(state: owner.OwnerState, saved: int) -> list[NextStep]:
     if state.keys is None:
         return []
-    unconfirmed = [peer for peer in agreement.peers(state.name) if peer not in state.confirmed]
+    unconfirmed = [name for name in state.known if name not in state.confirmed]
     if unconfirmed:
         return [
             NextStep(
@@ -103,7 +123,7 @@ def _of_person(agreement: Agreement, state: owner.OwnerState, saved: int) -> lis
             )
             for peer in unconfirmed
         ]
-    if not state.rounds or state.rounds[-1].handed_in or (state.rounds[-1].repeats and not state.rounds[-1].carried):
+    if not state.peers or not state.rounds or state.rounds[-1].handed_in or state.is_to_carry:
         return []
     asked, number = len(state.rounds[-1].ask), state.round
     if saved < asked:
@@ -126,15 +146,21 @@ def _of_person(agreement: Agreement, state: owner.OwnerState, saved: int) -> lis
 
 
 def _of_others(agreement: Agreement, state: owner.OwnerState) -> list[tuple[str, str]]:
-    peers = agreement.peers(state.name)
+    peers = state.peers
     if state.keys is None:
         return [("join", "The other owners have to join.")]
     if state.sample is None:
         if state.sampling.offers or state.sampling.chosen:
-            return [("sample", f"{_have(peers)} to take part in drawing the sample, which machines do by themselves.")]
-        return [("verify", f"{_have(peers)} to compare the verification words; then the sample is drawn.")]
+            drawing = f"{_one_of(peers)} to do its part in drawing the sample, or the coordinator to choose for it"
+            return [("sample", f"{drawing}; machines do that by themselves.")]
+        if agreement.sampling.by_keys:
+            return [("verify", f"{_one_of(peers)} to compare the verification words, or to run so that it takes part"
+                               " in drawing the sample.")]  # fmt: skip
+        return [("verify", f"{_one_of(peers)} to compare the verification words; then the sample is drawn.")]
     if not state.rounds:
-        return [("round", "The coordinator has to begin the first round.")]
+        return [("round", "A round has to begin, when the one that others may be in is settled.")]
+    if not peers:
+        return [("verify", f"{_one_of(state.known)} to compare the verification words; then the next round begins.")]
     current = state.rounds[-1]
     if current.refused:
         return [("round", "What came in this round cannot be used. The coordinator has to begin it again.")]
@@ -144,16 +170,19 @@ def _of_others(agreement: Agreement, state: owner.OwnerState) -> list[tuple[str,
     unasked = [peer for peer in peers if peer not in current.to_open]
     if unasked:
         return [("answers", f"{peer} has to hand in; then your machine opens its answers.") for peer in unasked]
-    return [("open", f"{_have(peers)} to open your answers; then the coordinator settles the round.")]
+    if len(peers) > 1:
+        return [("finish", f"{_one_of(peers)} to finish the round; then the coordinator settles it.")]
+    return [("open", f"{_one_of(peers)} to open your answers; then the coordinator settles the round.")]
 
 
-def _have(peers: Sequence[str]) -> str:
-    return f"{' and '.join(peers)} {'has' if len(peers) == 1 else 'have'}"
+def _one_of(peers: Sequence[str]) -> str:
+    """An owner does not see what others have sent to each other, so it knows only that one of them is next."""
+    return f"{' or '.join(peers)} has"
 
 
 def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collection[str] = ()) -> list[NextStep]:
     """What has to happen next, as the coordinator sees it; empty when the study is over. `ahead`: owners that have
-    messages which it has forgotten.
+    messages which it has forgotten. What the others have to do is not known then: for them the study may be over.
     """
     if state.ended:
         return []
@@ -161,7 +190,7 @@ def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collect
         NextStep(name, "restored", f"{name} has messages that this coordinator has forgotten: {_RESTORED}")
         for name in sorted(ahead)
     ]
-    for name in sorted(state.owners):
+    for name in sorted(state.owners) if not found else ():
         what = _awaited(agreement, state, name)
         if what is not None:
             found.append(NextStep(name, what, f"{name} {_OF_OWNERS[what].format(round=state.round)}"))
@@ -175,29 +204,33 @@ def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collect
 
 
 def _awaited(agreement: Agreement, state: facts.StudyState, name: str) -> str | None:
-    known, peers = state.owners[name], agreement.peers(name)
-    if known.join is None:
-        return "join"
-    if not state.keys_sent:
+    known, peers = state.owners[name], facts.peers_in(state, name)
+    if known.away == "removed":
         return None
-    if len(known.confirmed) < len(peers):
+    if known.join is None:
+        return "join again" if known.away else "join"
+    if state.keys_sent and set(peers) - set(known.confirmed):
         return "confirm"
     if not state.rounds:
-        return "sample" if agreement.sampling.by_keys and _is_to_sample(agreement, state, name) else None
+        return "sample" if agreement.sampling.by_keys and state.keys_sent and _is_to_sample(state, name) else None
     current = state.rounds[-1]
+    if current.is_over:
+        return None
+    peers = [peer for peer in peers if direction_of(name, peer) in current.asked]
     if any(direction_of(peer, name) not in current.records for peer in peers):
         return "records"
-    if any(direction_of(name, peer) not in current.answers.keys() & current.listed.keys() for peer in peers):
-        return "answers"
+    answered = current.answers.keys() & current.listed.keys()
+    if any(direction_of(name, peer) in current.records.keys() - answered for peer in peers):
+        return "answers"  # where the others' records are not there yet, nothing can be answered
     if any(direction_of(peer, name) in current.answers.keys() - current.opened.keys() for peer in peers):
         return "open"
     return None
 
 
-def _is_to_sample(agreement: Agreement, state: facts.StudyState, name: str) -> bool:
+def _is_to_sample(state: facts.StudyState, name: str) -> bool:
     """Whether an owner's machine has the next step in drawing an enriched sample."""
-    known, peers = state.owners[name], agreement.peers(name)
-    if len(known.offered) < len(peers) or not facts.all_confirmed(agreement, state):
+    known, peers = state.owners[name], facts.peers_in(state, name)
+    if len(known.offered) < len(peers) or not facts.all_confirmed(state):
         return len(known.offered) < len(peers)
     if any(name in state.owners[peer].offered and peer not in known.blinded for peer in peers):
         return True

@@ -8,7 +8,7 @@ output, no keys.
 2. Every message of the coordinator carries its signature, under the key that came with the invitation. A message of
    another owner comes inside a relay and carries that owner's signature, under the key that stands in the keys message.
 3. Nothing is sampled, encrypted, asked or opened before this owner has confirmed, out of band, the verification words
-   of every other owner.
+   of every other owner; in a round, of all that take part in it.
 4. The questions of a round are fixed when the round is handed in; after that they do not change, so all other owners'
    records are asked the same. A round that asks nothing of this owner is handed in from the start.
 5. Each thing is sent once a round: records for each asker, answers (with their list) for each holder of records, and
@@ -38,8 +38,9 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import comparing, labels, messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.blocking import Extent
-from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.facts import without
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.owner_facts import OwnRound, OwnSampling, ToOpen
 from blindlabel.protocol.refusals import (
     Forked,
     MalformedMessage,
@@ -50,62 +51,7 @@ from blindlabel.protocol.refusals import (
     WrongRound,
     WrongSender,
 )
-from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Name, Position, Shape
-
-
-class ToOpen(Shape):
-    """Answers of another owner about this owner's records, as they came."""
-
-    answers: messages.Answers
-    digest: Hex32
-
-
-class OwnRound(Shape):
-    """One round, as its owner sees it."""
-
-    ask: tuple[Position, ...]
-    """Own open records: asked about, and served."""
-    open: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
-    """Open records of every owner."""
-    repeats: bool = False
-    """Whether the round before is void, and the same questions are asked again."""
-    carried: bool = False
-    """Whether the questions of the void round have been taken over."""
-    loose: tuple[Position, ...] = ()
-    """Own records whose questions were too loose in the round before."""
-    others_loose: dict[Name, Amount] = Field(default_factory=dict)
-    tallies: dict[Name, Tally] = Field(default_factory=dict)
-    """How the round before went, by other owner."""
-    handed_in: bool = False
-    served: dict[Name, Blob] = Field(default_factory=dict)
-    """Own encrypted records, by receiver."""
-    records: dict[Name, messages.Records] = Field(default_factory=dict)
-    """Encrypted records of the others."""
-    answers: dict[Name, Blob] = Field(default_factory=dict)
-    """Own answers, by whose records they are about."""
-    to_open: dict[Name, ToOpen] = Field(default_factory=dict)
-    """Answers about own records, by asker."""
-    opened: dict[Name, Blob] = Field(default_factory=dict)
-    """What was opened, as a list of keyed hashes, by asker."""
-    refused: bool = False
-    """Whether this owner has called the round void."""
-
-
-class OwnSampling(Shape):
-    """How far an owner is in drawing its enriched sample. See `owner_sampling`."""
-
-    offered: tuple[Name, ...] = ()
-    """To whom own keys have been offered."""
-    offers: dict[Name, Blob] = Field(default_factory=dict)
-    """What the others offered."""
-    blinded: tuple[Name, ...] = ()
-    """Whose offers have been blinded and handed to the coordinator."""
-    chosen: messages.Chosen | None = None
-    passed_on: tuple[Name, ...] = ()
-    """To whom it has been passed on which of its offers were chosen."""
-    picked: dict[Name, Blob] = Field(default_factory=dict)
-    """Which own offers were chosen, by the owner that passed it on."""
-    is_sampled: bool = False
+from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Hex64, Name, Position, Shape
 
 
 class OwnerState(Shape):
@@ -113,17 +59,22 @@ class OwnerState(Shape):
 
     study: Hex32
     name: Name
-    coordinator_key: Hex32
+    coordinator_key: Hex64
+    """Its public keys, as the invitation has them."""
     join: messages.Join | None = None
     received: Amount = 0
     """The number of the coordinator's last message that was taken in."""
     seen: dict[str, str] = Field(default_factory=dict)
     sent: Amount = 0
     keys: messages.Keys | None = None
+    rows: dict[Name, Position] = Field(default_factory=dict)
+    """Of the others' tables: whoever comes back has the same."""
     confirmed: tuple[Name, ...] = ()
     sampling: OwnSampling = OwnSampling()
     sample: messages.Sample | None = None
     rounds: tuple[OwnRound, ...] = ()
+    reopened: bool = False
+    """Whether another owner has come, or come back, since the last round began: see `leaving`."""
     truth: messages.Truth | None = None
 
     @property
@@ -136,12 +87,29 @@ class OwnerState(Shape):
         """Rounds so far that did not repeat a void one."""
         return sum(1 for one in self.rounds if not one.repeats)
 
-    def carried_from(self) -> int:
-        """The round whose questions the current one repeats; 0 where it repeats none."""
-        if not self.rounds or not self.rounds[-1].repeats:
-            return 0
-        own = [number for number, one in enumerate(self.rounds[:-1], start=1) if one.carried or not one.repeats]
-        return own[-1]
+    @property
+    def is_to_carry(self) -> bool:
+        """Whether questions of an earlier round are still to be taken over into the current one."""
+        return (
+            bool(self.rounds)
+            and (self.rounds[-1].repeats or bool(self.rounds[-1].kept))
+            and not self.rounds[-1].carried
+        )
+
+    @property
+    def begun(self) -> int:
+        """The round whose questions the current one is about: itself, or the first of those that it repeats."""
+        return max(number for number, one in enumerate(self.rounds, start=1) if not one.repeats)
+
+    @property
+    def known(self) -> list[str]:
+        """All others that take part and have joined."""
+        return [peer.name for peer in self.keys.peers] if self.keys else []
+
+    @property
+    def peers(self) -> list[str]:
+        """The others of the current round; before the first, all that take part."""
+        return list(self.rounds[-1].open) if self.rounds else self.known
 
     def peer(self, name: str) -> messages.Peer:
         """What is known of another owner."""
@@ -154,7 +122,7 @@ class OwnerState(Shape):
 @dataclass(frozen=True)
 class OwnerWork:
     """Something this owner can do now without a person, with regard to another owner: offer, blind, pick and sample
-    (an enriched sample), carry (the questions of a void round over), serve, evaluate or open.
+    (an enriched sample), carry (the questions of a void round, or those that stand), serve, evaluate or open.
     """
 
     kind: Literal["offer", "blind", "pick", "sample", "carry", "serve", "evaluate", "open"]
@@ -184,9 +152,8 @@ def send(state: OwnerState, receiver: str, round: int, body: messages.Body) -> O
 
 def require_confirmed(state: OwnerState) -> None:
     """Refuse to go on before every other owner is confirmed: whoever is not might be the coordinator itself."""
-    peers = [peer.name for peer in state.keys.peers] if state.keys else []
-    missing = [peer for peer in peers if peer not in state.confirmed]
-    if missing or not peers:
+    missing = [peer for peer in state.peers if peer not in state.confirmed]
+    if missing or not state.peers:
         raise InputError(
             f"Nothing is sampled, encrypted, asked or opened before you have compared the verification words with"
             f" {' and '.join(missing) or 'the others'}: run `blindlabel owner verify` and confirm."
@@ -205,7 +172,7 @@ def takes_chosen(agreement: Agreement, state: OwnerState, message: Message) -> O
     extent, size = Extent.of(agreement), state.join.records
     if len(chosen.uniform) != extent.uniform(size) or not _ascend(chosen.uniform, size):
         raise NotFitting("The rows that the coordinator drew do not fit the table or the agreement.")
-    if set(chosen.places) != set(agreement.peers(state.name)):
+    if set(chosen.places) != set(state.peers):
         raise NotFitting("The coordinator chooses offers of other owners than those of the study.")
     for peer, places in chosen.places.items():
         other = state.peer(peer).records
@@ -271,7 +238,7 @@ def _work_of_sampling(agreement: Agreement, state: OwnerState) -> list[OwnerWork
     """What can be done now for the sample."""
     if not agreement.sampling.by_keys:
         return []
-    peers, now = agreement.peers(state.name), state.sampling
+    peers, now = state.peers, state.sampling
     todo = [OwnerWork("offer", peer) for peer in peers if peer not in now.offered]
     todo += [OwnerWork("blind", peer) for peer in peers if peer in now.offers and peer not in now.blinded]
     if now.chosen is not None:
@@ -297,7 +264,7 @@ def handle(agreement: Agreement, state: OwnerState, signed: Signed) -> OwnerStat
     message = signed.message
     if message.sender != COORDINATOR:
         raise WrongSender("Only the coordinator's messages come this way.")
-    signed.check(study=state.study, receiver=state.name, signing_key=state.coordinator_key)
+    signed.check(study=state.study, receiver=state.name, signing_key=state.coordinator_key[64:])
     number = str(message.sequence)
     if message.sequence <= state.received:
         if state.seen.get(number) == signed.digest:
@@ -317,23 +284,37 @@ def handle(agreement: Agreement, state: OwnerState, signed: Signed) -> OwnerStat
 def _keys(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     keys = message.body
     assert isinstance(keys, messages.Keys)
-    if [peer.name for peer in keys.peers] != agreement.peers(state.name):
+    known, named = {peer.name for peer in keys.peers}, [peer.name for peer in keys.peers]
+    if named != sorted(known) or not known | set(keys.awaited) <= {*agreement.peers(state.name)}:
         raise NotFitting("The coordinator names other owners than the agreement does.")
     if state.join and any(peer.envelope_key == state.join.envelope_key for peer in keys.peers):
         raise NotFitting("The coordinator gives this owner's own key for another owner's.")
-    return _first(state, "keys", keys)
+    before = state.keys.peers if state.keys else ()
+    rows = {**{peer.name: peer.records for peer in keys.peers}, **state.rows}
+    if any(rows[peer.name] != peer.records for peer in keys.peers):
+        raise NotFitting("The coordinator gives an owner that came back another table than it had.")
+    gone = {peer.name for peer in before if peer not in keys.peers}
+    update: dict[str, Any] = {
+        "keys": keys,
+        "rows": rows,
+        "confirmed": tuple(name for name in state.confirmed if name not in gone),
+        "sampling": without(state.sampling, gone),
+        "rounds": (*state.rounds[:-1], *(without(one, gone) for one in state.rounds[-1:])),
+        "reopened": state.reopened or any(state.rounds and peer not in before for peer in keys.peers),
+    }
+    return state.model_copy(update=update)
 
 
 def _sample(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     sample = message.body
     assert isinstance(sample, messages.Sample)
-    if not _all_confirmed(agreement, state):
+    if not state.known or set(state.known) - set(state.confirmed):
         raise TooEarly("Nothing is sampled before you have compared the verification words with every other owner.")
     size = state.join.records if state.join else 0
     if (
         not _ascend(sample.positions, size)
         or not 0 < len(sample.positions) <= agreement.sampling.records
-        or sorted(sample.others) != agreement.peers(state.name)
+        or sorted(sample.others) != state.known
     ):
         raise NotFitting("The coordinator's sample does not fit the table or the agreement.")
     if any(not 0 < count <= agreement.sampling.records for count in sample.others.values()):
@@ -343,6 +324,9 @@ def _sample(agreement: Agreement, state: OwnerState, message: Message) -> OwnerS
     chosen = state.sampling.chosen
     if agreement.sampling.by_keys and (not chosen or set(chosen.uniform) - set(sample.positions)):
         raise NotFitting("The coordinator's sample leaves out rows that it drew.")
+    if state.reopened and state.sample and state.sample.positions == sample.positions:
+        others = {**state.sample.others, **sample.others}  # how large the sample is of whoever came back
+        return state.model_copy(update={"sample": sample.model_copy(update={"others": others})})
     return _first(state, "sample", sample)
 
 
@@ -351,7 +335,7 @@ def _relay(agreement: Agreement, state: OwnerState, message: Message) -> OwnerSt
     assert isinstance(relay, messages.Relay)
     inner = messages.parse(relay.message.encode())
     sender, body = inner.message.sender, inner.message.body
-    if not _all_confirmed(agreement, state):
+    if not _all_confirmed(state):
         raise TooEarly("Nothing is taken in before you have compared the verification words with every other owner.")
     if inner.message.round != state.round or message.round != state.round:
         raise NotFitting("The coordinator relays a message of another round than the current one.")
@@ -359,15 +343,18 @@ def _relay(agreement: Agreement, state: OwnerState, message: Message) -> OwnerSt
     if not state.rounds:
         return takes_relayed(agreement, state, sender, body)
     current = state.rounds[-1]
+    if sender not in current.open:
+        raise NotFitting(f"The coordinator relays a message of {sender}, who takes no part in the round.")
     if isinstance(body, messages.Records):
-        if body.count != len(current.open[sender]):
+        if body.count != len(current.open[sender].others):
             raise NotFitting(f"{sender} sends another number of records than are open.")
         if current.records.get(sender, body) != body:
             raise Replayed(f"{sender} sent other records before.")
         return _with_round(state, state.round, records={**current.records, sender: body})
     if not isinstance(body, messages.Answers):
         raise MalformedMessage("Only records and answers are relayed in a round.")
-    if body.peer != state.name or (body.questions, body.records) != (len(current.open[sender]), len(current.ask)):
+    sizes = (len(current.open[sender].others), len(current.open[sender].own))
+    if body.peer != state.name or (body.questions, body.records) != sizes:
         raise NotFitting(f"The size of the answers of {sender} is wrong for the round.")
     came = ToOpen(answers=body, digest=inner.digest)
     if current.to_open.get(sender, came) != came:
@@ -378,22 +365,29 @@ def _relay(agreement: Agreement, state: OwnerState, message: Message) -> OwnerSt
 def _round(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     body = message.body
     assert isinstance(body, messages.Round)
-    if state.sample is None or message.round != state.round + 1:
+    sample = state.sample
+    if sample is None or (state.rounds and message.round != state.round + 1):
         raise NotFitting(f"The coordinator begins round {message.round} after round {state.round}.")
-    anew = state.asked_anew + (0 if body.repeats else 1)
+    if not state.rounds:  # those of a workspace that is lost count as if it had asked everything
+        whole, earlier = tuple(range(len(sample.positions))), range(1, message.round)
+        missed = tuple(OwnRound(ask=whole, repeats=one in body.voided) for one in earlier)
+        state = state.model_copy(update={"rounds": missed})
+    anew, last = state.asked_anew + (0 if body.repeats else 1), state.rounds[-1].open if state.rounds else {}
     if anew > agreement.rounds or message.round - anew > messages.MOST_VOID:
         raise NotFitting("The coordinator begins more rounds than the agreement allows.")
-    if set(body.open) != set(agreement.owners) or set(body.loose) - set(body.open[state.name]):
+    ask = tuple(sorted({place for open_ in body.open.values() for place in open_.own}))
+    others, told = set(body.open), {*body.loose, *body.kept}
+    if not others or not others <= set(sample.others) or told - set(ask) or {*body.loose} & {*body.kept}:
         raise NotFitting("The coordinator's round is about other owners or records than those of the study.")
-    sizes = {**state.sample.others, state.name: len(state.sample.positions)}
-    for name, places in body.open.items():
-        before = state.rounds[-1].open[name] if state.rounds else tuple(range(sizes[name]))
-        if body.repeats or not state.rounds:
-            if places != before or (body.repeats and not state.rounds):
+    if not state.reopened and (others - set(last) if last else body.repeats):
+        raise NotFitting("The coordinator begins anew with an owner, or repeats a round, where nobody came back.")
+    for name, now in body.open.items():
+        before = last.get(name)
+        if body.repeats or before is None:  # whoever came, or came back, begins with everything
+            if now != (before or messages.all_open(sample, name)):
                 raise NotFitting("The coordinator begins a round with other records than it has to.")
-        elif list(places) != sorted(set(places)) or set(places) - set(before):
+        elif not (_shrank(now.own, before.own) and _shrank(now.others, before.others)):
             raise NotFitting("The coordinator opens records again that were through, or that are not in the sample.")
-    ask = body.open[state.name]
     asked = sum(len(one.ask) for one in state.rounds if not one.repeats) + (0 if body.repeats else len(ask))
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
@@ -402,24 +396,31 @@ def _round(agreement: Agreement, state: OwnerState, message: Message) -> OwnerSt
         open=body.open,
         repeats=body.repeats,
         loose=body.loose,
+        kept=body.kept,
+        aside=body.aside,
         others_loose=body.others_loose,
         tallies=body.tallies,
         handed_in=not ask,
     )
-    return state.model_copy(update={"rounds": (*state.rounds, begun)})
+    return state.model_copy(
+        update={"rounds": (*state.rounds, begun), "reopened": state.reopened and others < set(state.known)}
+    )
 
 
-def _truth(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
+def _shrank(now: Sequence[int], before: Sequence[int]) -> bool:
+    return list(now) == sorted(set(now)) and set(now) <= set(before)
+
+
+def _truth(_agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
     truth = message.body
     assert isinstance(truth, messages.Truth)
-    if state.sample is None and truth.reason == "closed" and not truth.pairings:
-        return _first(state, "truth", truth)  # the study was ended before anything was sampled
-    own = len(state.sample.positions) if state.sample else 0
-    for pairing in truth.pairings:
-        if pairing.labels.length != labels.TAG_BYTES + own * len(pairing.positions):
-            raise NotFitting("The size of the coordinator's labels is wrong for the samples.")
-    if [pairing.peer for pairing in truth.pairings] != agreement.peers(state.name):
+    others = state.sample.others if state.sample else {}
+    if [pairing.peer for pairing in truth.pairings] != sorted(others):
         raise NotFitting("The coordinator's labels are about other owners than the agreement names.")
+    for pairing in truth.pairings:
+        pairs = len(state.sample.positions) * others[pairing.peer] if state.sample else 0
+        if pairing.labels.blob.length != labels.LOCK_BYTES + pairs:
+            raise NotFitting("The size of the coordinator's labels is wrong for the samples.")
     return _first(state, "truth", truth)
 
 
@@ -465,7 +466,7 @@ def has_served(state: OwnerState, round: int, peer: str, blob: Blob, key: bytes)
         return OwnerStep(state)
     current = state.rounds[-1]
     state = _with_round(state, round, served={**current.served, peer: blob})
-    return send(state, peer, round, messages.Records(count=len(current.ask), blob=blob, key=key.hex()))
+    return send(state, peer, round, messages.Records(count=len(current.open[peer].own), blob=blob, key=key.hex()))
 
 
 def hands_in(state: OwnerState, round: int) -> OwnerState:
@@ -478,10 +479,13 @@ def hands_in(state: OwnerState, round: int) -> OwnerState:
 
 
 def carries(state: OwnerState, round: int) -> OwnerState:
-    """The questions of the void round before are taken over; where they were handed in, they are so again."""
+    """The questions of the void round before, or those that stand, are taken over. Where a void round was handed in, it
+    is so again; where all questions stand, nobody has to look.
+    """
     if round != state.round or state.truth is not None or state.rounds[-1].carried:
         return state
-    handed_in = state.rounds[state.carried_from() - 1].handed_in
+    all_stand = state.rounds[-1].kept == state.rounds[-1].ask
+    handed_in = all_stand or any(one.handed_in for one in state.rounds[state.begun - 1 : -1])
     return _with_round(state, round, carried=True, handed_in=handed_in or state.rounds[-1].handed_in)
 
 
@@ -506,8 +510,8 @@ def has_answered(state: OwnerState, round: int, peer: str, blob: Blob, asked: st
     state = _with_round(state, round, answers={**current.answers, peer: blob})
     body = messages.Answers(
         peer=peer,
-        questions=len(current.ask),
-        records=len(current.open[peer]),
+        questions=len(current.open[peer].own),
+        records=len(current.open[peer].others),
         served=current.records[peer].blob.hash,
         blob=blob,
         commitment=comparing.commitment(listed.salt, listed.blob),
@@ -540,15 +544,16 @@ def refuses(state: OwnerState, round: int, peer: str, kind: Literal["records", "
 
 def direction(state: OwnerState, round: int, asker: str, holder: str, answers: Blob) -> comparing.Direction:
     """What the lists of a round are bound to, as this owner has made it or has been told."""
-    current = state.rounds[round - 1]
+    current, is_asker = state.rounds[round - 1], asker == state.name
+    open_ = current.open[holder if is_asker else asker]
     return comparing.Direction(
         agreement=state.study,
         round=round,
         asker=asker,
         holder=holder,
-        asked=current.open[asker],
-        served=current.open[holder],
-        records=current.records[holder].blob if asker == state.name else current.served[asker],
+        asked=open_.own if is_asker else open_.others,
+        served=open_.others if is_asker else open_.own,
+        records=current.records[holder].blob if is_asker else current.served[asker],
         answers=answers,
     )
 
@@ -560,8 +565,8 @@ def is_superseded(message: Message, refusal: ProtocolError) -> bool:
     return message.kind != "join" and isinstance(refusal, (Replayed, WrongRound))
 
 
-def _all_confirmed(agreement: Agreement, state: OwnerState) -> bool:
-    return set(agreement.peers(state.name)) <= set(state.confirmed)
+def _all_confirmed(state: OwnerState) -> bool:
+    return state.keys is not None and set(state.peers) <= set(state.confirmed)
 
 
 # What is next
@@ -571,15 +576,15 @@ def work(agreement: Agreement, state: OwnerState) -> list[OwnerWork]:
     """What can be done now, in order: nothing before everybody is confirmed; own records first, since others wait for
     them; evaluation when the round is handed in and the records are there.
     """
-    if state.truth is not None or state.keys is None or not _all_confirmed(agreement, state):
+    if state.truth is not None or not _all_confirmed(state):
         return []
-    peers = agreement.peers(state.name)
+    peers = state.peers
     if state.sample is None:
         return _work_of_sampling(agreement, state)
     if not state.rounds or state.rounds[-1].refused:
         return []
     current, number = state.rounds[-1], state.round
-    todo = [OwnerWork("carry", "", number)] if current.repeats and not current.carried else []
+    todo = [OwnerWork("carry", "", number)] if state.is_to_carry else []
     todo += [OwnerWork("serve", peer, number) for peer in peers if peer not in current.served]
     todo += [OwnerWork("open", peer, number) for peer in current.to_open if peer not in current.opened]
     if current.handed_in:

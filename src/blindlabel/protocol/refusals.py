@@ -79,10 +79,19 @@ class Forked(ProtocolError):
 
 
 class TwoLives(ProtocolError):
-    """Two copies of one workspace take part at the same time. Where the other is stopped, this one may go on."""
+    """Two copies of one workspace, or of the coordinator's database, speak. Where one is stopped, this may go on."""
 
     code = "life"
     again = True
+
+
+def two_copies(owner: str) -> str:
+    """What is said to a life that does not follow the one that was heard last."""
+    return (
+        f"Nothing shows that the copy of the workspace of {owner} that was heard last has ended. Was a backup restored,"
+        " the folder or the machine copied, or the machine started anew? If another copy runs, stop one of the two;"
+        " nothing is done twice meanwhile. This one goes on by itself when the other has been silent for half a minute."
+    )
 
 
 class NotFitting(ProtocolError):

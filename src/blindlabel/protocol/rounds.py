@@ -17,9 +17,11 @@ asked once more, under new keys. At most `MOST_VOID` rounds may be void.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from blindlabel.engines.interface import Outcomes
+from blindlabel.envelope.stream import sealed_size
 from blindlabel.protocol import comparing, messages
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
@@ -27,11 +29,12 @@ from blindlabel.protocol.facts import (
     RoundFacts,
     StudyState,
     StudyStep,
-    blob_of,
+    askers,
     direction_of,
-    directions,
     key_of,
+    of_owner,
     peer_facts,
+    present,
     send,
     sides_of,
     with_owner,
@@ -39,7 +42,7 @@ from blindlabel.protocol.facts import (
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.messages import MOST_VOID, Signed
 from blindlabel.protocol.refusals import NotFitting, TooEarly, WrongReceiver, WrongRound
-from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.shape import Blob, Locked
 
 MOST_LOOSE = 2
 """Rounds in which more than half of an owner's questions were too loose; then the study stops for people to look."""
@@ -52,6 +55,10 @@ def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudySte
         raise TooEarly(f"A {message.kind} message for round {message.round}; the study is in round {state.round}.")
     if message.round != state.round:
         raise WrongRound(f"A {message.kind} message for round {message.round}; the study is in round {state.round}.")
+    current, other = state.rounds[-1], getattr(body, "peer", "") or message.receiver
+    is_left = not current.is_over and direction_of(message.sender, other) in current.asked
+    if other in state.owners and other != message.sender and not is_left:
+        raise WrongRound(f"{message.sender} and {other} have no part in round {message.round} any more.")
     if isinstance(body, messages.Records):
         return _records(state, signed, body)
     if isinstance(body, messages.Answers):
@@ -67,11 +74,9 @@ def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudySte
 
 def _records(state: StudyState, signed: Signed, records: messages.Records) -> StudyStep:
     message, current = signed.message, state.rounds[-1]
-    if records.count != len(current.asked[message.sender]):
-        raise NotFitting(
-            f"{message.sender} sends {records.count} records; {len(current.asked[message.sender])} are open."
-        )
-    direction = direction_of(message.receiver, message.sender)
+    direction, open_ = direction_of(message.receiver, message.sender), current.size(message.sender, message.receiver)[0]
+    if records.count != open_:
+        raise NotFitting(f"{message.sender} sends {records.count} records; {open_} are open.")
     state = _with_current(state, records={**current.records, direction: records})
     return send(StudyStep(state), message.receiver, message.round, messages.Relay(message=signed.wire.decode()))
 
@@ -81,8 +86,7 @@ def _answers(agreement: Agreement, state: StudyState, signed: Signed, answers: m
     peer_facts(state, message.sender, answers.peer)
     if message.receiver != answers.peer:
         raise WrongReceiver("The answers go to somebody else than the one who opens them.")
-    size = (len(current.asked[message.sender]), len(current.asked[answers.peer]))
-    if (answers.questions, answers.records) != size:
+    if (answers.questions, answers.records) != current.size(message.sender, answers.peer):
         raise NotFitting("The size of the answers is wrong for the round.")
     direction = direction_of(message.sender, answers.peer)
     if direction not in current.records:
@@ -99,7 +103,7 @@ def _answers(agreement: Agreement, state: StudyState, signed: Signed, answers: m
 def _listed(agreement: Agreement, state: StudyState, sender: str, listed: messages.Listed) -> StudyStep:
     peer_facts(state, sender, listed.peer)
     current, direction = state.rounds[-1], direction_of(sender, listed.peer)
-    _check_size(state, direction, listed.blob)
+    _check_size(state, direction, "listed", listed.blob)
     state = _with_current(state, listed={**current.listed, direction: listed})
     return StudyStep(state) if _is_committed(state, direction) else void(agreement, state, state.round)
 
@@ -119,32 +123,39 @@ def _opened(state: StudyState, sender: str, opened: messages.Opened) -> StudySte
         raise TooEarly(f"{opened.peer} has not handed in answers that {sender} could open.")
     if opened.answers != current.answered[direction]:
         raise NotFitting(f"{sender} opened other answers than {opened.peer} handed in.")
-    _check_size(state, direction, opened.blob)
+    _check_size(state, direction, "opened", opened.blob)
     return StudyStep(_with_current(state, opened={**current.opened, direction: opened}))
 
 
-def _check_size(state: StudyState, direction: str, blob: Blob) -> None:
-    asker, holder = sides_of(direction)
-    current = state.rounds[-1]
-    if not comparing.fits(blob.length, len(current.asked[asker]), len(current.asked[holder])):
+def _check_size(state: StudyState, direction: str, kind: str, blob: Blob) -> None:
+    lengths = comparing.lengths(*state.rounds[-1].size(*sides_of(direction)))
+    if blob.length not in {sealed_size(kind, length) for length in lengths}:
         raise NotFitting("The size of the list is wrong for the round.")
 
 
-def read(state: StudyState, round: int, direction: str, outcomes: Blob) -> StudyState:
+def read(state: StudyState, round: int, direction: str, outcomes: Locked) -> StudyState:
     """The outcomes of a direction are there."""
     if round != state.round or state.ended or direction not in state.rounds[-1].answers:
         return state
     return _with_current(state, read={**state.rounds[-1].read, direction: outcomes})
 
 
+def forget(state: StudyState, round: int, lost: Collection[str]) -> StudyState:
+    """The outcomes of these directions are gone, as no backup has them: the lists are to be compared once more."""
+    if round != state.round or state.ended or state.rounds[-1].is_over:
+        return state
+    return _with_current(state, read={key: made for key, made in state.rounds[-1].read.items() if key not in lost})
+
+
 def void(agreement: Agreement, state: StudyState, round: int) -> StudyStep:
     """Something of this round cannot be used: forget all of it, and ask the same once more."""
-    if round != state.round or state.ended or not state.rounds or state.rounds[-1].tallies:
+    if round != state.round or state.ended or not state.rounds or state.rounds[-1].is_over:
         return StudyStep(state)
     state = _with_current(state, void=True)
     if sum(1 for facts in state.rounds if facts.void) > MOST_VOID:
         return end(agreement, StudyStep(state), "void")
-    return begin(agreement, StudyStep(state), state.rounds[-1].asked, repeats=True)
+    asked = state.rounds[-1].asked
+    return begin(StudyStep(state), asked, state.rounds[-1].kept, repeats=askers(asked))
 
 
 def settle(
@@ -155,80 +166,109 @@ def settle(
     labels: Mapping[str, labelling.Labels],
 ) -> StudyStep:
     """Settle the current round: `outcomes` by direction, `labels` (before the round) by pairing."""
-    if round != state.round or state.ended or state.rounds[-1].tallies:
+    if round != state.round or state.ended or state.rounds[-1].is_over:
         return StudyStep(state)
     current, number = state.rounds[-1], len(state.settled) + 1
     after: dict[str, labelling.Labels] = {}
     tallies: dict[str, Tally] = {}
-    loose: dict[str, set[int]] = {owner: set() for owner in current.asked}
-    for first, second in agreement.pairings:
-        key = key_of(first, second)
+    loose: dict[str, tuple[int, ...]] = {}
+    aside: dict[str, tuple[int, ...]] = {}
+    anew: dict[str, set[int]] = {owner: set() for owner in askers(current.asked)}
+    for first, second in labelling.pairings(anew):
+        key, there, back = key_of(first, second), direction_of(first, second), direction_of(second, first)
         found = labelling.settle(
             labels[key],
             number,
-            current.asked[first],
-            outcomes[direction_of(first, second)],
-            current.asked[second],
-            outcomes[direction_of(second, first)],
+            current.asked[there],
+            outcomes[there],
+            current.asked[back],
+            outcomes[back],
             agreement.budget.most_yes,
         )
         after[key], tallies[key] = found.labels, found.tally
-        loose[first].update(found.loose[0])
-        loose[second].update(found.loose[1])
-    state = _with_current(
-        state, tallies=tallies, loose={owner: tuple(sorted(places)) for owner, places in loose.items()}
-    )
-    return _next(agreement, labelled(agreement, state, after), _still_open(agreement, state, after))
+        loose[there], loose[back] = found.loose
+        aside[back], aside[there] = found.aside
+        for owner, *places in zip((first, second), found.loose, found.disagreed):
+            anew[owner].update(*places)
+    state = _with_current(state, tallies=tallies, loose=loose, aside=aside)
+    kept = {owner: tuple(one for one in of_owner(current.asked, owner) if one not in anew[owner]) for owner in anew}
+    return go_on(agreement, labelled(agreement, state, after), _still_open(state, {**labels, **after}), kept)
 
 
 def labelled(agreement: Agreement, state: StudyState, labels: Mapping[str, labelling.Labels]) -> StudyStep:
     """The state with these labels, and with what of them goes to owners."""
     salt = bytes.fromhex(state.salt)
-    released = {key: labelling.released(matrix, agreement.release) for key, matrix in labels.items()}
-    kept = {key: labelling.to_bytes(matrix, salt) for key, matrix in labels.items()}
-    given = {key: labelling.to_bytes(matrix, salt) for key, matrix in released.items()}
-    named = {"labels": _named(kept), "released": _named(given)}
-    return StudyStep(state.model_copy(update=named), (), (*kept.values(), *given.values()))
+    named = {"labels": dict(state.labels), "released": dict(state.released)}
+    bodies: list[bytes] = []
+    for key, matrix in labels.items():
+        for what, made in (("labels", matrix), ("released", labelling.released(matrix, agreement.release))):
+            named[what][key], body = labelling.locked(made.tobytes(), salt, f"{what} {key}")
+            bodies.append(body)
+    return StudyStep(state.model_copy(update=named), (), tuple(bodies))
 
 
-def _named(bodies: Mapping[str, bytes]) -> dict[str, Blob]:
-    return {key: blob_of(body) for key, body in bodies.items()}
-
-
-def _next(agreement: Agreement, step: StudyStep, still_open: Mapping[str, tuple[int, ...]]) -> StudyStep:
+def go_on(
+    agreement: Agreement,
+    step: StudyStep,
+    still_open: Mapping[str, tuple[int, ...]],
+    kept: Mapping[str, tuple[int, ...]],
+) -> StudyStep:
     """End the study, or begin the next round."""
     state = step.state
-    if not any(still_open.values()):
+    waits = any(facts.away == "lost" for facts in state.owners.values())
+    if not any(still_open.values()) and not (waits and state.asked_anew < agreement.rounds):
         return end(agreement, step, "agreed")
-    if len(state.settled) >= agreement.rounds:
+    if not any(still_open.values()):
+        return step  # the next round begins when whoever was lost is back
+    if state.asked_anew >= agreement.rounds:
         return end(agreement, step, "rounds")
-    for owner in still_open:
-        carefree = [facts for facts in state.settled if 2 * len(facts.loose[owner]) > len(facts.asked[owner])]
-        if len(carefree) >= MOST_LOOSE:
+    for owner in askers(still_open):
+        shares = [(len(of_owner(one.loose, owner)), len(of_owner(one.asked, owner))) for one in state.settled]
+        if sum(1 for loose, asked in shares if 2 * loose > asked) >= MOST_LOOSE:
             return end(agreement, step, "loose")
-    if any(state.owners[owner].asked + len(more) > agreement.records_asked for owner, more in still_open.items()):
+    more = {owner: len(of_owner(still_open, owner)) for owner in state.owners}
+    if any(facts.asked + more[owner] > agreement.records_asked for owner, facts in state.owners.items()):
         return end(agreement, step, "budget")
-    return begin(agreement, step, still_open)
+    return begin(step, still_open, kept)
 
 
 def begin(
-    agreement: Agreement, step: StudyStep, still_open: Mapping[str, tuple[int, ...]], *, repeats: bool = False
+    step: StudyStep,
+    still_open: Mapping[str, tuple[int, ...]],
+    kept: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+    *,
+    repeats: Collection[str] = (),
 ) -> StudyStep:
-    """Begin the next round: everybody asks about, and serves, its open records."""
+    """Begin the next round: everybody asks about, and serves, its open records, in each pairing by itself. For those
+    in `kept` the question of before stands; owners named in `repeats` ask the same as in the void round before.
+    """
     asked = dict(sorted(still_open.items()))
-    last = step.state.settled[-1] if step.state.settled else None
-    state = step.state.model_copy(update={"rounds": (*step.state.rounds, RoundFacts(asked=asked, repeats=repeats))})
-    for owner, records in asked.items():
-        state = with_owner(state, owner, asked=state.owners[owner].asked + (0 if repeats else len(records)))
+    own = {owner: of_owner(asked, owner) for owner in askers(asked)}
+    stands = {owner: tuple(sorted({*kept.get(owner, ())} & {*records})) for owner, records in own.items()}
+    begun = RoundFacts(asked=asked, kept=stands, repeats=bool(repeats))
+    state = step.state.model_copy(update={"rounds": (*step.state.rounds, begun)})
+    for owner, records in own.items():
+        more = 0 if owner in repeats else len(records)
+        state = with_owner(state, owner, asked=state.owners[owner].asked + more)
     step = StudyStep(state, step.messages, step.bodies)
-    for owner, records in asked.items():
-        peers = agreement.peers(owner)
+    voided = tuple(number for number, one in enumerate(state.rounds, start=1) if one.void)
+    last = max((number for number, one in enumerate(state.rounds, start=1) if one.tallies), default=0)
+    for owner, records in own.items():
+        tallies, said = _tallies(state, last, owner), state.rounds[last - 1]
+        loose = {one for peer in tallies for one in said.loose[direction_of(owner, peer)]}
         body = messages.Round(
-            open=asked,
-            repeats=repeats,
-            loose=tuple(record for record in last.loose[owner] if record in records) if last else (),
-            others_loose={peer: len(last.loose[peer]) for peer in peers} if last else {},
-            tallies={peer: last.tallies[key_of(owner, peer)] for peer in peers} if last else {},
+            open={
+                peer: messages.Open(own=asked[direction_of(owner, peer)], others=asked[direction_of(peer, owner)])
+                for peer in own
+                if peer != owner
+            },
+            repeats=owner in repeats,
+            loose=tuple(one for one in records if one in loose),
+            aside={peer: said.aside[direction_of(peer, owner)] for peer in tallies},
+            kept=stands[owner],
+            others_loose={peer: len(said.loose[direction_of(peer, owner)]) for peer in tallies},
+            tallies=tallies,
+            voided=voided,
         )
         step = send(step, owner, state.round, body)
     return step
@@ -236,44 +276,62 @@ def begin(
 
 def end(agreement: Agreement, step: StudyStep, reason: messages.EndReason) -> StudyStep:
     """The study is over: every owner gets its truth."""
-    state = step.state.model_copy(update={"ended": reason})
-    step = StudyStep(state, step.messages, step.bodies)
-    for owner in sorted(agreement.owners):
-        results = tuple(
-            messages.Pairing(
-                peer=peer,
-                positions=state.samples[peer],
-                enriched=state.enriched(peer),
-                labels=state.released[key_of(owner, peer)],
-                tallies=tuple(facts.tallies[key_of(owner, peer)] for facts in state.settled),
-            )
-            for peer in agreement.peers(owner)
-            if state.samples
-        )
-        step = send(step, owner, state.round, messages.Truth(reason=reason, pairings=results))
+    step = StudyStep(step.state.model_copy(update={"ended": reason}), step.messages, step.bodies)
+    for owner in present(step.state):
+        step = tell_truth(agreement, step, owner, reason)
     return step
 
 
-def _still_open(
-    agreement: Agreement, state: StudyState, labels: Mapping[str, labelling.Labels]
-) -> dict[str, tuple[int, ...]]:
-    """For every owner, its sampled records that stand on an open pair."""
-    found: dict[str, set[int]] = {owner: set() for owner in state.samples}
-    for first, second in agreement.pairings:
-        for axis, owner in enumerate((first, second)):
+def tell_truth(agreement: Agreement, step: StudyStep, owner: str, reason: messages.EndReason) -> StudyStep:
+    """The study is over for this owner: it gets its labels as they stand, if its sample is drawn."""
+    state, results = step.state, []
+    for peer in agreement.peers(owner) if state.owners[owner].away != "lost" else ():
+        if (key := key_of(owner, peer)) not in state.released:
+            continue
+        tallies = {number: _tallies(state, number, owner).get(peer) for number in range(1, state.round + 1)}
+        aside = [
+            state.rounds[number - 1].aside[direction_of(peer, owner)]
+            for number, one in tallies.items()
+            if one is not None
+        ]
+        results.append(
+            messages.Pairing(
+                peer=peer,
+                enriched=state.enriched(peer),
+                labels=state.released[key],
+                aside=tuple(sorted(place for places in aside for place in places)),
+                tallies=tuple(one for one in tallies.values() if one is not None),
+            )
+        )
+    return send(step, owner, state.round, messages.Truth(reason=reason, pairings=tuple(results)))
+
+
+def _tallies(state: StudyState, number: int, owner: str) -> dict[str, Tally]:
+    """How a settled round went for an owner, by the others that were there with what they have now."""
+    since, tallies = state.owners[owner].since, state.rounds[number - 1].tallies if number else {}
+    return {
+        peer: tallies[key]
+        for peer, facts in state.owners.items()
+        if (key := key_of(owner, peer)) in tallies and number > max(since, facts.since)
+    }
+
+
+def _still_open(state: StudyState, labels: Mapping[str, labelling.Labels]) -> dict[str, tuple[int, ...]]:
+    """By direction, the sampled records of the first owner that stand on an open pair with the second, for all that
+    take part.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    for first, second in labelling.pairings(owner for owner in state.samples if not state.owners[owner].away):
+        for axis, (owner, peer) in enumerate(((first, second), (second, first))):
             counts = labelling.open_counts(labels[key_of(first, second)], axis=axis)
-            found[owner].update(counts.nonzero()[0].tolist())
-    return {owner: tuple(sorted(places)) for owner, places in found.items()}
+            found[direction_of(owner, peer)] = tuple(counts.nonzero()[0].tolist())
+    return found
 
 
-def unread(agreement: Agreement, state: StudyState) -> list[str]:
+def unread(state: StudyState) -> list[str]:
     """Directions of the current round whose outcomes can be made now."""
     current = state.rounds[-1]
-    return [
-        direction
-        for direction in directions(agreement)
-        if direction not in current.read and current.is_ready(direction)
-    ]
+    return [one for one in current.asked if one not in current.read and current.is_ready(one)]
 
 
 def _with_current(state: StudyState, **changes: object) -> StudyState:

@@ -1,4 +1,5 @@
-"""Choosing the rows that are labelled. Positions come out ascending, so that their order says nothing.
+"""Choosing the rows that are labelled. Positions come out ascending, so that their order says nothing; what is drawn is
+a position in its owner's secret order of its rows (`parties.joining.secret_order`), so neither does the position.
 
 - uniform: every set of rows is equally likely;
 - rows: the agreement names them;
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from math import ceil, log2
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
@@ -53,6 +55,12 @@ class Sampling(Shape):
     def by_keys(self) -> bool:
         """Whether owners exchange blocking keys before the sample is known."""
         return self.method == "enriched"
+
+    @property
+    def named_bits(self) -> int:
+        """Bits that the agreement says about which rows of one table are sampled; none where they are drawn."""
+        named = self.rows.values() if self.method == "rows" else ()
+        return max((ceil(len(rows) * log2(max(rows) + 2)) for rows in named if rows), default=0)
 
     def named(self, owner: str) -> tuple[int, ...]:
         """The rows of an owner that the agreement names; none where they are drawn."""

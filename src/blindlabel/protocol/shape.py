@@ -43,6 +43,13 @@ class Blob(Shape):
     length: Annotated[int, Field(ge=0, le=2**42)]
 
 
+class Locked(Shape):
+    """A large body that the coordinator made, and the key without which it says nothing."""
+
+    blob: Blob
+    key: Hex32
+
+
 def canonical(document: Any) -> bytes:
     """The one JSON text of a document: sorted keys, no spaces, UTF-8, no floats that are not numbers."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(

@@ -9,7 +9,19 @@ ahead hands over again, at once.
 4. A coordinator that has sent less than an owner took in was restored from an old backup. Owners hand over what it does
    not have, which may bring it forward again.
 
-A standing is not signed. Nothing is believed because of it: it only makes a party send, or ask, once more.
+A standing is not signed. Nothing is believed because of it: it only makes a party send, ask once more, or wait.
+
+*Lives.* A life of a workspace is begun by the first process that speaks for it while no other does. It has a number, a
+name of chance, and knows the names of the lives that it follows, where it is certain that they have ended. A copy, a
+clone of a machine and a restored backup begin lives of their own. The coordinator hears one life of an owner:
+
+5. a life that follows the one heard last takes its place at once: it was started again;
+6. any other takes its place when that one has not been heard for `ONE_LIFE` after this one first asked; whenever it is
+   heard, that begins anew. So of two that run at once only one takes part, and a copy whose original is gone goes on.
+
+A life of a coordinator's database is begun by each process that serves it, and told by all of them. Lives of one
+database never come back. An owner that hears an earlier one again, in answer to a mark that it made since, speaks with
+two copies of the database at once.
 """
 
 from __future__ import annotations
@@ -20,6 +32,37 @@ from collections.abc import Callable, Iterable
 from blindlabel.protocol.facts import StudyState, sides_of
 from blindlabel.protocol.shape import Amount, Blob, Hex32, Shape
 
+ONE_LIFE = 30.0
+"""Seconds for which a life that was heard last must be silent, while another asks, before that takes its place."""
+
+
+class Life(Shape):
+    """What a life says of itself; no name where nobody asks."""
+
+    name: str = ""
+    before: tuple[str, ...] = ()
+    """Lives that it follows."""
+
+
+NAMELESS = Life()
+
+
+class Heard(Shape):
+    """Which life of an owner takes part, and which other one asks since when."""
+
+    life: str = ""
+    rival: str = ""
+    since: float = 0.0
+
+
+def heard_after(heard: Heard, life: Life, now: float) -> Heard:
+    """A life speaks. It takes part where it is then the one that was heard."""
+    if heard.life in ("", life.name, *life.before):
+        return Heard(life=life.name)
+    if heard.rival not in (life.name, *life.before) or now < heard.since:
+        return Heard(life=heard.life, rival=life.name, since=now)
+    return Heard(life=life.name) if now - heard.since >= ONE_LIFE else heard.model_copy(update={"rival": life.name})
+
 
 class Known(Shape):
     """What an owner says of itself."""
@@ -29,6 +72,8 @@ class Known(Shape):
     """The digest of the message with that number."""
     has: str = ""
     """The tag of its own messages that the coordinator has, as the owner was last told."""
+    mark: str = ""
+    """Comes back with what answers this."""
 
 
 class Standing(Shape):
@@ -38,6 +83,11 @@ class Standing(Shape):
     latest: str
     has: tuple[Hex32, ...] | None
     """The owner's messages that it has, by digest; None where the owner knows."""
+    life: str = ""
+    """Of the coordinator's database."""
+    mark: str = ""
+    heard: Amount = 0
+    """How many messages of the coordinator the owner had, when it said so last. In a folder both may be old."""
 
 
 def tag(has: Iterable[str]) -> str:
@@ -45,7 +95,9 @@ def tag(has: Iterable[str]) -> str:
     return hashlib.blake2b(" ".join(sorted(has)).encode(), digest_size=16).hexdigest()
 
 
-def standing_with(state: StudyState, owner: str, known: Known, is_lost: Callable[[Blob], bool]) -> Standing:
+def standing_with(
+    state: StudyState, owner: str, known: Known, is_lost: Callable[[Blob], bool], life: str = ""
+) -> Standing:
     """How the coordinator stands with an owner. `is_lost`: whether it does not have a body."""
     needed, facts = needed_bodies(state), state.owners[owner]
     has = tuple(
@@ -54,7 +106,8 @@ def standing_with(state: StudyState, owner: str, known: Known, is_lost: Callable
         if slot.startswith(f"{owner} ") and not (slot in needed and is_lost(needed[slot]))
     )
     latest = facts.history[-1] if facts.history else ""
-    return Standing(sent=facts.sent, latest=latest, has=None if tag(has) == known.has else has)
+    told = None if tag(has) == known.has else has
+    return Standing(sent=facts.sent, latest=latest, has=told, life=life, mark=known.mark, heard=known.received)
 
 
 def is_ahead(state: StudyState, owner: str, known: Known) -> bool:
@@ -71,7 +124,7 @@ def needed_bodies(state: StudyState) -> dict[str, Blob]:
     for owner, facts in state.owners.items() if not state.samples else ():
         exchanged = {"offered": facts.offered, "blinded": facts.blinded, "picked": facts.picked}
         found |= {f"{owner} {kind} 0 {peer}": blob for kind, sent in exchanged.items() for peer, blob in sent.items()}
-    for current in state.rounds[-1:]:
+    for current in [one for one in state.rounds[-1:] if not one.is_over]:
         of_round: list[tuple[str, str, Blob]] = [
             *(("answers", direction, body.blob) for direction, body in current.answers.items()),
             *(("listed", direction, body.blob) for direction, body in current.listed.items()),
@@ -79,6 +132,8 @@ def needed_bodies(state: StudyState) -> dict[str, Blob]:
             *(("opened", direction, body.blob) for direction, body in current.opened.items()),
         ]
         for kind, direction, blob in of_round:
+            if direction not in current.asked or (kind in ("listed", "opened") and direction in current.read):
+                continue  # of somebody who is gone; or compared, and deleted
             asker, holder = sides_of(direction)
             sender, about = (asker, holder) if kind in ("answers", "listed") else (holder, asker)
             found[f"{sender} {kind} {state.round} {about}"] = blob

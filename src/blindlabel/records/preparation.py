@@ -131,9 +131,12 @@ def check_steps(steps: Iterable[str]) -> tuple[str, ...]:
 
 
 def prepare_text(text: str, steps: Iterable[str]) -> str:
-    """One text after all steps, in order."""
+    """One text after all steps, in order. What a later step writes in capitals (ascii makes GBP of £) is lower, too."""
+    lowered = False
     for step in steps:
+        lowered |= step == "lower"
         text = STEPS[step].apply(text)
+        text = STEPS["lower"].apply(text) if lowered and step == "ascii" else text
     return text
 
 
@@ -166,6 +169,11 @@ class Recipe:
     def type_of(self, attribute: str) -> ValueType:
         """The type of an attribute."""
         return self._kinds.get(attribute, TEXT)
+
+    @property
+    def with_one_form(self) -> frozenset[str]:
+        """The attributes whose values have one form, however they are written."""
+        return frozenset(attribute for attribute, kind in self._kinds.items() if not kind.is_text)
 
     @cached_property
     def _kinds(self) -> dict[str, ValueType]:

@@ -1,9 +1,10 @@
-"""Table files: CSV, JSON lines and Parquet, each from a file to its columns and rows of text; and CSV files to write. A
-further format is a further reader here, chosen in `read_columns`.
+"""Table files: CSV, JSON lines, Parquet and Excel, each from a file to its columns and rows of text; and CSV files to
+write. A further format is a further reader here, chosen in `read_columns`.
 
 Text files are UTF-8, with or without byte order mark, unless an encoding is named or a UTF-16/32 mark says otherwise. A
 file that is not UTF-8 is refused with the encoding it looks like, never read on a guess: a wrong guess would quietly
-spoil names. What is written is as RFC 4180 has it, in UTF-8 with LF, so that every value reads back as it was.
+spoil names. Values are separated by commas, or by semicolons, tabs or bars where the first line has those and no comma.
+What is written is as RFC 4180 has it, in UTF-8 with LF, so that every value reads back as it was.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def unusable(error: Exception) -> str:
 ColumnsAndRows = tuple[list[str], Iterable[Sequence[str]]]
 """The names of columns, and the rows."""
 
-_TEXT_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+_TEXT_SUFFIXES = {".csv": "csv", ".tsv": "\t", ".tab": "\t", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _PARQUET_SUFFIXES = (".parquet", ".pq")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -98,7 +99,9 @@ _BYTE_ORDER_MARKS = (
 )
 
 
-def read_columns(path: Path, encoding: str | None, needed: set[str] | None) -> ColumnsAndRows:
+def read_columns(
+    path: Path, encoding: str | None, needed: set[str] | None, delimiter: str | None = None
+) -> ColumnsAndRows:
     """The columns and rows of a file. Of columns that are not needed values may be left empty, and need have no text
     form.
     """
@@ -110,6 +113,8 @@ def read_columns(path: Path, encoding: str | None, needed: set[str] | None) -> C
     try:
         if suffixes and suffixes[-1] in _PARQUET_SUFFIXES:
             return _read_parquet(path, needed)
+        if suffixes and suffixes[-1] in (".xlsx", ".xlsm"):
+            return _read_excel(path)
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
@@ -121,12 +126,15 @@ def read_columns(path: Path, encoding: str | None, needed: set[str] | None) -> C
     if content[:4] == b"PAR1":
         return _read_parquet(path, needed)
     kind = _TEXT_SUFFIXES.get(suffixes[-1]) if suffixes else None
-    return _read_text(content, kind, path.name, encoding, needed)
+    if delimiter is not None and len(delimiter := {"tab": "\t"}.get(delimiter, delimiter)) != 1:
+        raise InputError("--delimiter takes one character, or the word tab.")
+    return _read_text(content, delimiter or kind, path.name, encoding, needed)
 
 
 def _read_text(
     content: bytes, kind: str | None, shown: str, encoding: str | None, needed: set[str] | None
 ) -> ColumnsAndRows:
+    """The columns and rows of a text; its kind is csv, jsonl, what separates its values, or to be seen."""
     if content[:4] == b"PK\x03\x04" or content[:4] == b"\xd0\xcf\x11\xe0":
         raise InputError(
             f"{shown} is not a table but looks like a spreadsheet or an archive. Save it as CSV (UTF-8) first."
@@ -138,7 +146,7 @@ def _read_text(
         kind = "jsonl" if text.lstrip()[0] in "{[" else "csv"
     if kind == "jsonl":
         return _read_json_lines(text, shown, needed)
-    return _read_csv(text, "\t" if kind == "tsv" else ",", shown)
+    return _read_csv(text, None if kind == "csv" else kind, shown)
 
 
 def _decoded(content: bytes, shown: str, encoding: str | None) -> str:
@@ -211,18 +219,14 @@ def _stand_alone(sample: bytes) -> bool:
     return sum(map(len, runs)) <= 1.2 * len(runs)
 
 
-def _read_csv(text: str, delimiter: str, shown: str) -> ColumnsAndRows:
+def _read_csv(text: str, delimiter: str | None, shown: str) -> ColumnsAndRows:
     # newline="" leaves line ends inside quotes alone; strict refuses broken quoting instead of guessing.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or ",", strict=True)
     rows = _csv_rows(reader, shown)
     _, columns = next(rows)
-    if len(columns) == 1 and delimiter == ",":
-        for other, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-            if other in columns[0]:
-                raise InputError(
-                    f"{shown} has one column by commas; it seems to be separated by {called}. Save it with commas"
-                    " (CSV)."
-                )
+    if len(columns) == 1 and delimiter is None:
+        for other in (one for one in ";\t|" if one in columns[0]):
+            return _read_csv(text, other, shown)
     check_columns(columns, shown)
     return columns, _even_rows(rows, len(columns), shown)
 
@@ -305,6 +309,30 @@ def _read_parquet(path: Path, needed: set[str] | None) -> ColumnsAndRows:
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise InputError(f"{path.name}, column {column!r}: {unusable(error)}.") from error
     return columns, zip(*texts)
+
+
+def _read_excel(path: Path) -> ColumnsAndRows:
+    """The one sheet that has something in it; its first row names the columns."""
+    try:
+        from openpyxl import load_workbook  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"To read {path.name} Excel's reader is needed: pip install 'blindlabel[excel]'. Or save it as CSV (UTF-8)."
+        ) from error
+    try:
+        found = [[row for row in sheet.values if set(row) != {None}] for sheet in load_workbook(path, data_only=True)]
+    except Exception as error:  # whatever its reader meets in a foreign file
+        raise InputError(f"{path.name} cannot be read as an Excel file. Save it as CSV (UTF-8).") from error
+    sheets = [rows for rows in found if rows]
+    if len(sheets) != 1:
+        raise InputError(f"{path.name} has {len(sheets)} sheets with values in them, not one. Keep one, or save CSV.")
+    width = max(place + 1 for row in sheets[0] for place, value in enumerate(row) if value is not None)
+    try:
+        columns, *rows = zip(*(texts_of(row[place] for row in sheets[0]) for place in range(width)))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path.name}: {unusable(error)}.") from error
+    check_columns(columns, path.name)
+    return list(columns), rows
 
 
 def check_columns(columns: Sequence[str], shown: str) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -78,6 +79,7 @@ def read_table(
     id_column: str | None = None,
     attributes: Sequence[str] | Mapping[str, str] | None = None,
     encoding: str | None = None,
+    delimiter: str | None = None,
     name: str | None = None,
 ) -> Table:
     """Read a table. `attributes` chooses columns; a mapping also renames them (name in the table to column of the
@@ -86,14 +88,14 @@ def read_table(
     path = Path(path)
     renamed = renaming(attributes)
     needed = None if renamed is None else {*renamed.values(), id_column or "id"}
-    columns, rows = read_columns(path, encoding, needed)
+    columns, rows = read_columns(path, encoding, needed, delimiter)
     called = path.name.split(".")[0] if name is None else name
     return assembled(columns, rows, called, id_column=id_column, renamed=renamed, shown=path.name)
 
 
-def columns_of(path: Path, encoding: str | None = None) -> list[str]:
+def columns_of(path: Path, encoding: str | None = None, delimiter: str | None = None) -> list[str]:
     """The names of a file's columns."""
-    return read_columns(path, encoding, None)[0]
+    return read_columns(path, encoding, None, delimiter)[0]
 
 
 def renaming(attributes: Sequence[str] | Mapping[str, str] | None) -> dict[str, str] | None:
@@ -142,16 +144,23 @@ def _column(columns: Sequence[str], wanted: str, shown: str) -> int:
     return columns.index(wanted)
 
 
+def near_name(wanted: str, known: Sequence[str]) -> str:
+    """The name among those known that is most like the wanted one, whatever its case, spaces and lines; else empty."""
+    plain = {re.sub(r"[\W_]", "", name).casefold(): name for name in reversed(known)}
+    near = difflib.get_close_matches(re.sub(r"[\W_]", "", wanted).casefold(), plain, n=1)
+    return plain[near[0]] if near else ""
+
+
 def _nearest(wanted: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(wanted, known, n=1) or [name for name in known if name.lower() == wanted.lower()]
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return f" Did you mean {near!r}?" if (near := near_name(wanted, known)) else ""
 
 
 def _check_ids(ids: Sequence[str], id_column: str, shown: str) -> None:
     first: dict[str, int] = {}
     for position, own in enumerate(ids):
-        if not own:
-            raise InputError(f"{shown}: row {position + 1} has no id in column {id_column!r}.")
+        if not own or "\0" in own:
+            has = "an id with a character that is no text (NUL)" if own else "no id"
+            raise InputError(f"{shown}: row {position + 1} has {has} in column {id_column!r}.")
         if own in first:
             raise InputError(
                 f"{shown}: the id {own!r} in column {id_column!r} stands in rows {first[own] + 1} and {position + 1};"

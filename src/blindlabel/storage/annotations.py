@@ -180,7 +180,7 @@ class Annotations:
         with self._database.read() as connection:
             rows = connection.execute(sa.select(tables.second).where(tables.second.c.round <= tasks[0].round)).all()
         written = {(row.round, row.record): row for row in rows}
-        return {task.record: task_of(task.record, task.round, task.disagreed, written, task.loose) for task in tasks}
+        return {task.record: task_of(task.record, task.round, task.back, written) for task in tasks}
 
     def save_second(self, record: int, values: dict[str, str | None]) -> None:
         """Write a draft or question of the second annotator of a record."""

@@ -4,7 +4,8 @@ moved. No rules here.
 State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the
 same studies, and the one that comes second reads the new state and tries again. Every transaction that changes a study
 locks the study's row before anything else, so no two wait for each other. Bodies are files beside the database, in a
-folder for each study, or in an object store (`object_store`).
+folder for each study: what arrived in `bodies`, or in an object store (`object_store`); what was made here in `made`.
+Only the latter has to be in a backup: owners hand over again what a coordinator needs and does not have.
 
 A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree,
 so a process that was started with another folder is refused before it takes in anything.
@@ -27,11 +28,12 @@ from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Loaded, Moved, StudyRow, Traffic
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Heard, Life, heard_after
 from blindlabel.storage import coordinator_tables as tables
-from blindlabel.storage.database import Database
+from blindlabel.storage.database import Database, next_life
 from blindlabel.storage.files import BodyFiles, remove_abandoned, write_once
 from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
-from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
+from blindlabel.storage.secret_files import SecretsInMemory
 
 
 class KnowsUploads:
@@ -59,8 +61,11 @@ class KnowsUploads:
         return True
 
 
-_IDENTITY, _BODIES = "identity", "bodies"
+_IDENTITY, _BODIES, _LIFE = "identity", "bodies", "life"
 
+
+_OF_WORKSPACE = {tables.token: "owner", tables.outgoing: "receiver", tables.fetchable: "owner", tables.heard: "owner"}
+"""Tables with what belongs to an owner's workspace, and the column with the owner's name."""
 
 LONGEST_LEASE = 600.0
 """Seconds for which anybody takes on a study's work at most; a claim beyond that was made before the clock was set
@@ -114,7 +119,7 @@ class CoordinatorStore(KnowsUploads):
     def drop_secrets(self, study: str) -> None:
         """Overwrite and remove the secrets of a study."""
         for path in self._keys(study).glob("*.key"):
-            remove_secret(path)
+            self.secrets.remove(path)
         shutil.rmtree(self._keys(study), ignore_errors=True)
 
     def _keys(self, study: str) -> Path:
@@ -123,20 +128,15 @@ class CoordinatorStore(KnowsUploads):
     def setting(self, name: str) -> str | None:
         """A fact about the coordinator; None where it is not known."""
         with self.database.read() as connection:
-            return connection.execute(
-                sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
-            ).scalar_one_or_none()
+            query = sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
+            return connection.execute(query).scalar_one_or_none()
 
     def _set(self, name: str, value: str, *, keep: bool = False) -> None:
         """Set a fact; `keep` leaves one that is there."""
-        insert = self._insert(tables.setting).values(name=name, value=value)
-        changed = (
-            insert.on_conflict_do_nothing()
-            if keep
-            else insert.on_conflict_do_update(index_elements=["name"], set_={"value": value})
-        )
+        new = self._insert(tables.setting).values(name=name, value=value)
+        changed = new.on_conflict_do_update(index_elements=["name"], set_={"value": value})
         with self.database.write() as connection:
-            connection.execute(changed)
+            connection.execute(new.on_conflict_do_nothing() if keep else changed)
 
     def _insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
         return sqlite.insert(table) if self.database.is_sqlite else postgresql.insert(table)
@@ -155,10 +155,10 @@ class CoordinatorStore(KnowsUploads):
 
     def bodies(self, study: str) -> BodyFiles:
         """The bodies of a study."""
-        folder = self.home / "bodies" / study
-        return (
-            BodyFiles(folder) if self._object_store is None else BodiesInObjectStore(folder, self._object_store, study)
-        )
+        folder, made = self.home / "bodies" / study, self.home / "made" / study
+        if self._object_store is None:
+            return BodyFiles(folder, made)
+        return BodiesInObjectStore(folder, made, self._object_store, study)
 
     def free(self) -> int:
         """Bytes that there is room for on the disk."""
@@ -177,13 +177,8 @@ class CoordinatorStore(KnowsUploads):
         }
         more = {"created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
         with self.database.write() as connection:
-            insert = (
-                self._insert(tables.study)
-                .values(**row, **more)
-                .on_conflict_do_nothing()
-                .returning(tables.study.c.study)
-            )
-            if connection.execute(insert).one_or_none() is None:
+            insert = self._insert(tables.study).values(**row, **more).on_conflict_do_nothing()
+            if connection.execute(insert.returning(tables.study.c.study)).one_or_none() is None:
                 return False
             before_commit()
         return True
@@ -191,26 +186,21 @@ class CoordinatorStore(KnowsUploads):
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
         with self.database.read() as connection:
-            rows = connection.execute(
-                sa.select(
-                    tables.study.c.study, tables.study.c.name, tables.study.c.ended, tables.study.c.created
-                ).order_by(tables.study.c.created)
-            )
-            return [StudyRow(*row) for row in rows]
+            known = tables.study.c
+            query = sa.select(known.study, known.name, known.ended, known.created).order_by(known.created)
+            return [StudyRow(*row) for row in connection.execute(query)]
 
     def agreement(self, study: str) -> str | None:
         """The text of a study's agreement; None where there is no such study."""
         with self.database.read() as connection:
-            return connection.execute(
-                sa.select(tables.study.c.agreement).where(tables.study.c.study == study)
-            ).scalar_one_or_none()
+            query = sa.select(tables.study.c.agreement).where(tables.study.c.study == study)
+            return connection.execute(query).scalar_one_or_none()
 
     def load(self, study: str) -> Loaded | None:
         """A study's state; None where there is no such study."""
         with self.database.read() as connection:
-            row = connection.execute(
-                sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
-            ).one_or_none()
+            query = sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
+            row = connection.execute(query).one_or_none()
         return None if row is None else Loaded(StudyState.model_validate_json(row.state), row.version)
 
     def save(
@@ -236,6 +226,9 @@ class CoordinatorStore(KnowsUploads):
             if changed.rowcount != 1:
                 return False
             for owner, facts in state.owners.items():
+                if loaded.state.owners[owner].join and not facts.join:  # its workspace is lost
+                    for table, name in _OF_WORKSPACE.items():
+                        connection.execute(table.delete().where(table.c.study == state.study, table.c[name] == owner))
                 if facts.join and not loaded.state.owners[owner].join:
                     connection.execute(
                         tables.token.insert().values(study=state.study, owner=owner, token_hash=facts.join.token_hash)
@@ -259,41 +252,33 @@ class CoordinatorStore(KnowsUploads):
 
     def _keep_incoming(self, connection: sa.Connection, signed: Signed, now: float) -> None:
         message = signed.message
-        row = {
-            "study": message.study,
-            "digest": signed.digest,
-            "sender": message.sender,
-            "kind": message.kind,
-            "round": message.round,
-        }
-        connection.execute(tables.incoming.insert().values(**row, wire=signed.wire, received=now))
+        row = {"study": message.study, "digest": signed.digest, "sender": message.sender, "kind": message.kind}
+        more = {"round": message.round, "wire": signed.wire, "received": now}
+        insert = self._insert(tables.incoming).values(**row, **more)
+        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have said the very same
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
         """Messages to an owner with numbers above `after`, in order."""
-        query = sa.select(tables.outgoing.c.wire).where(
-            tables.outgoing.c.study == study, tables.outgoing.c.receiver == receiver, tables.outgoing.c.sequence > after
-        )
+        known = tables.outgoing.c
+        theirs = sa.select(known.wire).where(known.study == study, known.receiver == receiver, known.sequence > after)
         with self.database.read() as connection:
-            return [
-                bytes(row.wire) for row in connection.execute(query.order_by(tables.outgoing.c.sequence).limit(most))
-            ]
+            return [bytes(row.wire) for row in connection.execute(theirs.order_by(known.sequence).limit(most))]
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
         """The body of this name where the owner may fetch it."""
-        query = sa.select(tables.fetchable.c.length).where(
-            tables.fetchable.c.study == study, tables.fetchable.c.owner == owner, tables.fetchable.c.hash == hash
-        )
+        known = tables.fetchable.c
+        query = sa.select(known.length).where(known.study == study, known.owner == owner, known.hash == hash)
         with self.database.read() as connection:
             length = connection.execute(query).scalar_one_or_none()
         return None if length is None else Blob(hash=hash, length=length)
 
-    def owner_of_token(self, study: str, token_hash: str) -> str | None:
-        """Whose token this is."""
-        query = sa.select(tables.token.c.owner).where(
-            tables.token.c.study == study, tables.token.c.token_hash == token_hash
-        )
+    def owner_of_token(self, study: str | None, token_hash: str) -> str | None:
+        """Whose token this is, in this study or in any."""
+        query = sa.select(tables.token.c.owner).where(tables.token.c.token_hash == token_hash)
+        if study is not None:
+            query = query.where(tables.token.c.study == study)
         with self.database.read() as connection:
-            return connection.execute(query).scalar_one_or_none()
+            return connection.execute(query).scalars().first()
 
     def _count(self, connection: sa.Connection, study: str, moved: Iterable[Moved]) -> None:
         known = tables.traffic.c
@@ -312,11 +297,8 @@ class CoordinatorStore(KnowsUploads):
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
-        sent = (
-            sa.select(tables.outgoing.c.kind, tables.outgoing.c.made)
-            .where(tables.outgoing.c.study == study)
-            .order_by(tables.outgoing.c.made)
-        )
+        known = tables.outgoing.c
+        sent = sa.select(known.kind, known.made).where(known.study == study).order_by(known.made)
         with self.database.read() as connection:
             rows = [(row.kind, row.made) for row in connection.execute(sent)]
         last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample")}
@@ -351,23 +333,33 @@ class CoordinatorStore(KnowsUploads):
         with self.database.write() as connection:
             connection.execute(tables.study.update().where(*mine).values(worker="", worker_until=0.0))
 
-    def lives(self, study: str, owner: str, life: str, seconds: float) -> bool:
-        """This life of an owner's workspace speaks, and is the only one for some time; False where another is. Written
-        down now and then only: a poll is to be cheap.
+    def lives(self, study: str, owner: str, life: Life) -> bool:
+        """This life of an owner's workspace speaks; whether it is the one that takes part. Nothing is written as long
+        as the same one speaks: a poll is to be cheap.
         """
-        now, known = self.database.now(), tables.heard.c
+        known, start = tables.heard.c, {"study": study, "owner": owner}
         mine = sa.and_(known.study == study, known.owner == owner)
-        with self.database.read() as connection:
-            fresh = sa.select(known.life).where(
-                mine, known.life_until > now + seconds / 2, known.life_until < now + LONGEST_LEASE
-            )
-            if (current := connection.execute(fresh).scalar_one_or_none()) is not None:
-                return bool(current == life)
-        lapsed = sa.or_(known.life == life, known.life_until < now, known.life_until > now + LONGEST_LEASE)
-        said = {"life": life, "life_until": now + seconds}
-        with self.database.write() as connection:
-            connection.execute(self._insert(tables.heard).values(study=study, owner=owner).on_conflict_do_nothing())
-            return connection.execute(tables.heard.update().where(mine, lapsed).values(**said)).rowcount == 1
+        while True:
+            with self.database.read() as connection:
+                row = connection.execute(sa.select(known.life, known.rival, known.since).where(mine)).one_or_none()
+                now: float = connection.execute(sa.select(self.database.now())).scalar_one()
+            before = Heard() if row is None else Heard(life=row.life, rival=row.rival, since=row.since)
+            after = heard_after(before, life, now)
+            if after == before:
+                return after.life == life.name
+            same = sa.and_(mine, known.life == before.life, known.rival == before.rival)
+            with self.database.write() as connection:
+                connection.execute(self._insert(tables.heard).values(start).on_conflict_do_nothing())
+                if connection.execute(tables.heard.update().where(same).values(**after.model_dump())).rowcount == 1:
+                    return after.life == life.name
+
+    def begin_life(self) -> None:
+        """A process serves from now on: a new life of the database, for all that serve it."""
+        self._set(_LIFE, next_life(self.life()))
+
+    def life(self) -> str:
+        """The newest life of the database."""
+        return self.setting(_LIFE) or ""
 
     def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
         """Remember whether an owner has messages that this coordinator has forgotten."""
@@ -411,9 +403,8 @@ class CoordinatorStore(KnowsUploads):
         """Remove bodies of studies that are gone (a process that was at work on one may have stored a body after it was
         deleted), and what was begun in the others and abandoned.
         """
-        there = [
-            path.name for path in (self.home / "bodies").glob("*")
-        ]  # before the studies, so that no new study is taken for a gone one
+        # before the studies, so that no new study is taken for a gone one
+        there = [path.name for path in (self.home / "bodies").glob("*")]
         known = {row.study for row in self.studies()}
         for study in there:
             if study not in known:

@@ -78,7 +78,8 @@ heard = sa.Table(
     sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
     sa.Column("owner", sa.String(40), primary_key=True),
     sa.Column("life", sa.String(64), nullable=False, default=""),
-    sa.Column("life_until", sa.Float, nullable=False, default=0.0),
+    sa.Column("rival", sa.String(64), nullable=False, default=""),
+    sa.Column("since", sa.Float, nullable=False, default=0.0),
     sa.Column("ahead", sa.Boolean, nullable=False, default=False),
 )
 setting = sa.Table(

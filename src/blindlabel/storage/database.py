@@ -14,11 +14,12 @@ others wait and find them there; a failure leaves the database as it was.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import sqlite3
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -108,9 +109,7 @@ class Database:
             address.touch(mode=0o600, exist_ok=True)
             address = f"sqlite:///{address}"
         self.engine = _engine(address)
-        weakref.finalize(
-            self, self.engine.dispose
-        )  # a database that nobody holds any more gives back its connections by itself
+        weakref.finalize(self, self.engine.dispose)  # nobody holds it any more: it gives back its connections by itself
         self.clock: Callable[[], float] | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
@@ -119,7 +118,16 @@ class Database:
             self._reading = self.engine.execution_options(reading=True)
         else:
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._file: tuple[int, int] | None = None
         make_tables(self, tables)
+        self._file = self._file_now()
+
+    def _file_now(self) -> tuple[int, int] | None:
+        """Which file SQLite's is now, whatever its name; None where there is none."""
+        with suppress(OSError):
+            found = Path(self.engine.url.database or "").stat()
+            return (found.st_dev, found.st_ino) if self.is_sqlite else None
+        return None
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -137,7 +145,14 @@ class Database:
 
     @contextmanager
     def failing_with_a_sentence(self) -> Iterator[None]:
-        """Failures of the database become a sentence without any content of the statement."""
+        """Failures of the database become a sentence without any content of the statement. One whose file was removed
+        would go on in what is left of it, and lose everything with the last connection.
+        """
+        if self._file is not None and self._file_now() != self._file:
+            raise OutsideError(
+                "The database was removed, or another put in its place, while the program ran. Stop the program, put"
+                " database and folder back together, and start it again."
+            )
         try:
             yield
         except sa.exc.IntegrityError:
@@ -227,3 +242,8 @@ def _use_wal(cursor: Any) -> None:
 def _begin_sqlite(connection: sa.Connection) -> None:
     reading = connection.get_execution_options().get("reading")
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def next_life(name: str) -> str:
+    """What the life is called that follows this one: its number, and a name of chance that no copy has."""
+    return f"{int(name.partition('-')[0] or 0) + 1}-{secrets.token_hex(8)}"

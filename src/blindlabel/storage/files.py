@@ -125,14 +125,16 @@ def failing_with_a_sentence(where: Path) -> Iterator[None]:
 
 
 class BodyFiles:
-    """A folder of bodies."""
+    """A folder of bodies; those that are made here lie in a folder of their own where one is named."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, made: Path | None = None) -> None:
         self.folder = private_folder(folder)
+        self._made = self.folder if made is None else private_folder(made)
 
     def path(self, blob: Blob) -> Path:
-        """Where the body is (or will be)."""
-        return self.folder / blob.hash
+        """Where the body is (or will be, if it arrives)."""
+        made = self._made / blob.hash
+        return made if made.exists() else self.folder / blob.hash
 
     def has(self, blob: Blob) -> bool:
         """Whether the body is there, complete."""
@@ -153,7 +155,7 @@ class BodyFiles:
         def blob() -> Blob:
             return Blob(hash=digest.hexdigest(), length=length)
 
-        write_pieces(self.folder, measured(), lambda: self.path(blob()))
+        write_pieces(self._made, measured(), lambda: self._made / blob().hash)
         return blob()
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
@@ -184,11 +186,13 @@ class BodyFiles:
 
     def remove_all(self) -> None:
         """Forget everything."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in {self.folder, self._made}:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def remove_abandoned(self) -> None:
         """Remove what was begun here and abandoned."""
-        remove_abandoned(self.folder)
+        for folder in {self.folder, self._made}:
+            remove_abandoned(folder)
 
     # Bodies that arrive piece by piece
 
@@ -216,9 +220,8 @@ class BodyFiles:
         if not self._in_part(blob, sender) and self.has_from(blob, sender):
             return _continued(offset, blob.length)
         with failing_with_a_sentence(self.folder), _locked(part) as file:
-            if not self._in_part(blob, sender) and self.has_from(
-                blob, sender
-            ):  # another process completed it a moment ago, and this part is a new one
+            # another process completed it a moment ago, and this part is a new one
+            if not self._in_part(blob, sender) and self.has_from(blob, sender):
                 part.unlink()
                 return _continued(offset, blob.length)
             here = _continued(offset, self._in_part(blob, sender))
@@ -247,7 +250,7 @@ class BodyFiles:
         self._keep(part, blob)
 
     def _keep(self, part: Path, blob: Blob) -> None:
-        part.replace(self.path(blob))
+        part.replace(self.folder / blob.hash)
         sync_folder(self.folder)
 
     def _part(self, blob: Blob, sender: str) -> Path:

@@ -1,8 +1,8 @@
 """A place for bodies outside the coordinator's folder, named by a URL of fsspec: an object store, another file system.
 No rules here.
 
-Only what owners sent goes there, and that is encrypted or sealed. What the coordinator made itself (public keys,
-answers it has read, labels) stays in its folder, because the bits of answers and labels stand there in clear. Bodies
+Only what owners sent goes there, sealed for its receiver. What the coordinator made itself (outcomes, labels) stays in
+its folder, each under a key of its own that the database has. Bodies
 that are still arriving grow in the folder too: object stores cannot add to an object. They are put outside once length
 and hash are right.
 
@@ -90,8 +90,8 @@ class BodiesInObjectStore(BodyFiles):
     folder.
     """
 
-    def __init__(self, folder: Path, object_store: ObjectStore, study: str) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, made: Path, object_store: ObjectStore, study: str) -> None:
+        super().__init__(folder, made)
         self._object_store = object_store
         self._study = study
 

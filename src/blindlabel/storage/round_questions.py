@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from blindlabel.errors import InputError
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.interfaces import Task, TaskState
+from blindlabel.protocol.interfaces import Back, Task, TaskState
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.database import Database
 
@@ -72,11 +72,10 @@ class RoundQuestions(ABC):
             rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
         written = {(row.round, row.record): row for row in rows}
         current = state.rounds[number - 1]
-        back = number > 1 and not current.repeats
-        return [
-            task_of(record, number, back and record not in current.loose, written, record in current.loose)
-            for record in current.ask
-        ]
+        why: dict[int, Back] = dict.fromkeys(current.ask, "disagreed") if number > 1 and not current.repeats else {}
+        why.update(dict.fromkeys(current.loose, "loose"))
+        why.update(dict.fromkeys(current.kept, "kept"))
+        return [task_of(record, number, why.get(record, ""), written) for record in current.ask]
 
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
@@ -215,9 +214,7 @@ def upsert(connection: sa.Connection, table: sa.Table, round: int, record: int, 
         connection.execute(table.insert().values(round=round, record=record, **now))
 
 
-def task_of(
-    record: int, round: int, disagreed: bool, written: Mapping[tuple[int, int], Any], loose: bool = False
-) -> Task:
+def task_of(record: int, round: int, back: Back, written: Mapping[tuple[int, int], Any]) -> Task:
     """A record to ask, from the rows of the table of questions (or of second ones) by round and record."""
     row = written.get((round, record))
     question = row.question if row is not None else None
@@ -234,4 +231,4 @@ def task_of(
     ]
     previous = tuple((number, text) for number, text in earlier if text)
     source, author = (row.source or "", row.author or "") if row is not None else ("", "")
-    return Task(record, round, state, draft, question, disagreed, previous, source, author, loose)
+    return Task(record, round, state, draft, question, back, previous, source, author)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 
 import nacl.exceptions
@@ -47,18 +48,43 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
             " known."
         )
     if content.startswith(_PLAIN):
+        if passphrase is not None:
+            raise InputError(
+                f"A passphrase is set, but the secret keys in {path} are in clear. `blindlabel owner rekey` and"
+                " `blindlabel coordinator rekey` put keys under it."
+            )
         return content[len(_PLAIN) :]
     if not content.startswith(_SEALED):
         raise InputError(f"{path} is no file with secret keys of blindlabel.")
     passphrase = passphrase if passphrase is not None else os.environ.get(PASSPHRASE_VARIABLE)
     if passphrase is None:
-        raise InputError(f"The secret keys in {path} are under a passphrase. Set {PASSPHRASE_VARIABLE} to it.")
+        raise InputError(
+            f"The secret keys in {path} are under a passphrase. Set {PASSPHRASE_VARIABLE} to it, or"
+            f" {PASSPHRASE_VARIABLE}_FILE to a file with it."
+        )
     rest = content[len(_SEALED) :]
     salt, sealed = rest[: nacl.pwhash.argon2id.SALTBYTES], rest[nacl.pwhash.argon2id.SALTBYTES :]
     try:
         return nacl.secret.SecretBox(_key(passphrase, salt)).decrypt(sealed)
     except (nacl.exceptions.CryptoError, ValueError) as error:
         raise InputError(f"The passphrase does not open the secret keys in {path}, or the file is damaged.") from error
+
+
+def put_under(path: Path, passphrase: str, before: str | None) -> bool:
+    """Put a secret that is in clear, or under the passphrase before, under this one; False where it was already. A file
+    in clear is overwritten, as far as that reaches (see `remove_secret`).
+    """
+    in_clear = path.read_bytes().startswith(_PLAIN)
+    with suppress(InputError):
+        read_secret(path, passphrase)
+        return False
+    content = read_secret(path, None if in_clear else before)
+    with path.open("r+b") as known:
+        write_secret(path, content, passphrase)
+        known.write(bytes(os.fstat(known.fileno()).st_size))
+        known.flush()
+        os.fsync(known.fileno())
+    return True
 
 
 def remove_secret(path: Path) -> None:
@@ -84,6 +110,13 @@ class SecretsInMemory:
     def write(self, path: Path, content: bytes) -> None:
         """Store a secret under the same passphrase."""
         write_secret(path, content, self._passphrase)
+
+    def remove(self, path: Path) -> None:
+        """Forget a secret, on the disk and here."""
+        with self._lock:
+            self._known.pop(path, None)
+            if path.exists():
+                remove_secret(path)
 
     def read(self, path: Path) -> bytes:
         """The secret in this file."""

@@ -22,8 +22,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,11 +43,19 @@ from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import MessageSigner, OwnRecord
+from blindlabel.protocol.standing import Life
 from blindlabel.storage import workspace_tables as tables
-from blindlabel.storage.database import Database
+from blindlabel.storage.database import Database, next_life
 from blindlabel.storage.files import BodyFiles, private_folder, remove_abandoned
 from blindlabel.storage.round_questions import RoundQuestions, load_state
-from blindlabel.storage.secret_files import SecretsInMemory, remove_secret
+from blindlabel.storage.secret_files import SecretsInMemory
+
+_LIVES, _HEARD = "lives", "lives_heard"
+"""The place and name of the life that runs, or ran last, and the one that it follows; and those before it that the
+coordinator has heard."""
+_MOST_HEARD = 8
+_STARTED = Path("/proc/sys/kernel/random/boot_id")
+"""Another one each time that a machine starts."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class Workspace(RoundQuestions):
         super().__init__()
         self.folder = folder
         self._secrets = SecretsInMemory(passphrase, most=16)
+        self._speaking: weakref.finalize[..., Workspace] | None = None
 
     @cached_property
     def database(self) -> Database:
@@ -155,16 +166,14 @@ class Workspace(RoundQuestions):
 
     def drop_secret(self, name: str) -> None:
         """Forget a secret, where there is one of this name."""
-        path = self.folder / f"{name}.key"
-        if path.exists():
-            remove_secret(path)
+        self._secrets.remove(self.folder / f"{name}.key")
 
     def delete(self) -> None:
         """Remove everything: keys first, since without them nothing else can be read; the database last, so that a
         deletion that was interrupted can be repeated.
         """
         for path in (*self.folder.glob("*.key"), *self.folder.glob(".new-*")):
-            remove_secret(path)
+            self._secrets.remove(path)
         self.bodies.remove_all()
         shutil.rmtree(self.journal, ignore_errors=True)
         self.database.close()
@@ -236,19 +245,17 @@ class Workspace(RoundQuestions):
 
     def unsent(self) -> list[tuple[int, bytes]]:
         """Messages that have not been handed over, in order: number and bytes."""
-        query = sa.select(tables.outbox.c.sequence, tables.outbox.c.wire).where(tables.outbox.c.sent.is_(False))
-        with self.database.read() as connection:
-            return [
-                (row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))
-            ]
+        return self._outbox(sent=False)
 
     def sent(self) -> list[tuple[int, bytes]]:
         """Messages that have been handed over, in order."""
-        query = sa.select(tables.outbox.c.sequence, tables.outbox.c.wire).where(tables.outbox.c.sent.is_(True))
+        return self._outbox(sent=True)
+
+    def _outbox(self, *, sent: bool) -> list[tuple[int, bytes]]:
+        known = tables.outbox.c
+        query = sa.select(known.sequence, known.wire).where(known.sent.is_(sent)).order_by(known.sequence)
         with self.database.read() as connection:
-            return [
-                (row.sequence, bytes(row.wire)) for row in connection.execute(query.order_by(tables.outbox.c.sequence))
-            ]
+            return [(row.sequence, bytes(row.wire)) for row in connection.execute(query)]
 
     def mark_sent(self, sequence: int) -> None:
         """The coordinator has this message."""
@@ -282,15 +289,29 @@ class Workspace(RoundQuestions):
             for row in rows
         ]
 
-    def life(self) -> str:
-        """A name for this life of the workspace: another one once it was copied, or restored from a backup. A copy of
-        a file has another number and was made at another time.
+    def life(self) -> Life:
+        """This life of the workspace. The first process that speaks for it while no other does begins it; the others
+        share it. Each holds a lock, which neither a copy nor a restored backup nor a cloned machine has. That the one
+        before has ended is certain only in the same place: a file that was not copied, on a machine that was not
+        started anew; elsewhere a life follows none.
         """
-        file = self.folder / "life"
-        if not file.exists():
-            file.touch(0o600)
-        made = file.stat()
-        return f"{made.st_ino:x}-{made.st_ctime_ns:x}"
+        if self._speaking is None:
+            file = os.open(self.folder / "life.lock", os.O_CREAT | os.O_RDWR, 0o600)
+            self._speaking = weakref.finalize(self, os.close, file)
+            if _locked(file, fcntl.LOCK_EX):
+                place, last = [*(self.remembered(_LIVES) or "").split(), "", ""][:2]
+                if place != (here := _place(file)):
+                    self.remember(_HEARD, "")
+                self.remember(_LIVES, f"{here} {next_life(last)} {last if place == here else ''}")
+            fcntl.flock(file, fcntl.LOCK_SH)  # another process may have begun one just now
+        _, now, *ended = (self.remembered(_LIVES) or "").split()
+        return Life(name=now, before=(*ended, *(self.remembered(_HEARD) or "").split()))
+
+    def was_heard(self) -> None:
+        """The coordinator has heard this life; those that come later follow it."""
+        now, heard = self.life().name, (self.remembered(_HEARD) or "").split()
+        if now not in heard:
+            self.remember(_HEARD, " ".join([now, *heard][:_MOST_HEARD]))
 
     # What `owner run` says
 
@@ -321,22 +342,29 @@ class Workspace(RoundQuestions):
         if state.truth is None:
             raise InputError("The study is not over yet.")
         found: dict[str, labelling.Labels] = {}
-        own = len(state.sample.positions) if state.sample else 0
         for pairing in state.truth.pairings:
-            first = self.name < pairing.peer
-            rows, columns = (own, len(pairing.positions)) if first else (len(pairing.positions), own)
-            matrix = labelling.from_bytes(self.bodies.read_all(pairing.labels), rows, columns)
+            assert state.sample is not None
+            own, other, first = len(state.sample.positions), state.sample.others[pairing.peer], self.name < pairing.peer
+            rows, columns = (own, other) if first else (other, own)
+            content = labelling.unlocked(pairing.labels, self.bodies.read_all(pairing.labels.blob))
+            matrix = labelling.from_bytes(content, rows, columns)
             found[pairing.peer] = matrix if first else np.ascontiguousarray(matrix.T)
         return found
 
 
-def _locked(file: IO[str], kind: int, pause: float = 0.0) -> bool:
+def _locked(file: IO[str] | int, kind: int, pause: float = 0.0) -> bool:
     time.sleep(pause)
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
+
+
+def _place(file: int) -> str:
+    """Where a file is: another place once it was copied, or the machine was started anew."""
+    made = os.fstat(file)
+    return f"{_STARTED.read_text().strip() if _STARTED.exists() else ''}-{made.st_ino:x}-{made.st_ctime_ns:x}"
 
 
 def _put_into_outbox(connection: sa.Connection, step: owner.OwnerStep, sign: MessageSigner | None) -> None:

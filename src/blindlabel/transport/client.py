@@ -10,21 +10,26 @@ import itertools
 import ssl
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from blindlabel.errors import InputError, OutsideError
+from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.protocol import messages, refusals
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, Told, Unreachable
+from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Known
+from blindlabel.protocol.standing import NAMELESS, Known, Life
 from blindlabel.storage.files import BodyDamaged
 from blindlabel.transport.replies import Arrived, Health, Refusal, Waiting
 
 PIECES = 8
 """Pieces of a body, a megabyte each, that go with one request."""
+ENVIRONMENT = "environment"
+"""In place of a proxy's address: as HTTPS_PROXY and NO_PROXY say."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
@@ -45,24 +50,32 @@ class HttpTransport:
     def __init__(
         self,
         address: str,
-        study: str,
+        letters: Letters,
         token: str,
         *,
-        life: str = "",
+        life: Life = NAMELESS,
         authority: str | None = None,
+        certificate: str = "",
+        proxy: str = "",
         patience: float = 30.0,
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
                 f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
             )
-        verify = _checks(address, authority)
-        self._study = study
+        verify = _checks(address, authority, certificate)
+        self._letters, self._study = letters, letters.study
         self._patience = patience
-        timeout = httpx.Timeout(60.0, connect=10.0)
-        headers = {"Authorization": f"Bearer {token}", "Blindlabel-Life": life}
+        self._through = f" through the proxy {urlsplit(proxy).hostname}" if "://" in proxy else ""
+        timeout = httpx.Timeout(60.0, connect=min(10.0, max(1.0, patience)))
+        headers = {"Authorization": f"Bearer {token}", "Blindlabel-Life": " ".join((life.name, *life.before))}
         self._client = httpx.Client(
-            base_url=address.rstrip("/"), headers=headers, timeout=timeout, verify=verify, trust_env=False
+            base_url=address.rstrip("/"),
+            headers=headers,
+            timeout=timeout,
+            verify=verify,
+            proxy=proxy if "://" in proxy else None,
+            trust_env=proxy == ENVIRONMENT,
         )
 
     def close(self) -> None:
@@ -74,7 +87,8 @@ class HttpTransport:
         message = messages.parse(wire).message
         for blob in message.blobs:
             self._patiently(lambda blob=blob: self._upload(blob, bodies, moved))  # type: ignore[misc]
-        self._patiently(lambda: self._request("POST", "/v1/messages", content=wire))
+        letter = self._letters.seal(wire)
+        self._patiently(lambda: self._request("POST", "/v1/messages", content=letter))
 
     def _upload(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None) -> None:
         path = f"/v1/studies/{self._study}/bodies/{blob.hash}"
@@ -92,11 +106,19 @@ class HttpTransport:
             "after": known.received,
             "latest": known.latest,
             "has": known.has,
+            "mark": known.mark,
             "wait": wait,
         }
         url = f"/v1/studies/{self._study}/messages"
-        found = self._patiently(lambda: self._said(Waiting, "GET", url, params=params))
-        return Told([text.encode() for text in found.messages], found.standing)
+
+        def attempt() -> Told:
+            found = self._said(Waiting, "GET", url, params=params)
+            try:
+                return Told([self._letters.open(letter.encode()) for letter in found.messages], found.standing)
+            except refusals.MalformedMessage as error:
+                raise _Passing("a message was damaged on its way") from error
+
+        return self._patiently(attempt)
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Get a body that a message names, continuing what is there."""
@@ -147,10 +169,16 @@ class HttpTransport:
                 _check_trust(error, str(self._client.base_url))
                 if time.monotonic() - began + pause > self._patience:
                     raise Unreachable(
-                        f"The coordinator at {self._client.base_url} cannot be reached: {error}."
+                        f"The coordinator at {self._client.base_url} cannot be reached{self._through}: {_why(error)}."
                     ) from error
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, httpx.RemoteProtocolError):
+        return "it hung up; a gateway may ask for a certificate of yours (--client-certificate file.pem)"
+    return reason(error)
 
 
 def trusting(authority: str, shown: str = "What is remembered as the certificate to trust") -> ssl.SSLContext:
@@ -161,13 +189,30 @@ def trusting(authority: str, shown: str = "What is remembered as the certificate
         raise InputError(f"{shown} cannot be read as a certificate: {error}.") from error
 
 
-def _checks(address: str, authority: str | None) -> ssl.SSLContext | bool:
-    """What certificates are checked with. Reading the system's own takes a tenth of a second, which an address without
-    TLS does not need; should TLS be met there after all, nothing is trusted.
+def _checks(address: str, authority: str | None, certificate: str = "") -> ssl.SSLContext:
+    """What certificates are checked with, and the one that this side shows. Reading the system's own takes a tenth of a
+    second, which an address without TLS does not need; should TLS be met there after all, nothing is trusted.
     """
     if authority is not None:
-        return trusting(authority)
-    return True if address.startswith("https://") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context = trusting(authority)
+    elif address.startswith("https://"):
+        context = httpx.create_ssl_context(trust_env=False)
+    else:
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if certificate:
+        show_certificate(context, Path(certificate))
+    return context
+
+
+def show_certificate(context: ssl.SSLContext, file: Path) -> None:
+    """Show the certificate in a file, which has its key too, to whoever asks for one."""
+    try:
+        context.load_cert_chain(file, password="")  # a key under a passphrase is refused, not asked about
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"{file} cannot be used as a client certificate: it needs a certificate and its key, without a passphrase,"
+            f" in one PEM file ({_why(error)})."
+        ) from error
 
 
 def health_of(address: str, authority: str | None = None) -> Health:
@@ -180,7 +225,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
         said = Refusal.model_validate_json(response.content)
     except (httpx.TransportError, httpx.InvalidURL) as error:
         _check_trust(error, address)
-        raise Unreachable(f"The coordinator at {address} does not answer: {error}.") from error
+        raise Unreachable(f"The coordinator at {address} does not answer: {_why(error)}.") from error
     except ValidationError as error:
         raise OutsideError(f"What answers at {address} is no coordinator.") from error
     raise OutsideError(f"The coordinator at {address} is not well: {said.sentence}")
@@ -191,10 +236,12 @@ def _check_trust(error: BaseException, address: str) -> None:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
-            reason = getattr(cause, "verify_message", "") or cause.reason or str(cause)
+            why = getattr(cause, "verify_message", "") or cause.reason or str(cause)
+            do = "Give the certificate of its operator with --ca file.pem; it is remembered. Is the address right?"
+            if "not yet valid" in why or "expired" in why:
+                do = f"Is this machine's clock right? It says {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}."
             raise Untrusted(
-                f"No safe connection with the coordinator at {address} could be made ({reason}). Give the certificate"
-                " that its operator gave you, with --ca file.pem; it is remembered. Is the address right?"
+                f"No safe connection with the coordinator at {address} could be made ({why}). {do}"
             ) from error
         cause = cause.__cause__ or cause.__context__
 

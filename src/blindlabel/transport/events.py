@@ -7,7 +7,8 @@ Figures of a running coordinator for Prometheus, in its text format, on a port o
     blindlabel_studies{state="open"} 2
     blindlabel_requests_total{route="/v1/messages",status="200"} 17
 
-Counters begin with the process; studies are counted and never named.
+Counters begin with the process. Open studies are named: their round, what they wait for, and when each owner was last
+heard of.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.protocol.interfaces import Service
+from blindlabel.protocol.interfaces import Service, StudyRow
+from blindlabel.protocol.next_steps import of_coordinator
 
 
 def log_event(log: logging.Logger, level: int, event: str, **facts: object) -> None:
@@ -98,11 +100,30 @@ def text(coordinator: Service, counted: Counted) -> str:
         lines += [f'blindlabel_studies{{state="{state}"}} {count}' for state, count in counts.items()]
         lines += _head("blindlabel_disk_free_bytes", "gauge", "Room for bodies.")
         lines.append(f"blindlabel_disk_free_bytes {coordinator.store.free()}")
+        lines += _of_studies(coordinator, [row for row in studies if not row.ended])
     except (InputError, OutsideError):
         lines.append("blindlabel_up 0")
     lines += _head("blindlabel_version_info", "gauge", "The program's version.")
     lines.append(f'blindlabel_version_info{{version="{__version__}"}} 1')
     return "\n".join([*lines, *counted.lines()]) + "\n"
+
+
+def _of_studies(coordinator: Service, studies: Iterable[StudyRow]) -> Iterator[str]:
+    """How every open study stands."""
+    loaded = [(json.dumps(row.name), row.study, coordinator.store.load(row.study)) for row in studies]
+    known = [(name, study, one.state) for name, study, one in loaded if one is not None]
+    yield from _head("blindlabel_round", "gauge", "The round of an open study.")
+    for name, _, state in known:
+        yield f"blindlabel_round{{study={name}}} {state.round}"
+    yield from _head("blindlabel_waiting", "gauge", "What an open study waits for: whom, and for what.")
+    for name, study, state in known:
+        for step in of_coordinator(coordinator.agreement(study), state, coordinator.store.ahead(study)):
+            yield f'blindlabel_waiting{{study={name},who="{step.who}",what="{step.what}"}} 1'
+    yield from _head("blindlabel_owner_heard_seconds", "gauge", "When this process last heard of an owner, else 0.")
+    for name, study, state in known:
+        for owner in state.owners:
+            at = coordinator.heard.get((study, owner), 0.0)
+            yield f'blindlabel_owner_heard_seconds{{study={name},owner="{owner}"}} {at:.0f}'
 
 
 def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
@@ -111,8 +132,8 @@ def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
 
 
 @contextmanager
-def listening(coordinator: Service, counted: Counted, port: int) -> Iterator[int]:
-    """Answer `GET /metrics` on a port of 127.0.0.1, beside whatever else goes on; gives the port."""
+def listening(coordinator: Service, counted: Counted, port: int, host: str = "127.0.0.1") -> Iterator[int]:
+    """Answer `GET /metrics` on a port, beside whatever else goes on; gives the port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -129,7 +150,7 @@ def listening(coordinator: Service, counted: Counted, port: int) -> Iterator[int
             """Figures are asked for often; that is no event."""
 
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server = ThreadingHTTPServer((host, port), Handler)
     except OSError as error:
         raise OutsideError(f"Port {port} for the metrics cannot be opened: {error.strerror or error}.") from error
     thread = threading.Thread(target=server.serve_forever, daemon=True)

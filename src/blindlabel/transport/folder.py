@@ -2,12 +2,12 @@
 same bytes as over HTTP.
 
     <folder>/<first 16 of the study's hash>/
-        from-<owner>/<number>-<digest>.message   an owner's message
+        from-<owner>/<number>-<digest>.message   an owner's message, as a sealed letter (`protocol.letters`)
         from-<owner>/standing.json               how far it has the coordinator's messages, and which life it is
-        to-<owner>/<number>.message              the coordinator's
+        to-<owner>/<number>.message              the coordinator's, sealed too
         to-<owner>/standing.json                 how the coordinator stands with this owner
         to-<owner>/refused-<file>-<hash>.txt     why it refused a file with this content: a code, then a sentence
-        bodies/<hash>                            large bodies, whoever made them
+        bodies/<hash>                            large bodies, whoever made them, each sealed or locked
 
 Files appear whole (written under another name and renamed) and all but the standings are never changed, so copying the
 folder at any moment is safe, and copying it twice does no harm. Only files of exactly these names count: sync programs
@@ -22,6 +22,7 @@ import hashlib
 import logging
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +31,7 @@ from pydantic import ValidationError
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages, refusals
 from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, StudyRow, Told, Unreachable
+from blindlabel.protocol.letters import LARGEST_LETTER, Letters
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import (
     MalformedMessage,
@@ -39,9 +41,10 @@ from blindlabel.protocol.refusals import (
     UnknownVersion,
     WrongSender,
     WrongStudy,
+    two_copies,
 )
 from blindlabel.protocol.shape import Blob, Shape
-from blindlabel.protocol.standing import Known, Standing
+from blindlabel.protocol.standing import NAMELESS, ONE_LIFE, Known, Life, Standing
 from blindlabel.storage.files import BodyDamaged, lasting_folder, write_atomically, write_pieces
 from blindlabel.transport.events import failure, log_event
 
@@ -50,8 +53,9 @@ log = logging.getLogger("blindlabel.folder")
 _POLL = 0.1
 _STANDING = "standing.json"
 _FROM_OWNER = re.compile(r"[0-9]{6}-[0-9a-f]{8}\.message")
-_ONE_LIFE = 30.0
-"""Seconds for which a workspace that has written its standing is the only one of its owner here."""
+
+FileVersion = tuple[Path, int, int, int]
+"""A file, its size, and when it was written; by the second time it was copied here, as copies keep the first."""
 
 S = TypeVar("S", bound=Shape)
 
@@ -66,10 +70,11 @@ class _OwnerStanding(Shape):
 class FolderTransport:
     """An owner's side of the folder."""
 
-    def __init__(self, folder: Path, study: str, owner: str, life: str = "") -> None:
+    def __init__(self, folder: Path, letters: Letters, owner: str, life: Life = NAMELESS) -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}.")
-        self._place = _StudyFolder(folder, study)
+        self._place = _StudyFolder(folder, letters.study)
+        self._letters = letters
         self._owner = owner
         self._life = life
 
@@ -80,27 +85,25 @@ class FolderTransport:
         """Put a message into the folder and, before it, its bodies; again where what lies there is not whole. Raises
         the refusal where the coordinator has refused exactly this.
         """
-        self._check_life()
         message = messages.parse(wire).message
-        name = f"{_stem(message)}.message"
-        refusal = self._place.to_owner(self._owner) / f"refused-{name}-{_hash_of(wire)}.txt"
-        if refusal.exists():
+        self._check_life(joins=message.kind == "join")
+        path = self._place.from_owner(self._owner) / f"{_stem(message)}.message"
+        lies = _read(path, LARGEST_LETTER) if path.is_file() else b""
+        refusal = self._place.to_owner(self._owner) / f"refused-{path.name}-{_hash_of(lies)}.txt"
+        if refusal.exists() and self._letters.holds(lies, wire):
             code, _, sentence = refusal.read_text("utf-8").strip().partition("\n")
-            raise refusals.ALL.get(code, ProtocolError)(f"The coordinator refused message {name}: {sentence}")
+            raise refusals.ALL.get(code, ProtocolError)(f"The coordinator refused message {path.name}: {sentence}")
         for blob in message.blobs:
             self._place.put_body(blob, bodies)
             if moved:
                 moved(blob.length, blob.length)
-        self._place.put(self._place.from_owner(self._owner) / name, wire)
+        self._place.put_letter(path, wire, self._letters)
 
     def fetch(self, known: Known, wait: float) -> Told:
         """The coordinator's messages after those that are known, without a gap."""
         self._check_life()
-        own = self._place.from_owner(self._owner) / _STANDING
-        if own.parent.is_dir():
-            said = _OwnerStanding(life=self._life, known=known).model_dump_json().encode()
-            if not self._place.put(own, said) and _age(own) > _ONE_LIFE / 3:
-                own.touch()
+        if self._place.from_owner(self._owner).is_dir():
+            self._say(known)
         until = time.monotonic() + wait
         while True:
             found: list[bytes] = []
@@ -111,35 +114,52 @@ class FolderTransport:
                 return Told(found, standing or Standing(sent=known.received, latest=known.latest, has=()))
             time.sleep(_POLL)
 
+    def _say(self, known: Known) -> None:
+        own = self._place.from_owner(self._owner) / _STANDING
+        said = _OwnerStanding(life=self._life.name, known=known).model_dump_json().encode()
+        if not self._place.put(own, said) and _age(own) > ONE_LIFE / 3:
+            own.touch()
+
+    def _is_sent(self, number: int) -> bool:
+        """Whether this workspace should be able to open a message: those to one that was lost may lie here too."""
+        standing = _said(Standing, self._place.to_owner(self._owner) / _STANDING)
+        if standing is None or number > 1:
+            return standing is None or number <= standing.sent
+        for path in self._place.from_owner(self._owner).glob("000001-*.message"):
+            with suppress(OutsideError):
+                return messages.parse(self._letters.open(_read(path, LARGEST_LETTER))).digest in (standing.has or ())
+        return False
+
     def _message(self, number: int, *, first: bool) -> bytes | None:
         """The coordinator's message of this number; None where it is not there."""
         path = self._place.to_owner(self._owner) / f"{number:06d}.message"
         if not path.exists():
             return None
         try:
-            wire = _read(path, messages.LARGEST)
+            wire = self._letters.open(_read(path, LARGEST_LETTER))
             messages.parse(wire)
-        except UnknownVersion:
-            return wire  # for the reader to refuse
         except OutsideError as error:
-            if not first:
+            if not first or not self._is_sent(number):
                 return None
+            if isinstance(error, UnknownVersion):
+                raise  # no copy of it would be any better
             raise NotYetCarried(
                 f"{path.name} in {path.parent} is not whole. Copy it again from the coordinator, which writes it again"
                 " where it is damaged there as well."
             ) from error
         return wire
 
-    def _check_life(self) -> None:
-        """Refuse to go on beside another copy of the same workspace."""
-        file = self._place.from_owner(self._owner) / _STANDING
+    def _check_life(self, *, joins: bool = False) -> None:
+        """Refuse to go on beside another copy of the same workspace: one that this life does not follow, and that has
+        written here within `ONE_LIFE`. On a stick that is carried nobody can be heard.
+        """
+        file, mine = self._place.from_owner(self._owner) / _STANDING, self._life
         other = _said(_OwnerStanding, file)
-        if self._life and other is not None and other.life not in ("", self._life) and _age(file) < _ONE_LIFE:
-            raise TwoLives(
-                f"Another copy of the workspace of {self._owner} uses this folder now. Was a backup restored, or the"
-                " workspace copied, while the first one runs? Stop one of the two. If it is the other, this one goes on"
-                " by itself half a minute later."
-            )
+        follows = other is None or not mine.name or other.life in ("", mine.name, *mine.before)
+        if not follows and _age(file) < ONE_LIFE:
+            if not joins:
+                raise TwoLives(two_copies(self._owner))
+            self._say(Known())  # it has a new invitation: whoever was here before is gone
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Copy a body out of the folder."""
@@ -167,9 +187,18 @@ class FolderServer:
             raise InputError(f"There is no folder {folder}.")
         self._coordinator = coordinator
         self._folder = folder
-        self._known: set[tuple[Path, int, int]] = set()
-        """Files that need not be read again: path, size and time of change."""
+        self._known: set[FileVersion] = set()
+        """Files that need not be read again."""
         self._places: dict[str, _StudyFolder] = {}
+
+    def run(self, *, once: bool) -> None:
+        """Take turns until stopped; with `once` only as long as something can be done now."""
+        while True:
+            if self.turn():
+                continue
+            if once:
+                return
+            time.sleep(2 * _POLL)
 
     def turn(self) -> bool:
         """Everything that can be done now, for all studies; True where anything happened."""
@@ -202,7 +231,7 @@ class FolderServer:
         key = _version(path)
         if key is None or key in self._known:
             return False
-        most = messages.LARGEST
+        most = LARGEST_LETTER
         try:
             content = _read(path, most) if key[1] <= most else b""
             refusal = place.to_owner(owner) / f"refused-{path.name}-{_hash_of(content)}.txt"
@@ -221,8 +250,9 @@ class FolderServer:
         self._known.add(key)
         return happened
 
-    def _message(self, study: str, place: _StudyFolder, owner: str, wire: bytes) -> bool | None:
+    def _message(self, study: str, place: _StudyFolder, owner: str, letter: bytes) -> bool | None:
         """Take in a message; None: not now, look again later."""
+        wire = self._coordinator.unseal(letter)
         message = messages.parse(wire).message
         _check_place(message, study, owner)
         bodies = self._coordinator.store.bodies(study)
@@ -236,23 +266,27 @@ class FolderServer:
         for owner in self._coordinator.agreement(study).owners:
             said = _said(_OwnerStanding, place.from_owner(owner) / _STANDING)
             standing = self._coordinator.hears(study, owner, Known() if said is None else _unasked(said.known))
-            for number in range(1, standing.sent + 1):
-                happened |= self._put_message(study, place, owner, number)
+            loaded = self._coordinator.store.load(study)
+            facts = loaded.state.owners[owner] if loaded else None
+            if facts and facts.join:
+                for number, digest in enumerate(facts.history, start=1):
+                    sealed = f"{digest} {facts.join.envelope_key}"  # a workspace that was lost may have got the same
+                    happened |= self._put_message(study, place, owner, number, sealed)
             if place.from_owner(owner).is_dir():
                 place.put(place.to_owner(owner) / _STANDING, standing.model_dump_json().encode())
         return happened
 
-    def _put_message(self, study: str, place: _StudyFolder, owner: str, number: int) -> bool:
+    def _put_message(self, study: str, place: _StudyFolder, owner: str, number: int, sealed: str) -> bool:
         path = place.to_owner(owner) / f"{number:06d}.message"
-        if place.is_as_left(path):
+        if place.is_as_left(path, sealed):
             return False
         bodies = self._coordinator.store.bodies(study)
         (wire,) = self._coordinator.store.outgoing(study, owner, number - 1, most=1)
         blobs = [blob for blob in _named_bodies(wire) if bodies.has(blob)]
         for blob in blobs:
             place.put_body(blob, bodies)
-        happened = place.put(path, wire)
-        place.leave(path, blobs)
+        happened = place.put_letter(path, wire, self._coordinator.letters(study, owner))
+        place.leave(path, sealed, blobs)
         return happened
 
 
@@ -261,10 +295,10 @@ class _StudyFolder:
 
     def __init__(self, folder: Path, study: str) -> None:
         self.root = folder / study[:16]
-        self._good: set[tuple[Path, int, int]] = set()
-        """Bodies whose content was looked at: path, size and time of change."""
-        self._left: dict[Path, tuple[Path, ...]] = {}
-        """Own messages that were put here, with their bodies."""
+        self._good: set[FileVersion] = set()
+        """Bodies whose content was looked at."""
+        self._left: dict[Path, tuple[str, tuple[Path, ...]]] = {}
+        """Own messages that were put here, by digest and receiver's key, with their bodies."""
 
     def from_owner(self, owner: str) -> Path:
         return self.root / f"from-{owner}"
@@ -280,6 +314,12 @@ class _StudyFolder:
         write_atomically(path, content)
         return True
 
+    def put_letter(self, path: Path, wire: bytes, letters: Letters) -> bool:
+        """Write a letter with this message, unless one lies there."""
+        if path.is_file() and letters.holds(_read(path, LARGEST_LETTER), wire):
+            return False
+        return self.put(path, letters.seal(wire))
+
     def put_body(self, blob: Blob, bodies: Bodies) -> None:
         path = self.root / "bodies" / blob.hash
         if (version := _version(path)) is not None and version in self._good:
@@ -289,14 +329,15 @@ class _StudyFolder:
         if (version := _version(path)) is not None:
             self._good.add(version)
 
-    def leave(self, path: Path, blobs: list[Blob]) -> None:
+    def leave(self, path: Path, sealed: str, blobs: list[Blob]) -> None:
         """A message lies here with these bodies; `is_as_left` says whether that still holds."""
         files = (path, *(self.root / "bodies" / blob.hash for blob in blobs))
-        self._left[path] = files
+        self._left[path] = sealed, files
         self._good |= {version for file in files if (version := _version(file)) is not None}
 
-    def is_as_left(self, path: Path) -> bool:
-        return path in self._left and all(_version(file) in self._good for file in self._left[path])
+    def is_as_left(self, path: Path, sealed: str) -> bool:
+        left, files = self._left.get(path, ("", ()))
+        return left == sealed and all(_version(file) in self._good for file in files)
 
     def get_body(self, blob: Blob, bodies: Bodies) -> bool:
         """Copy a body in; False where it is not there (yet, or not whole)."""
@@ -355,12 +396,12 @@ def _check_place(message: Message, study: str, owner: str) -> None:
         raise WrongSender("The message lies in another owner's folder.")
 
 
-def _version(path: Path) -> tuple[Path, int, int] | None:
+def _version(path: Path) -> FileVersion | None:
     try:
         known = path.stat()
     except OSError:
         return None
-    return path, known.st_size, known.st_mtime_ns
+    return path, known.st_size, known.st_mtime_ns, known.st_ctime_ns
 
 
 def _hash_of(content: bytes) -> str:

@@ -28,16 +28,20 @@ class Arrived(BaseModel):
 
 
 class Waiting(BaseModel):
-    """Messages, each as the text it has on the wire, and how the coordinator stands with the caller."""
+    """Messages, each as a sealed letter, and how the coordinator stands with the caller."""
 
     messages: list[str]
     standing: Standing
 
 
 class Health(BaseModel):
-    """The server is up, its database answers, its studies' keys can be read, and there is room on its disk."""
+    """The server is up, its database answers, its studies' keys can be read, there is room on its disk, and its own
+    work goes on and fails in no study.
+    """
 
     status: str
     version: str
     studies: NonNegativeInt
     """Studies that are not over."""
+    last_look: float
+    """Seconds since it last looked whether a study has work."""

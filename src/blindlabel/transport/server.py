@@ -5,14 +5,13 @@
 - `GET /v1/studies/{study}/messages` gives the caller's messages after a number, waiting for one if asked to.
 - `PUT /v1/studies/{study}/bodies/{hash}` takes the next part of a body, `GET …/arrived` says how much of the caller's
   own upload has arrived, `GET` gives a body or a range of it.
-- `GET /health` says that the database answers.
+- `GET /health` says that the database answers, and how the coordinator's own work goes.
 
 Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit.
 Logs are lines of JSON with method, route, status, sizes and times; never a content, a token or an address with a
 secret.
 
-Beside it the coordinator's own work goes on: every study's, soon after a message came, and now and then anyway. Studies
-are worked on at the same time, so that a large one does not hold up the others.
+Beside it the coordinator's own work goes on (`background`).
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
@@ -29,6 +28,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel import __version__
@@ -36,10 +36,12 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.interfaces import Service
 from blindlabel.protocol.invitation import token_hash
+from blindlabel.protocol.letters import LARGEST_LETTER
 from blindlabel.protocol.refusals import ProtocolError, WrongSender, WrongStudy
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Known
+from blindlabel.protocol.standing import Known, Life
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
+from blindlabel.transport.background import Background
 from blindlabel.transport.events import Counted, failure, log_event
 from blindlabel.transport.replies import Accepted, Arrived, Health, Refusal, Waiting
 from blindlabel.transport.server_limits import Bounded, RateLimit, ServerLimits, TooLarge, TooManyRequests
@@ -52,6 +54,9 @@ _STATUS = {
     "content": 422, "refused": 400,
 }  # fmt: skip
 
+_LIVES = 1000
+"""Characters of the names of lives that one request says."""
+
 StudyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The agreement's hash.")]
 BodyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="BLAKE2b of the body, 32 bytes in hexadecimal.")]
 Length = Annotated[int, Query(ge=0, le=2**42, description="Length of the whole body.")]
@@ -63,6 +68,8 @@ _BINARY = {
         "required": True,
     }
 }
+
+_STRANGER = "The message carries no token that is known here, and is no join."
 
 
 @dataclass
@@ -79,21 +86,30 @@ class _Server:
         self.callers = RateLimit(self.limits.requests_per_second, 4 * self.limits.requests_per_second)
         self.strangers = RateLimit(self.limits.joins_per_second, 4 * self.limits.joins_per_second)
 
-    async def caller(self, request: Request, study: str, authorization: str | None) -> str:
-        """The owner whose token this is."""
+    async def is_known(self, request: Request, authorization: str | None, study: str | None = None) -> str | None:
+        """The owner whose token this is, in this study or any; None for a stranger, and strangers are slowed."""
         kind, _, token = (authorization or "").partition(" ")
-        if kind != "Bearer" or not 20 <= len(token) <= 100:
-            self.strangers.check(_address(request))
-            raise WrongSender("The request carries no token.")
-        hashed = token_hash(token)
-        owner = await run_in_threadpool(self.coordinator.store.owner_of_token, study, hashed)
+        if kind == "Bearer" and 20 <= len(token) <= 100:
+            hashed = token_hash(token)
+            owner = await run_in_threadpool(self.coordinator.store.owner_of_token, study, hashed)
+            if owner is not None:
+                self.callers.check(hashed)
+                request.state.known = True
+                return owner
+        self.strangers.check(_address(request))
+        return None
+
+    async def caller(self, request: Request, study: str, authorization: str | None) -> str:
+        """The owner of this study whose token this is."""
+        owner = await self.is_known(request, authorization, study)
         if owner is None:
-            self.strangers.check(_address(request))
-            raise WrongSender("The token is not one of this study.")
-        self.callers.check(hashed)
+            raise WrongSender("The request carries no token of this study.")
         request.state.owner, request.state.study = owner, study[:12]
-        if life := request.headers.get("Blindlabel-Life", "")[:64]:
-            await run_in_threadpool(self.coordinator.check_life, study, owner, life)
+        name, *before = request.headers.get("Blindlabel-Life", "")[:_LIVES].split() or [""]
+        if name:
+            await run_in_threadpool(
+                self.coordinator.check_life, study, owner, Life(name=name[:64], before=tuple(before))
+            )
         return owner
 
     def wake(self) -> None:
@@ -102,22 +118,31 @@ class _Server:
         self.news = asyncio.Event()
 
 
-def create_app(coordinator: Service, limits: ServerLimits | None = None, counted: Counted | None = None) -> FastAPI:
-    """The application; its background task does the coordinator's own work."""
+def create_app(
+    coordinator: Service,
+    limits: ServerLimits | None = None,
+    counted: Counted | None = None,
+    background: Background | None = None,
+) -> FastAPI:
+    """The application; the coordinator's own work goes on while it runs, and is waited for when it stops."""
     server = _Server(coordinator, limits or ServerLimits())
+    background = background or Background(coordinator)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(coordinator.store.remove_orphans)
-        working = asyncio.create_task(work_for_ever(coordinator, lambda: server.news, server.wake))
+        working = asyncio.create_task(background.run(lambda: server.news, server.wake))
         yield
-        working.cancel()
+        background.stop()
+        server.wake()
+        await working
 
     app = FastAPI(title="blindlabel coordinator", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
     app.state.coordinator = coordinator
     app.add_exception_handler(ProtocolError, _refuse)
     app.add_exception_handler(OutsideError, _refuse)
     app.add_exception_handler(InputError, _refuse)
+    app.add_exception_handler(ClientDisconnect, lambda *_: Response(status_code=408))  # nobody reads it
     app.add_middleware(Bounded, limits=server.limits)
     app.add_middleware(_Logged, counted=counted or Counted())
     refusals: dict[int | str, dict[str, Any]] = {
@@ -136,8 +161,11 @@ def create_app(coordinator: Service, limits: ServerLimits | None = None, counted
         if free < server.limits.free_disk:
             raise DiskFull("The coordinator's disk is full. Its operator has to make room.")
         studies = await run_in_threadpool(coordinator.store.studies)
+        if trouble := background.trouble():
+            raise CannotServe(trouble)
         request.state.idle = True
-        return Health(status="well", version=__version__, studies=sum(1 for row in studies if not row.ended))
+        open_studies = sum(1 for row in studies if not row.ended)
+        return Health(status="well", version=__version__, studies=open_studies, last_look=background.last_look)
 
     return app
 
@@ -147,11 +175,15 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
 
     @app.post("/v1/messages", responses=refusals, openapi_extra=_BINARY)
     async def post_message(request: Request, authorization: Authorization = None) -> Accepted:
-        wire = await _body(request, messages.LARGEST)
+        known = await server.is_known(request, authorization)
+        if not known and int(request.headers.get("Content-Length", 0)) > limits.largest_other:
+            raise WrongSender(_STRANGER)  # too large for a join: nothing of it is read
+        letter = await _body(request, LARGEST_LETTER if known else limits.largest_other)
+        wire = await run_in_threadpool(coordinator.unseal, letter)
         message = messages.parse(wire).message
-        if message.kind == "join":
-            server.strangers.check(_address(request))
-        elif await server.caller(request, message.study, authorization) != message.sender:
+        if not known and message.kind != "join":
+            raise WrongSender(_STRANGER)
+        if message.kind != "join" and await server.caller(request, message.study, authorization) != message.sender:
             raise WrongSender("The token belongs to another owner than the message's sender.")
         new = await run_in_threadpool(coordinator.receive, wire)
         server.wake()
@@ -164,24 +196,24 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
         after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
         latest: Annotated[str, Query(max_length=64, description="The digest of that message.")] = "",
         has: Annotated[str, Query(max_length=64, description="The tag of the caller's messages, as told.")] = "",
+        mark: Annotated[str, Query(max_length=64, description="Comes back with the answer.")] = "",
         wait: Annotated[float, Query(ge=0, le=3600)] = 0,
         authorization: Authorization = None,
     ) -> Waiting:
         owner = await server.caller(request, study, authorization)
-        known = Known(received=after, latest=latest, has=has)
+        known = Known(received=after, latest=latest, has=has, mark=mark)
         standing = await run_in_threadpool(coordinator.hears, study, owner, known)
         until = time.monotonic() + min(wait, limits.longest_wait)
         while True:
             news = server.news
             found = await run_in_threadpool(coordinator.store.outgoing, study, owner, after)
             left = until - time.monotonic()
-            if found or left <= 0:
+            if found or left <= 0 or await request.is_disconnected():
                 request.state.idle = not found
-                return Waiting(messages=[wire.decode() for wire in found], standing=standing)
-            try:  # another process over the same database may have made a message, so look again now and then
-                await asyncio.wait_for(news.wait(), min(left, 1.0))
-            except TimeoutError:
-                continue
+                letters = coordinator.letters(study, owner)
+                return Waiting(messages=[letters.seal(wire).decode() for wire in found], standing=standing)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(news.wait(), min(left, limits.look_again))
 
 
 def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, dict[str, Any]]) -> None:
@@ -194,9 +226,8 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
         received = await run_in_threadpool(bodies.received, blob, owner)
-        complete = await run_in_threadpool(
-            bodies.has_from, blob, owner
-        )  # all bytes may be there and not checked yet, where a process died over it
+        # all bytes may be there and not checked yet, where a process died over it
+        complete = await run_in_threadpool(bodies.has_from, blob, owner)
         return Arrived(received=received, complete=complete)
 
     @app.get("/v1/studies/{study}/bodies/{hash}", responses=refusals, response_class=Response)
@@ -228,13 +259,13 @@ def _add_upload_route(app: FastAPI, server: _Server, refusals: dict[int | str, d
         if length > limits.largest_body:
             raise TooLarge(f"The body is larger than {limits.largest_body} bytes.")
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
+        if coordinator.store.free() - length < limits.free_disk:
+            raise DiskFull("The coordinator's disk is full. Its operator has to make room; then send again.")
         announce = partial(coordinator.store.announce, study, owner, blob, limits.owner_bytes, limits.owner_bodies)
         if not await run_in_threadpool(announce):
             raise TooLarge("Your uploads to this study are more than the coordinator takes. Ask its operator.")
-        if coordinator.store.free() - length < limits.free_disk:
-            raise DiskFull("The coordinator's disk is full. Its operator has to make room; then send again.")
         received = offset
-        async for piece in _pieces(request, limits.largest_part):
+        async for piece in _pieces(request):
             received = await run_in_threadpool(bodies.append, blob, received, [piece], owner)
         if length == 0 or received == offset:
             received = await run_in_threadpool(bodies.append, blob, offset, [], owner)
@@ -249,13 +280,16 @@ class DiskFull(OutsideError):
     """No room for a body."""
 
 
-async def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+_OUTSIDE = {
+    TooManyRequests: (429, "rate"), TooLarge: (413, "large"), BodyDamaged: (422, "damaged"),
+    WrongOffset: (409, "offset"), DiskFull: (507, "disk"),
+}  # fmt: skip
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
     """The request's body in pieces of about a megabyte."""
-    held, size = bytearray(), 0
+    held = bytearray()
     async for chunk in request.stream():
-        size += len(chunk)
-        if size > most:
-            raise TooLarge(f"The request is larger than {most} bytes.")
         held += chunk
         if len(held) >= PIECE:
             yield bytes(held)
@@ -265,28 +299,25 @@ async def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    return b"".join([piece async for piece in _pieces(request, most)])
+    """All of the request's body."""
+    held = bytearray()
+    async for chunk in request.stream():
+        held += chunk
+        if len(held) > most:
+            raise TooLarge(f"The message is larger than {most} bytes.")
+    return bytes(held)
 
 
 async def _refuse(_request: Request, error: Exception) -> JSONResponse:
-    headers = {}
     if isinstance(error, ProtocolError):
         status, code = _STATUS[error.code], error.code
-    elif isinstance(error, TooManyRequests):
-        status, code, headers = 429, "rate", {"Retry-After": "1"}
-    elif isinstance(error, (TooLarge, BodyDamaged, WrongOffset)):
-        status, code = {TooLarge: (413, "large"), BodyDamaged: (422, "damaged"), WrongOffset: (409, "offset")}[
-            type(error)
-        ]
     else:
-        status, code = (507, "disk") if isinstance(error, DiskFull) else (503, "outside")
+        status, code = _OUTSIDE.get(type(error), (503, "outside"))
+    if status >= 500:
         log_event(log, logging.ERROR, "failed", **failure(error))
-    sentence = (
-        "The coordinator cannot use its own files now. Its operator has to look."
-        if isinstance(error, InputError)
-        else str(error)
-    )
-    return JSONResponse({"error": code, "sentence": sentence}, status, headers)
+    own = "The coordinator cannot use its own files now. Its operator has to look."
+    said = {"error": code, "sentence": own if isinstance(error, InputError) else str(error)}
+    return JSONResponse(said, status, {"Retry-After": "1"} if status == 429 else {})
 
 
 class _Logged:
@@ -334,72 +365,3 @@ class _Logged:
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
-
-
-# The coordinator's own work
-
-
-_PAUSE = 2.0
-"""Seconds between two looks when nothing came, and after a failure."""
-_AT_ONCE = 4
-"""Studies that are worked on at the same time."""
-
-
-async def work_for_ever(coordinator: Service, news: Callable[[], asyncio.Event], wake: Callable[[], None]) -> None:
-    """Do every study's work. `news` gives the event that the next message sets; `wake` tells those who wait for
-    messages that there may be some.
-    """
-    underway: set[str] = set()
-    again: set[str] = set()
-    """Those of them for which something may have come since they were looked at."""
-    turns = asyncio.Semaphore(_AT_ONCE)
-
-    async def work(study: str) -> None:
-        """One study's work; one that fails waits, and is tried again."""
-        failed = True
-        while failed or study in again:
-            again.discard(study)
-            async with turns:
-                done, failed = await run_in_threadpool(_work_once, coordinator, study)
-            if done:
-                wake()
-            if failed:
-                await asyncio.sleep(_PAUSE)
-        underway.discard(study)
-
-    async with asyncio.TaskGroup() as group:
-        while True:
-            coming = news()
-            for study in await run_in_threadpool(_open_studies, coordinator):
-                if study in underway:
-                    again.add(study)
-                else:
-                    underway.add(study)
-                    group.create_task(work(study))
-            try:
-                await asyncio.wait_for(coming.wait(), _PAUSE)
-            except TimeoutError:
-                continue
-
-
-def _open_studies(coordinator: Service) -> list[str]:
-    try:
-        return [row.study for row in coordinator.store.studies() if not row.ended]
-    except OutsideError as error:  # the database does not answer
-        _log_failed_work(error)
-        return []
-
-
-def _work_once(coordinator: Service, study: str) -> tuple[bool, bool]:
-    """One study's work; whether anything was done, and whether it failed."""
-    try:
-        return coordinator.work(study), False
-    except WrongStudy:  # deleted meanwhile
-        return False, False
-    except Exception as error:  # whatever it is, the others' work goes on, and this one is tried again
-        _log_failed_work(error, study)
-        return False, True
-
-
-def _log_failed_work(error: Exception, study: str = "") -> None:
-    log_event(log, logging.ERROR, "work failed", study=study[:12], **failure(error))

@@ -1,5 +1,5 @@
 """How much a coordinator's server takes: every limit in one place, and the first of them, the size of a request and the
-rate of requests.
+rate of requests. `front` holds those of connections.
 
 A request that says it is too large is refused before anything looks at it, token and sign-in included; one that does
 not say so is cut off while it streams. deploy/Caddyfile sets the same sizes before the server. Every caller has a
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel.errors import OutsideError
-from blindlabel.protocol import messages
+from blindlabel.protocol.letters import LARGEST_LETTER
 
 
 class TooLarge(OutsideError):
@@ -33,12 +33,26 @@ class ServerLimits:
     largest_part: int = 64 * 2**20
     """Bytes of one request that continues a body."""
     largest_other: int = 2**16
-    """Bytes of any other request: pages and sign-in."""
+    """Bytes of any other request: pages and sign-in, and a message of somebody who has not signed in: a join."""
+    largest_head: int = 2**14
+    """Bytes of a request before its body."""
+    connections: int = 500
+    """Open at once."""
+    address_connections: int = 64
+    """Of them, from one address."""
+    head_seconds: float = 15.0
+    """In which the head of a request has to come."""
+    body_seconds: float = 20.0
+    """After which a body has to come, and an answer to be read, at the slowest rate."""
+    slowest: float = 1024.0
+    """Bytes a second."""
     owner_bytes: int = 64 * 2**30
     """Bytes of an owner's bodies in one study that are still needed, together."""
     owner_bodies: int = 10_000
     longest_wait: float = 25.0
     """Seconds that a request for messages may wait."""
+    look_again: float = 1.0
+    """Seconds after which it looks by itself: another process over the same database may have made a message."""
     requests_per_second: float = 100.0
     """Of one caller, with a burst of four times as many."""
     joins_per_second: float = 5.0
@@ -49,7 +63,7 @@ class ServerLimits:
     def of_request(self, method: str, path: str) -> int:
         """Bytes that a request may have."""
         if method == "POST" and path == "/v1/messages":
-            return messages.LARGEST
+            return LARGEST_LETTER
         if method == "PUT" and re.fullmatch("/v1/studies/[^/]*/bodies/[^/]*", path):
             return self.largest_part
         return self.largest_other
@@ -64,6 +78,10 @@ class Bounded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+        parts = [scope["raw_path"], scope["query_string"], *(part for header in scope["headers"] for part in header)]
+        if sum(map(len, parts)) > self.limits.largest_head:
+            await _refuse(send, self.limits.largest_head, 431)
             return
         most = self.limits.of_request(scope["method"], scope["path"])
         told = dict(scope["headers"]).get(b"content-length", b"0")
@@ -97,10 +115,11 @@ def _sentence(most: int) -> str:
     return f"The request is larger than {most} bytes."
 
 
-async def _refuse(send: Send, most: int) -> None:
-    body = json.dumps({"error": "large", "sentence": _sentence(most)}).encode()
+async def _refuse(send: Send, most: int, status: int = 413) -> None:
+    sentence = _sentence(most) if status == 413 else f"The request's head is larger than {most} bytes."
+    body = json.dumps({"error": "large", "sentence": sentence}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 413, "headers": [*headers, (b"connection", b"close")]})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

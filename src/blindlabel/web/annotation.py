@@ -17,13 +17,13 @@ from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.chain import Chain, call_of
 from blindlabel.language.formula import Formula
+from blindlabel.language.suggestions import Verdict
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.annotations import difference, source_of
 from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp, Seat
 from blindlabel.web.components import KEYS, key_button, offer_undo, tell, text
-from blindlabel.web.judging import Judged
 from blindlabel.web.question_pane import QuestionPane, Written
 from blindlabel.web.record_pane import RecordPane, asked_for
 
@@ -34,7 +34,7 @@ class WayToGoOn:
 
     name: str
     question: str
-    verdict: Judged
+    verdict: Verdict
     difference: str
     suggested: bool = False
 
@@ -102,7 +102,7 @@ class Choices:
         if checked.formula is None:
             return None
         after = checked.chain
-        verdict = self._app.judging.verdict(own, question, checked.formula)
+        verdict = self._app.judging.verdict(own, question)
         said = editing.difference(before, after) if before and after else "written differently"
         return WayToGoOn(name, question, verdict, "as it was asked" if name == "Keep it" else said, suggested)
 
@@ -334,7 +334,7 @@ class Annotation:
         else:
             tell("Saved.")
 
-    def _log_saved(self, question: str, source: str, verdict: Judged | None) -> None:
+    def _log_saved(self, question: str, source: str, verdict: Verdict | None) -> None:
         if self._visit is not None and verdict is not None:
             changed = None if self._suggestion is None else difference(self._suggestion, question)
             self._cache.annotations.saved(self._visit, question, source, changed, verdict.kind)
@@ -423,12 +423,12 @@ class Annotation:
         last, record = self._last, self._record
         verdict = await self._verdict_of(checked, question)
         cost = await run.io_bound(self._app.judging.cost, formula)
-        if verdict is not None and (last, record) == (self._last, self._record):
-            self._pane.verdict.show(verdict, formula, cost or "")
+        if verdict is not None and record is not None and (last, record) == (self._last, self._record):
+            self._pane.verdict.show(verdict, self._cache.record(record), checked, cost or "")
 
-    async def _verdict_of(self, checked: Question, question: str) -> Judged | None:
+    async def _verdict_of(self, checked: Question, question: str) -> Verdict | None:
         formula: Formula | None = checked.formula
         if formula is None or self._record is None:
             return None
         own = self._cache.record(self._record)
-        return await run.io_bound(self._app.judging.verdict, own, question, formula)
+        return await run.io_bound(self._app.judging.verdict, own, question)

@@ -25,14 +25,15 @@ from blindlabel.export import AgreedTruth
 from blindlabel.export.truth import truths_of_owner
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
+from blindlabel.language.suggestions import RISKIEST, Verdict
 from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.questions import check_question
-from blindlabel.protocol.interfaces import PERSON, OwnRecord, Task, TaskState
+from blindlabel.protocol.interfaces import PERSON, Back, OwnRecord, Task, TaskState
 from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.storage.annotations import Annotations, Mark, team_of
 from blindlabel.storage.round_questions import RoundProgress
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.judging import RISKIEST, Judged, Judging
+from blindlabel.web.judging import Judging
 
 # What all tabs share
 
@@ -212,7 +213,7 @@ class Row:
 
     own: OwnRecord
     task: Task
-    verdict: Judged | None
+    verdict: Verdict | None
     mark: Mark
     asked: str
     """Who is asked about it, where that is one person."""
@@ -226,7 +227,7 @@ class Row:
             "state": self.task.state,
             "verdict": self.verdict.brief if self.verdict else "",
             "level": self.verdict.level if self.verdict else "",
-            "disagreed": "too loose" if self.task.loose else "yes" if self.task.disagreed else "",
+            "disagreed": _BACK[self.task.back],
             "unsure": self.mark.unsure,
             "note": self.mark.note,
             "asked": self.asked,
@@ -359,13 +360,16 @@ class Seat:
         self.cache.put(task, second=self.is_second(task.record))
 
 
+_BACK: dict[Back, str] = {"": "", "disagreed": "yes", "loose": "too loose", "kept": "no, it stands"}
+
+
 def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
     if sort == "state":
         return (STATES[row.task.state],)
     if sort == "verdict":
-        return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.others)
+        return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.risk)
     if sort == "disagreed":
-        return (row.task.disagreed or row.task.loose,)
+        return (bool(row.task.back),)
     if sort == "asked":
         return (row.asked,)
     if sort == "id":
@@ -425,7 +429,7 @@ class OwnerApp:
         truth = self.cache.state.truth
         if truth is None or self.workspace.agreement.release == "none":
             return {}
-        if not all(self.workspace.bodies.has(pairing.labels) for pairing in truth.pairings):
+        if not all(self.workspace.bodies.has(pairing.labels.blob) for pairing in truth.pairings):
             return {}
         return truths_of_owner(self.workspace)
 

@@ -26,13 +26,13 @@ from blindlabel.errors import InputError
 from blindlabel.language import Question, Record
 from blindlabel.language.diagnostics import nearest
 from blindlabel.language.formatter import quote
+from blindlabel.language.suggestions import RISKIEST
 from blindlabel.language.words import words_in_order
 from blindlabel.parties.question_folders import SUFFIX, file_name
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
 from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
 from blindlabel.web.components import FilePicker, ReviewCards, button, offer_undo, tell, text
-from blindlabel.web.judging import RISKIEST
 from blindlabel.web.points_pane import summary
 from blindlabel.web.question_pane import record_with_hits
 
@@ -244,7 +244,7 @@ class Review:
         own, workspace = self._app.cache.record(record), self._app.workspace
         checked = check_question(workspace.agreement, question)
         assert checked.formula is not None
-        verdict = self._app.judging.verdict(own, question, checked.formula)
+        verdict = self._app.judging.verdict(own, question)
         return {
             "record": record,
             "id": own.id,
@@ -252,7 +252,7 @@ class Review:
             "summary": summary(checked.chain) if checked.chain is not None else " ".join(question.split()),
             "verdict": verdict.headline,
             "level": verdict.level,
-            "risk": (RISKIEST.index(verdict.kind), -verdict.others, record),
+            "risk": (RISKIEST.index(verdict.kind), -verdict.risk, record),
         }
 
     def _choose(self, records: list[int]) -> None:

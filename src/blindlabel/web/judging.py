@@ -1,107 +1,24 @@
-"""What is to be thought of a question before it is asked, and suggestions: what is made from the owner's whole table
-and therefore not at once. What a question says about the owner's own rows is worked out in `language.suggestions`; here
-it gets a name, a colour and a sentence.
-
-Nobody sees the other side's records, but the owner's own rows are nearly always *other* things: a question that fits
-one of them as well is likely to fit a wrong record over there. One count everywhere, on the page as in the log:
-`others` are the owner's rows that a question fits *besides* its own record.
+"""Verdicts and suggestions for one workspace: what is made from the owner's whole table and therefore not at once. What
+is to be thought of a question is worked out in `language.suggestions`; here it is kept.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, reduce
-from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
+from functools import cached_property
 
 from blindlabel.engines.interface import EngineError
 from blindlabel.engines.registry import rules_named
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record
 from blindlabel.language.chain import Chain, Term
-from blindlabel.language.formula import Atom, Bits, Constant, Count, Formula, Negation, in_order
+from blindlabel.language.formula import Atom, Bits, Count, Formula, Negation, in_order
 from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 from blindlabel.parties.joining import own_table
 from blindlabel.parties.questions import check_question, suggester_for
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.workspace import Workspace
-
-# Verdicts in words
-
-VerdictKind = Literal["only", "others", "loose", "not-itself", "never", "always"]
-RISKIEST: tuple[VerdictKind, ...] = ("always", "never", "not-itself", "loose", "others", "only")
-"""All kinds, the worst first."""
-MOST_FITS = 5
-"""Above this many other rows a question is too loose."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """How a question fits its own record and the owner's other rows."""
-
-    kind: VerdictKind
-    others: int
-    rows: int
-    """How many other rows there are."""
-    also: tuple[int, ...] = ()
-    """The first of the other rows that it fits."""
-
-    @property
-    def level(self) -> Literal["good", "warn", "bad"]:
-        """How it is shown."""
-        return "good" if self.kind == "only" else "warn" if self.kind == "others" else "bad"
-
-    @property
-    def brief(self) -> str:
-        """In a few words, for a column."""
-        return self._filled(_WORDS[self.kind][0])
-
-    @property
-    def headline(self) -> str:
-        """What the page says first."""
-        return self._filled(_WORDS[self.kind][1])
-
-    @property
-    def detail(self) -> str:
-        """And what it says then."""
-        return self._filled(_WORDS[self.kind][2])
-
-    def _filled(self, words: str) -> str:
-        fits = f"It fits {f'{self.others:,}' if self.others else 'none'} of the {self.rows:,} other rows of your table"
-        return words.format(n=self.others, plural="" if self.others == 1 else "s", rows=self.rows, fits=fits)
-
-
-_WORDS: dict[VerdictKind, tuple[str, str, str]] = {
-    "only": ("only this", "Only this record", "{fits}."),
-    "others": ("also {n:,} other{plural}", "Also {n:,} other{plural} of yours", "{fits}; probably other things."),
-    "loose": (
-        "{n:,} others",
-        "{n:,} of {rows:,} others: far too loose",
-        "{fits}. Ask for something rarer, or for more points.",
-    ),
-    "not-itself": ("not itself", "Not even this one", "It says no to the record that it was written for. {fits}."),
-    "never": ("always no", "Always no", "It says no to every record, whatever that record says."),
-    "always": ("always yes", "Always yes", "It says yes to every record, whatever that record says."),
-}
-"""For each kind of verdict: in a few words, what the page says first, and what it says then."""
-
-
-def judged(verdict: Verdict, formula: Formula) -> Judged:
-    """The verdict about a question with its name."""
-    rows = max(0, verdict.rows - 1)
-    kind: VerdictKind = "only" if not verdict.others else "others"
-    if isinstance(formula, Constant):
-        kind = "always" if formula.value else "never"
-    elif verdict.itself is False:
-        kind = "not-itself"
-    elif verdict.others > MOST_FITS or (verdict.others > 1 and 2 * verdict.others >= rows):
-        kind = "loose"
-    return Judged(kind, verdict.others, rows, verdict.also if kind != "always" else ())
-
 
 # Costs
 
@@ -150,7 +67,7 @@ class Judging:
         self._workspace = workspace
         self._lock = threading.RLock()
         """The suggester and its table remember what they worked out, so one thread at a time asks them."""
-        self._known: dict[tuple[int, str], Judged] = {}
+        self._known: dict[tuple[int, str], Verdict] = {}
         self.edition = 0
         """Grows whenever a verdict has become known."""
         self.problem = ""
@@ -186,28 +103,26 @@ class Judging:
 
     # Verdicts
 
-    def verdict(self, own: OwnRecord, text: str, formula: Formula) -> Judged:
+    def verdict(self, own: OwnRecord, text: str) -> Verdict:
         """What is to be thought of a question; reads the table first where that has not been done."""
         known = self._known.get((own.record, text))
         if known is not None:
             return known
         with self._lock:
-            made = judged(self._suggester.verdict(formula, own.prepared), formula)
+            made = self._suggester.verdict(check_question(self._workspace.agreement, text), own.prepared)
         self._known[(own.record, text)] = made
         self.edition += 1
         return made
 
-    def known_verdict(self, record: int, text: str | None) -> Judged | None:
+    def known_verdict(self, record: int, text: str | None) -> Verdict | None:
         """The verdict about a question where it is known already."""
         return self._known.get((record, text)) if text is not None else None
 
     def judge_all(self, questions: Iterable[tuple[OwnRecord, str]]) -> None:
         """Come to know the verdicts about many questions."""
         for own, text in questions:
-            if (own.record, text) not in self._known:
-                checked = check_question(self._workspace.agreement, text)
-                if checked.formula is not None:
-                    self.verdict(own, text, checked.formula)
+            if check_question(self._workspace.agreement, text).formula is not None:
+                self.verdict(own, text)
 
     def fitting(self, formula: Formula) -> Bits:
         """Which own rows a question fits."""
@@ -218,23 +133,23 @@ class Judging:
 
     def others(self, own: OwnRecord, terms: Iterable[Term]) -> int | None:
         """In how many other own rows any of these holds; None while the table is being read."""
-        return len(self._rows_with(own, terms)) if self.ready else None
-
-    def _rows_with(self, own: OwnRecord, terms: Iterable[Term]) -> npt.NDArray[np.int64]:
-        """Other rows than this record, by the suggester's rule: those that say the very same are not others."""
+        if not self.ready:
+            return None
         with self._lock:
-            records = self._suggester.table.records
-            having = self._suggester.table.rows_with
-            held = [reduce(np.intersect1d, [having(atom) for atom in term]) for term in terms]
-            found = np.unique(np.concatenate(held))
-        whole = Record.of({name: own.prepared.attributes.get(name, "") for name in self._suggester.attributes}).whole
-        return np.array([row for row in found.tolist() if records[row].whole != whole], dtype=np.int64)
+            held = self._suggester.table.holding(terms)
+            held[self._suggester.table.same_as(self._own(own))] = False
+        return int(held.sum())
+
+    def _own(self, own: OwnRecord) -> Record:
+        """The record as the suggester's table has it: rows that say the very same are not others."""
+        return Record.of({name: own.prepared.attributes.get(name, "") for name in self._suggester.attributes})
 
     def most_points(self, own: OwnRecord, points: Chain) -> int:
         """The most points that another own row has."""
-        held = np.zeros(len(self.rows[0]), dtype=np.int64)
-        for condition in points.conditions:
-            held[self._rows_with(own, condition.any_of)] += condition.points
+        with self._lock:
+            table = self._suggester.table
+            held = table.points(points)
+            held[table.same_as(self._own(own))] = 0
         return int(held.max(initial=0))
 
     # Suggestions
@@ -247,7 +162,7 @@ class Judging:
         """A question for one record that can be used as it is."""
         with self._lock:
             previous = [text for _, text in task.previous]
-            made = self._suggester.suggest(own.prepared, task.round, previous, loose=task.loose)
+            made = self._suggester.suggest(own.prepared, task.round, previous, loose=task.back == "loose")
         checked = check_question(self._workspace.agreement, made.text)
         if not checked.ok:
             raise InputError(f"The suggestion for {own.id} cannot be used: {checked.problems[0].message}")

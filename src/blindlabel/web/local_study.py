@@ -27,6 +27,7 @@ from blindlabel.records.proposing import types_of
 from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.web.judging import Judging
 
@@ -77,7 +78,7 @@ class Rehearsal:
         self.shared.mkdir()
         self._server = FolderServer(self.coordinator, self.shared)
         self._owners = [
-            OwnerParty(one, FolderTransport(self.shared, self.agreement.hash, one.name)) for one in self.workspaces
+            OwnerParty(one, FolderTransport(self.shared, letters_of(one), one.name)) for one in self.workspaces
         ]
 
     def workspace(self, name: str) -> Workspace:

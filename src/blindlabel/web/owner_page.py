@@ -14,13 +14,13 @@ from typing import Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
+from blindlabel.language.suggestions import RISKIEST, Verdict
 from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
 from blindlabel.storage.annotations import Annotations, Team, Visit
 from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import button, tell, text
-from blindlabel.web.judging import RISKIEST, Judged
 from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
 from blindlabel.web.standing_panel import StandingPanel, Verifying
@@ -95,8 +95,11 @@ class NameDialog:
 # Handing in
 
 _KINDS = {
-    "only": ("fits only its own record", "fit only their own record"),
+    "good": ("would probably be found, and fits no other row", "would probably be found, and fit no other row"),
+    "strict": ("is strict", "are strict"),
+    "relatives": ("would let close relatives pass", "would let close relatives pass"),
     "others": ("also fits other rows", "also fit other rows"),
+    "too-strict": ("is too strict", "are too strict"),
     "loose": ("is far too loose", "are far too loose"),
     "not-itself": ("does not fit its own record", "do not fit their own record"),
     "never": ("says no to everything", "say no to everything"),
@@ -166,7 +169,7 @@ class HandIn:
                 for record, verdict in dubious:
                     self._build_dubious(record, verdict)
 
-    def _build_dubious(self, record: int, verdict: Judged) -> None:
+    def _build_dubious(self, record: int, verdict: Verdict) -> None:
         with ui.element("li"):
             button(self._app.cache.record(record).id, lambda: self._go(record), "flat dense")
             text("span", verdict.headline, f"chip chip-{verdict.level}")

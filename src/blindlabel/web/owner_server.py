@@ -36,7 +36,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export.formats import FORMATS, archive_of
-from blindlabel.storage.secret_files import read_secret, write_secret
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.owner_page import OwnerPage
@@ -313,7 +312,6 @@ def _listen(workspace: Workspace, port: int | None) -> socket.socket:
 
 def _key(workspace: Workspace) -> str:
     """What browsers' cookies are made with. It stays over restarts, so that an open tab goes on working."""
-    path = workspace.folder / "web.key"
-    if not path.exists():
-        write_secret(path, secrets.token_urlsafe(32).encode())
-    return read_secret(path).decode()
+    if not (workspace.folder / "web.key").exists():
+        workspace.keep_secret("web", secrets.token_urlsafe(32).encode())
+    return workspace.secret("web").decode()

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from nicegui.element import Element
 
 from blindlabel.language import Question
-from blindlabel.language.chain import Chain, Condition, Term, call_of, term_text, text_of
-from blindlabel.language.formatter import number
+from blindlabel.language.chain import Chain, Condition, Term, term_text, text_of
 from blindlabel.language.formula import Atom
+from blindlabel.language.in_words import asked_in_words
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import Suggestion
 from blindlabel.protocol.interfaces import OwnRecord
@@ -80,15 +79,7 @@ def _line(terms: tuple[Term, ...], others: Others, why: Mapping[str, str]) -> di
 
 def summary_of(condition: Condition) -> str:
     """What a condition asks for, in a few words."""
-    return " or ".join(" and ".join(map(_few_words, term)) for term in condition.any_of)
-
-
-def _few_words(atom: Atom) -> str:
-    words = words_of(atom)
-    if atom.function == "far_from":
-        words = f"far from {number(Fraction(atom.arguments[0]))}"
-    place = f" in {atom.view.attribute}" if atom.view.attribute else ""
-    return f"{words}{place}" if words is not None else call_of(atom, plain=True)
+    return asked_in_words(condition, quoted=False)
 
 
 def summary(points: Chain) -> str:

@@ -13,19 +13,21 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
-from blindlabel.language import Diagnostic, Question
+from blindlabel.language import Diagnostic, Question, Record
 from blindlabel.language.formatter import attribute_access
 from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.functions import FUNCTIONS
+from blindlabel.language.in_words import sentence_of
 from blindlabel.language.signatures import Function
+from blindlabel.language.suggestions import TRIALS, Verdict
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, key_button, text
-from blindlabel.web.judging import Judged, Judging
+from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
-from blindlabel.web.record_pane import RecordWords, completion_words, marked
+from blindlabel.web.record_pane import RecordWords, completion_words, marked, marked_apart
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
 
@@ -166,6 +168,7 @@ class VerdictPane:
         with ui.element("div").classes("verdict").props("role=status aria-live=polite") as self._root:
             self._headline = text("strong", "")
             self._detail = text("span", "")
+            self._says = text("span", "", "says")
             self._cost = text("span", "", "cost")
 
     def build_evidence(self) -> None:
@@ -173,31 +176,51 @@ class VerdictPane:
         with ui.element("section").classes("pane evidence-pane").props('aria-label="Rows that fit"') as self._rows:
             self._rows_title = text("h3", "")
             self._evidence = EvidenceRows()
+        with (
+            ui.element("section").classes("pane evidence-pane").props('aria-label="Imagined records"') as self._made_up
+        ):
+            text("h3", "Imagined from your table: what differs from your record is marked")
+            self._imagined = EvidenceRows()
+            text("p", TRIALS, "quiet")
 
     def clear(self, sentence: str = "No question yet.") -> None:
         """Nothing is known about the question."""
-        self._headline.text, self._detail.text, self._cost.text = "", sentence, ""
+        self._headline.text, self._detail.text, self._says.text, self._cost.text = "", sentence, "", ""
         self._root.classes(replace="verdict")
         self._rows.set_visibility(False)
+        self._made_up.set_visibility(False)
 
-    def show(self, verdict: Judged, formula: Formula, cost: str) -> None:
-        """Show a verdict with its evidence."""
+    def show(self, verdict: Verdict, own: OwnRecord, question: Question, cost: str) -> None:
+        """Show a verdict with its evidence, and what the question says in a sentence."""
         self._headline.text, self._detail.text, self._cost.text = verdict.headline, verdict.detail, cost
+        self._says.text = "" if question.chain is None else sentence_of(question.chain, own.prepared)
+        imagined = imagined_of(verdict, own.prepared)
+        self._imagined.show(imagined, "")
+        self._made_up.set_visibility(bool(imagined))
         self._root.classes(replace=f"verdict verdict-{verdict.level}")
         self._rows.set_visibility(bool(verdict.also))
         if verdict.also:
             rows = "row" if verdict.others == 1 else "rows"
             self._rows_title.text = f"{verdict.others:,} other {rows} of yours that it fits"
             self._evidence.show(
-                evidence_of(self._judging, verdict, formula),
+                evidence_of(self._judging, verdict, question.usable()),
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
             )
 
 
-def evidence_of(judging: Judging, verdict: Judged, formula: Formula) -> list[dict[str, Any]]:
+def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:
     """The rows that a question fits, with what it found in them."""
     (records, ids), atoms = judging.rows, atoms_of(formula)
     return [{"id": ids[place], "attributes": marked(records[place], atoms)} for place in verdict.also]
+
+
+def imagined_of(verdict: Verdict, own: Record) -> list[dict[str, Any]]:
+    """Imagined partners that a question misses, and others that it lets pass, where its own rows do not say enough."""
+    if verdict.kind in ("always", "never", "not-itself", "loose"):
+        return []
+    shown = [(f"Partner {number}: missed", one) for number, one in enumerate(verdict.missed, 1)]
+    shown += [(f"Another {number}: let pass", one) for number, one in enumerate(verdict.passing, 1)]
+    return [{"id": said, "attributes": marked_apart(own, one)} for said, one in shown]
 
 
 def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]]:

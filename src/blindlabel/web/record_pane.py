@@ -16,8 +16,8 @@ from blindlabel.language import Record
 from blindlabel.language.formula import Atom
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import View
-from blindlabel.language.words import is_word, is_word_character
-from blindlabel.protocol.interfaces import OwnRecord, Task
+from blindlabel.language.words import is_word, is_word_character, words_in_order, words_of
+from blindlabel.protocol.interfaces import Back, OwnRecord, Task
 from blindlabel.records.preparation import Recipe, is_another
 from blindlabel.storage.annotations import Mark
 from blindlabel.storage.workspace import Workspace
@@ -29,6 +29,14 @@ from blindlabel.web.components import tell, text
 Stretch = tuple[int, int]
 
 
+_WHY: dict[Back, str] = {
+    "": "",
+    "disagreed": "the two sides disagreed",
+    "loose": "its question was too loose: it said yes to too many records",
+    "kept": "another owner's question was too loose. Yours stands and is asked once more",
+}
+
+
 def marked(record: Record, atoms: Iterable[Atom]) -> list[dict[str, object]]:
     """A record attribute by attribute, cut into parts that are hits and parts that are not; as the browser gets it."""
     wanted = list(atoms)
@@ -37,6 +45,22 @@ def marked(record: Record, atoms: Iterable[Atom]) -> list[dict[str, object]]:
         for name, value in record.attributes.items()
         if value
     ]
+
+
+def marked_apart(own: Record, other: Record) -> list[dict[str, object]]:
+    """Another record attribute by attribute, as the browser gets it: what the own one has not is marked, and said where
+    it lacks something.
+    """
+    shown: list[dict[str, object]] = []
+    for name, value in other.attributes.items():
+        had = words_of(own.attributes.get(name, ""))
+        parts = _cut(value, [(start, end) for start, end in word_spans(value) if value[start:end] not in had])
+        without = [word for word in words_in_order(own.attributes.get(name, "")) if word not in words_of(value)]
+        if without:
+            parts.append({"text": f" (without {' '.join(without)})" if value else "missing", "hit": True})
+        if parts:
+            shown.append({"name": name, "parts": parts})
+    return shown
 
 
 def _spans(record: Record, name: str, value: str, atoms: list[Atom]) -> list[Stretch]:
@@ -284,9 +308,8 @@ class RecordPane:
         self._state.classes(replace=f"state state-{task.state}")
 
     def _show_reason(self, task: Task) -> None:
-        why = "its question was too loose: it said yes to too many records" if task.loose else "the two sides disagreed"
-        self._reason.text = f"Back in round {task.round}: {why}."
-        self._reason.set_visibility(task.disagreed or task.loose)
+        self._reason.text = f"Back in round {task.round}: {_WHY[task.back]}."
+        self._reason.set_visibility(bool(task.back))
 
     async def shade(self) -> None:
         """Shade the words by their rarity once the table has been read."""

@@ -54,18 +54,17 @@ def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
 
 
 def outcomes(app: OwnerApp) -> list[RecordOutcome]:
-    """Each own record with the positions of its matches; nothing before the end."""
+    """Each own record with its matches, by their places in the other's sample; nothing before the end."""
     state = app.cache.state
     if state.truth is None or app.workspace.agreement.release == "none" or not app.truths():
         return []
     labels = app.workspace.labels()
-    positions = {pairing.peer: pairing.positions for pairing in state.truth.pairings}
     found = []
     for own in app.cache.records:
         matches, open_pairs = [], 0
         for peer, matrix in labels.items():
             row = matrix[own.record]
-            matches += [f"row {positions[peer][column] + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
+            matches += [f"record {column + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
             if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
                 open_pairs += int((~is_agreed(row)).sum())
         found.append(RecordOutcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
@@ -145,6 +144,7 @@ _REASONS = {
     "rounds": "The last round is over; pairs that still disagree are discarded.",
     "budget": "The agreed number of questions is used up; pairs that still disagree are discarded.",
     "closed": "The coordinator has closed the study; pairs that still disagree are discarded.",
+    "left": "An owner left the study; what was agreed until then stands, the other pairs are discarded.",
     "loose": "Questions said yes to too many records again and again, so the study was stopped for people to look.",
     "void": "What came in a round could not be used, again and again, so the study was stopped for people to look.",
 }

@@ -40,6 +40,7 @@ from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.connecting import letters_of
 
 MEMORY_LIMIT = 1024
 """Megabytes that the server may hold at most, whatever is uploaded."""
@@ -191,7 +192,7 @@ class _Run:
         owners = []
         for workspace in self.studies[number]:
             transport = HttpTransport(
-                self.address, workspace.agreement.hash, workspace.secret("token").decode(), patience=120.0
+                self.address, letters_of(workspace), workspace.secret("token").decode(), patience=120.0
             )
             transport._client.event_hooks["response"].append(self._count)
             owners.append(OwnerParty(workspace, transport))

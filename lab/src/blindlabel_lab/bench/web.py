@@ -68,18 +68,12 @@ def measure(records: int = 5000, repeats: int = 15) -> WebFigures:
         figures = {
             "list_ms": _median(lambda _: seat.rows("street", "open", "surname"), repeats),
             "check_ms": _median(lambda place: cache.check(questions[place]), repeats),
-            "verdict_ms": _median(lambda place: _judge(cache, judging, questions[place], place), repeats),
+            "verdict_ms": _median(lambda place: judging.verdict(cache.record(place), questions[place]), repeats),
             "suggest_ms": _median(lambda place: judging.suggest(own[-1 - place], tasks[-1 - place]), repeats),
             "save_ms": _median(lambda place: seat.save(place, questions[place]), repeats),
         }
         seen = _in_browser(workspace.folder, repeats)
         return WebFigures(records=records, machine=machine(), browser=seen, **figures)
-
-
-def _judge(cache: CachedWorkspace, judging: Judging, question: str, place: int) -> None:
-    formula = cache.check(question).formula
-    assert formula is not None
-    judging.verdict(cache.record(place), question, formula)
 
 
 def _median(work: Callable[[int], object], repeats: int) -> float:

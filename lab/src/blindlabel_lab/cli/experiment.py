@@ -166,6 +166,48 @@ def candidates(
 
 
 @app.command()
+def estimates(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Samples of each kind and set.")] = 300,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Also labels by suggested questions, as bands and with checked pairs.")
+    ] = False,
+    prepare: PrepareOption = "ours",
+    results: ResultsOption = RESULTS,
+    json: JsonFlag = False,
+) -> None:
+    """Measure how often 95 % intervals of a linkage's precision, recall and F hold the truth, by set and sampling."""
+    from blindlabel_lab.experiments.datasets import data_folder, names_in, preparation_named
+    from blindlabel_lab.experiments.estimates import estimates as work
+
+    folder = data_folder(data)
+    names, steps = dataset or names_in(folder), preparation_named(prepare)
+    run_and_show(
+        "estimates", results, False, json, lambda kept, advance: work(folder, names, draws, blind, advance, kept, steps)
+    )
+
+
+@app.command()
+def verdicts(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    records: Annotated[int, typer.Option("--records", min=2, help="Records of each side that are asked about.")] = 60,
+    results: ResultsOption = RESULTS,
+    plots: PlotsOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """Show what verdicts are worth: how often partners are found, and others let through, by what was said before."""
+    from blindlabel_lab.experiments.datasets import data_folder
+    from blindlabel_lab.experiments.verdicts import sets_in
+    from blindlabel_lab.experiments.verdicts import verdicts as work
+
+    folder = data_folder(data)
+    names = dataset or sets_in(folder)
+    run_and_show("verdicts", results, plots, json, lambda kept, advance: work(folder, names, records, advance, kept))
+
+
+@app.command()
 def partners(
     data: DataOption = None,
     dataset: SetOption = None,

@@ -135,14 +135,11 @@ def score(
     *,
     truth: Annotated[
         list[Path] | None,
-        typer.Option("--truth", help="Known matches (id_a, id_b or i, j), for all or for each; prepared ones know it."),
+        typer.Option("--truth", help="Known matches (id_a, id_b), for all or for each; prepared ones know it."),
     ] = None,
     against: Annotated[
         list[Path] | None,
         typer.Option("--against", help="Studies of another condition, paired with the others in order; repeat it."),
-    ] = None,
-    table: Annotated[
-        list[Path] | None, typer.Option("--table", help="The first and second table, where matches have ids alone.")
     ] = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
@@ -152,9 +149,9 @@ def score(
     from blindlabel_lab.experiments.scoring import paired
     from blindlabel_lab.experiments.scoring import score as work
 
-    document = work(studies, truth or [], table or [])
+    document = work(studies, truth or [])
     if against:
-        document["against"] = work(against, truth or [], table or [])
+        document["against"] = work(against, truth or [])
         document["paired"] = paired(document["studies"], document["against"]["studies"])
     run_and_show("score", results, plots, json, lambda _results, _advance: document)
 

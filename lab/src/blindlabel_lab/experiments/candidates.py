@@ -189,7 +189,7 @@ class Study:
             "largest_share": fmean(max(c.points for c in one.chain.conditions) / one.chain.total for one in asked),
             "one_is_enough": fmean(any(reason.alone for reason in one.reasons) for one in asked),
             "exclusions": fmean(len(one.chain.exclusions) for one in asked),
-            "other_own_rows": fmean(one.verdict.others for one in asked),
+            "other_own_rows": fmean(one.own.others for one in asked),
         }
 
 

@@ -105,6 +105,7 @@ CAPTIONS: Mapping[str, str] = MappingProxyType(
         ),
         "oracles": "Strict F after the last round, by strategy.",
         "candidates": "Scores after each round in percent, and the F1 of systems that learned from labelled pairs.",
+        "verdicts": "How often partners were really found, by what the verdict said, with 95 % intervals.",
         "learning": "Minutes a record by its position in round 1, and where the questions came from.",
     }
 )

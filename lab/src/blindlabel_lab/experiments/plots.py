@@ -172,6 +172,20 @@ def _candidates(plt: Any, document: Document) -> list[tuple[str, Any]]:
     return [("candidates", figure)]
 
 
+def _verdicts(plt: Any, document: Document) -> list[tuple[str, Any]]:
+    sets = document["datasets"]
+    figure, axes = _grid(plt, len(sets))
+    for axis, (name, one) in zip(axes, sets.items()):
+        known = [(place, each) for place, each in enumerate(one["bins"].values()) if each["questions"]]
+        places, shares = [place for place, _ in known], [each["share"] for _, each in known]
+        errors = [[abs(each["interval"][edge] - each["share"]) for _, each in known] for edge in (0, 1)]
+        axis.errorbar(places, shares, yerr=errors, fmt="o-")
+        ticks = [words.replace("about ", "") for words in one["bins"]]
+        axis.set(title=_title(name), ylabel="really found", ylim=(0, 1.02), xticks=range(len(ticks)), xticklabels=ticks)
+    figure.tight_layout()
+    return [("verdicts", figure)]
+
+
 def _oracles(plt: Any, document: Document) -> list[tuple[str, Any]]:
     strategies = document["strategies"]
     names = list(next(iter(strategies.values())))
@@ -340,6 +354,7 @@ PLOTS: Mapping[str, Callable[[Any, Document], list[tuple[str, Any]]]] = MappingP
         "learning": _learning,
         "records": _records,
         "candidates": _candidates,
+        "verdicts": _verdicts,
         "oracles": _oracles,
         "tokens": _tokens,
         "missing": _missing,

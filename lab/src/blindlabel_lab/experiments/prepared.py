@@ -4,7 +4,7 @@ rows, a table for each owner, and the truth apart.
     prepared.json         which set, seed, matches, preparation
     agreement.toml        for everybody
     tables/owner-a.csv    for the first owner alone; tables/owner-b.csv for the second
-    truth/matches.csv     for whoever scores, and nobody else: id_a, id_b, i, j (rows of the tables)
+    truth/matches.csv     for whoever scores, and nobody else: id_a, id_b
     questions/owner-a     where an owner's exported questions are looked for afterwards
 
 Who plays whom is up to the people: two rooms, two machines, or one room (`--local`), where the coordinator's folder and
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.errors import InputError
+from blindlabel.parties.accepting import beside_default
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.records.table_files import write_csv
@@ -95,7 +96,7 @@ def prepare(
     for side, path in enumerate(made.tables):
         _write_table(path, dataset.tables[side], _ids(dataset, side), dataset.attributes)
     (folder / "agreement.toml").write_text(to_text(agreement), encoding="utf-8")
-    write_csv(made.truth, ("id_a", "id_b", "i", "j"), _true_rows(dataset, sample))
+    write_csv(made.truth, ("id_a", "id_b"), _true_rows(dataset, sample))
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -110,10 +111,10 @@ def prepare(
     return made
 
 
-def _true_rows(dataset: Dataset, sample: Sample) -> list[tuple[str, str, int, int]]:
+def _true_rows(dataset: Dataset, sample: Sample) -> list[tuple[str, str]]:
     first, second = set(sample.a), set(sample.b)
     ids_a, ids_b = _ids(dataset, 0), _ids(dataset, 1)
-    return [(ids_a[i], ids_b[j], i, j) for i, j in dataset.matches if i in first and j in second]
+    return [(ids_a[i], ids_b[j]) for i, j in dataset.matches if i in first and j in second]
 
 
 def _ids(dataset: Dataset, side: int) -> Sequence[str]:
@@ -176,6 +177,7 @@ def read_prepared(folder: Path) -> Prepared:
 def commands(made: Prepared) -> list[str]:
     """What the three parties type, and whoever scores afterwards. One list, so that a test can run it."""
     folder = made.folder
+    weaker = " --accept-weaker" if beside_default(made.agreement).weaker() else ""
     lines = [
         "# coordinator",
         f"blindlabel coordinator invite {folder}/agreement.toml --at {folder}/coordinator --to {folder}/invitations"
@@ -186,7 +188,7 @@ def commands(made: Prepared) -> list[str]:
         lines += [
             f"# {owner}, who needs its table and its invitation and nothing else of this folder",
             f"blindlabel owner join {folder}/invitations/{owner}.invitation {table_path(folder, owner)}"
-            f" --at {folder}/{owner}",
+            f" --at {folder}/{owner}{weaker}",
             f"blindlabel owner verify --at {folder}/{owner}",
             f"blindlabel owner verify {peer} --at {folder}/{owner}",
             f"blindlabel owner annotate --at {folder}/{owner} --run",

@@ -1,8 +1,8 @@
 """How good a real study's labels are against the known matches, and several studies together.
 
-A study is a prepared folder, a coordinator's folder, an owner's workspace, or an exported ground truth (csv, json,
-parquet). The coordinator has all labels with their rounds. An owner has what the agreement released: where that is the
-matches alone, precision, strict recall and strict F are known at the end, and nothing else.
+A study is a prepared folder with the coordinator's and both owners' folders in it, or an exported ground truth with the
+ids of both (`merge` makes it). Where it has the matches alone, precision, strict recall and strict F are known at the
+end, and nothing else.
 
 Two conditions (`--against`) are compared study by study: the mean of the differences, and how often a random swap of
 the two in each pair would give one as large (the exact sign-flip test; beyond 16 pairs from 100,000 random swaps).
@@ -22,16 +22,18 @@ from typing import Any
 from blindlabel.api.ground_truth import GroundTruth, Scores
 from blindlabel.errors import InputError
 from blindlabel.export import read_ground_truth
-from blindlabel.export.truth import AgreedPairs, truths_of_coordinator, truths_of_owner
+from blindlabel.export.truth import AgreedPairs, truths_of_coordinator, with_ids
 from blindlabel.parties.coordinator import CoordinatorParty
-from blindlabel.records.tables import Table, read_table
+from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
-from blindlabel_lab.experiments.prepared import is_prepared, read_prepared
+from blindlabel_lab.experiments.prepared import OWNERS, is_prepared, read_prepared
 
 COMPARED = ("precision", "recall", "f", "recall_strict", "f_strict")
 _EXACT = 16
 _SWAPS = 100_000
+
+_MERGE = " `export`, both owners' `owner export --ids` and `merge` make one file that can be scored."
 
 Pairs = list[tuple[str, str]]
 
@@ -44,78 +46,39 @@ class Found:
     rounds: int
 
 
-def find(study: Path, passphrase: str | None = None) -> Found:
-    """The labels of a study, wherever they are."""
+def find(study: Path) -> Found:
+    """The labels of a study with the ids of both owners: nothing else says which records they are of."""
     if is_prepared(study):
-        home = read_prepared(study).coordinator
-        if not home.is_dir():
-            raise InputError(
-                f"There is no coordinator's folder in {study}. Name the one of the study instead, and --truth"
-                f" {study}/truth/matches.csv."
-            )
-        return find(home, passphrase)
-    if (study / "coordinator.sqlite").exists():
-        return _of_coordinator(study, passphrase)
-    if (study / "workspace.sqlite").exists():
-        workspace = Workspace.open(study, passphrase)
-        (truth,) = _only(list(truths_of_owner(workspace).values()), study)
-        return Found(GroundTruth.of(truth), 0 if truth.only_matches else workspace.agreement.rounds)
-    if study.is_file():
-        truth = read_ground_truth(study)
-        return Found(GroundTruth.of(truth), max((pair.round for pair in truth.pairs), default=0))
-    raise InputError(f"{study} is no study: neither a folder of one, nor an exported ground truth.")
+        return _of_prepared(study)
+    if not study.is_file():
+        raise InputError(f"{study} is no study: neither a prepared folder, nor an exported ground truth.{_MERGE}")
+    truth = read_ground_truth(study)
+    if truth.pairs and (truth.ids_a is None or truth.ids_b is None):
+        raise InputError(f"The labels in {study.name} do not have the ids of both owners.{_MERGE}")
+    return Found(GroundTruth.of(truth), max((pair.round for pair in truth.pairs), default=0))
 
 
-def _of_coordinator(home: Path, passphrase: str | None) -> Found:
-    coordinator = CoordinatorParty(CoordinatorStore(home, None, passphrase))
+def _of_prepared(study: Path) -> Found:
+    homes = [read_prepared(study).coordinator, *(study / owner for owner in OWNERS)]
+    missing = [home.name for home in homes if not home.is_dir()]
+    if missing:
+        raise InputError(f"There is no folder of {' and '.join(missing)} in {study}.{_MERGE}")
+    coordinator = CoordinatorParty(CoordinatorStore(homes[0]))
     rows = coordinator.store.studies()
     if len(rows) != 1:
-        raise InputError(f"{home} holds {len(rows)} studies. Export the one you mean, and score that file.")
-    (truth,) = _only(list(truths_of_coordinator(coordinator, rows[0].study).values()), home)
-    return Found(GroundTruth.of(truth), coordinator.agreement(rows[0].study).rounds)
+        raise InputError(f"{homes[0]} holds {len(rows)} studies, and a prepared one has one.")
+    (truth,) = truths_of_coordinator(coordinator, rows[0].study).values()
+    owners = [Workspace.open(home) for home in homes[1:]]
+    return Found(GroundTruth.of(with_ids(truth, *owners)), coordinator.agreement(rows[0].study).rounds)
 
 
-def _only(truths: Sequence[Any], study: Path) -> Sequence[Any]:
-    if len(truths) != 1:
-        raise InputError(f"{study} has {len(truths)} pairings. Export them, and score each file with its own truth.")
-    return truths
-
-
-# -- the truth, in the names that the labels use
-
-
-def read_truth(path: Path, found: GroundTruth, tables: Sequence[Path]) -> Pairs:
-    """Known matches by the names that the labels have for rows: ids where it knows them, else positions. The file has
-    id_a, id_b or i, j (rows counted from 0), or both; tables turn ids into positions where it has ids alone.
-    """
+def read_truth(path: Path) -> Pairs:
+    """Known matches, by the ids that the tables have."""
     listed = read_table(path, name=path.name)
-    rows = [listed.row(place) for place in range(len(listed))]
-    columns = [_column(listed, side, ids is not None, path) for side, ids in ((0, found.ids_a), (1, found.ids_b))]
-    if all(columns):
-        return [(row[columns[0]], row[columns[1]]) for row in rows]
-    if len(tables) != 2:
-        raise InputError(
-            f"The study names rows by their positions, and {path.name} by ids. Add both tables: --table A --table B."
-        )
-    read = [read_table(table) for table in tables]
-    return [
-        (
-            row[columns[0]] if columns[0] else str(read[0].position(row["id_a"])),
-            row[columns[1]] if columns[1] else str(read[1].position(row["id_b"])),
-        )
-        for row in rows
-    ]
-
-
-def _column(listed: Table, side: int, ids: bool, path: Path) -> str:
-    """The column with the names that are used for one side's rows; empty where positions must be looked up."""
-    by_id, by_position = ("id_a", "id_b")[side], ("i", "j")[side]
-    wanted = by_id if ids else by_position
-    if wanted in listed.attributes:
-        return wanted
-    if by_id not in listed.attributes:
-        raise InputError(f"{path.name} has no column {by_id!r}: known matches have id_a, id_b.")
-    return ""
+    for column in ("id_a", "id_b"):
+        if column not in listed.attributes:
+            raise InputError(f"{path.name} has no column {column!r}: known matches have id_a, id_b.")
+    return [(row["id_a"], row["id_b"]) for row in map(listed.row, range(len(listed)))]
 
 
 # -- figures
@@ -154,7 +117,7 @@ def document_of(scores: Scores) -> dict[str, float | None]:
     return {name: None if math.isnan(value) else value for name, value in asdict(scores).items()}
 
 
-def score(studies: Sequence[Path], truths: Sequence[Path], tables: Sequence[Path]) -> dict[str, Any]:
+def score(studies: Sequence[Path], truths: Sequence[Path]) -> dict[str, Any]:
     """Every study's figures by round, and where there are several their means and spread."""
     if len(truths) not in (0, 1, len(studies)):
         raise InputError("Give --truth once for all studies, or once for each of them, in their order.")
@@ -162,7 +125,7 @@ def score(studies: Sequence[Path], truths: Sequence[Path], tables: Sequence[Path
     for place, study in enumerate(studies):
         path = truths[place if len(truths) > 1 else 0] if truths else _own_truth(study)
         found = find(study)
-        rounds = [document_of(one) for one in rounds_of(found, read_truth(path, found.truth, tables))]
+        rounds = [document_of(one) for one in rounds_of(found, read_truth(path))]
         figures[str(study)] = {"rounds": rounds, "final": rounds[-1], "truth": str(path)}
     if len(figures) != len(studies):
         raise InputError("A study is named twice.")

@@ -159,6 +159,30 @@ def _candidates(document: Document) -> Table:
     return rows
 
 
+def _verdicts(document: Document) -> Table:
+    said = list(next(iter(document["datasets"].values()))["bins"])
+    rows = [["set", *said, "ranks found: verdict", "own rows", "bar", "ranks let through: verdict", "own rows", "bar"]]
+    for name, one in document["datasets"].items():
+        cells = [_share(one["bins"][words]["share"], one["bins"][words]["interval"]) for words in said]
+        rows.append([name, *cells, *_ranks(one)])
+    for group, one in document["means"].items():
+        cells = [_share(one["bins"][words]["share"], one["bins"][words]["spread"]) for words in said]
+        rows.append([f"mean: {group}", *cells, *_ranks(one)])
+        off = f"off by {100 * one['off']:.0f} points, in one table of ten by {100 * one['seldom_off']:.0f}"
+        rows.append([off, *[""] * (len(rows[0]) - 1)])
+    return rows
+
+
+def _share(share: float | None, spread: list[float] | None) -> str:
+    return "–" if share is None or spread is None else f"{share:.2f} ({spread[0]:.2f} to {spread[1]:.2f})"
+
+
+def _ranks(one: Mapping[str, Any]) -> list[str]:
+    keys = ("verdict", "own rows", "bar")
+    found = [one[kind].get(key) for kind in ("found_auc", "wrong_auc") for key in keys]
+    return ["–" if value is None else f"{value:.3f}" for value in found]
+
+
 def _readability(read: Mapping[str, float]) -> list[str]:
     return [
         f"{read['conditions_median']:g} ({read['conditions_most']:g})",
@@ -348,6 +372,20 @@ def _with_spread(middle: float | None, spread: list[float] | None) -> str:
     return f"{_readable(middle)} ({_readable(spread[0])} to {_readable(spread[1])})"
 
 
+def _estimates(document: Document) -> Table:
+    def three(values: list[float]) -> str:
+        return " / ".join(f"{one:.3f}" for one in values) or "–"
+
+    rows = [["set", "linked of listed, lacking", "sample", "held P / R / F", "bias", "half width", "draws"]]
+    for name, one in document["datasets"].items():
+        shown = [name, f"{one['linked']:,} of {one['listed']:,}, {one['lacking']:,}"]
+        for sample, cell in one["cells"].items():
+            bias = "" if sample.endswith("band") else three(cell["bias"])
+            rows.append([*shown, sample, three(cell["held"]), bias, three(cell["half_width"]), str(cell["said"])])
+            shown = ["", ""]
+    return rows
+
+
 TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
     {
         "quality": _quality,
@@ -356,6 +394,8 @@ TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
         "learning": _learning,
         "records": _records,
         "candidates": _candidates,
+        "estimates": _estimates,
+        "verdicts": _verdicts,
         "oracles": _oracles,
         "tokens": _tokens,
         "missing": _missing,
@@ -368,6 +408,7 @@ TITLES = {
     "quality": "Labelling quality by round",
     "quality-published": "Labelling quality with the published text preparation",
     "candidates": "Hard pairs: what blocking leaves over",
+    "verdicts": "What verdicts are worth",
     "oracles": "Strategies side by side (final)",
     "tokens": "What is asked",
     "records": "The sets, and how long their records are",

@@ -1,17 +1,17 @@
-"""Many schedules in a row: in memory, with databases and files, and with a crash at every journal point of a study,
-with a tally.
-"""
+"""Many schedules in a row, each as its seed says, and one with a crash at every journal point; with a tally."""
 
 from __future__ import annotations
 
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from blindlabel_lab.simulation.faults import Crash
 from blindlabel_lab.simulation.plan import Way
 from blindlabel_lab.simulation.schedule import Verdict, run
 
@@ -24,7 +24,7 @@ class Tally:
     """What a campaign came to."""
 
     schedules: Counter[str] = field(default_factory=Counter)
-    """By level: memory, files, crash at every point."""
+    """By level: memory, files, http, folder, power cuts, crash at every point."""
     faults: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     owners: Counter[int] = field(default_factory=Counter)
@@ -63,50 +63,50 @@ class Tally:
         }
 
 
-def in_processes(seeds: range, tally: Tally, workers: int, told: Told = lambda _done, _failed: None) -> None:
-    """Schedules in memory, divided among processes."""
-    parts = [range(first, min(first + 50, seeds.stop)) for first in range(seeds.start, seeds.stop, 50)]
+LEVELS = {0: "files", 1: "http", 2: "folder", 3: "power cuts"}
+"""What is not played in memory, by a seed's rest after division by 20: with databases and files, over the product's own
+HTTP or folder, or so that whoever crashes loses what was not synced.
+"""
+
+
+def level_of(seed: int) -> str:
+    """How a seed is played: the seed alone says everything."""
+    return LEVELS.get(seed % 20, "memory")
+
+
+def play(seed: int, tally: Tally) -> None:
+    """One schedule."""
+    level = level_of(seed)
+    if level == "memory":
+        tally.add(level, run(seed))
+        return
+    way: Way = "http" if level == "http" else "folder" if level == "folder" else "calls"
+    rates, power = ({"crash": 0.01}, True) if level == "power cuts" else (None, False)
+    with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
+        tally.add(level, run(seed, Path(folder), rates=rates, way=way, power=power))
+
+
+def in_processes(
+    seeds: range, tally: Tally, workers: int, until: float, told: Told = lambda _done, _failed: None
+) -> None:
+    """Schedules divided among processes, until a time of the monotonic clock."""
+    parts = [(range(first, min(first + 20, seeds.stop)), until) for first in range(seeds.start, seeds.stop, 20)]
     with ProcessPoolExecutor(workers) as pool:
         for found in pool.map(_part, parts):
             tally.merge(found)
             told(sum(tally.schedules.values()), len(tally.failed))
 
 
-def _part(seeds: range) -> Tally:
+def _part(part: tuple[range, float]) -> Tally:
     tally = Tally()
-    in_memory(seeds, tally)
+    for seed in part[0]:
+        if time.monotonic() < part[1]:
+            try:
+                play(seed, tally)
+            except (Exception, Crash) as error:  # whatever it is, the others are played
+                wrong = f"{type(error).__name__}: {error}"
+                tally.failed.append({"level": level_of(seed), "seed": seed, "violations": [wrong]})
     return tally
-
-
-def in_memory(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
-    """Schedules in memory."""
-    for seed in seeds:
-        tally.add("memory", run(seed))
-        told(sum(tally.schedules.values()), len(tally.failed))
-
-
-def in_files(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
-    """Schedules with databases and files."""
-    for seed in seeds:
-        with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
-            tally.add("files", run(seed, Path(folder)))
-        told(sum(tally.schedules.values()), len(tally.failed))
-
-
-def over_transport(way: Way, seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
-    """Schedules with databases and files over the product's own transport."""
-    for seed in seeds:
-        with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
-            tally.add(f"over {way}", run(seed, Path(folder), way=way))
-        told(sum(tally.schedules.values()), len(tally.failed))
-
-
-def with_power_cuts(seeds: Iterable[int], tally: Tally, told: Told = lambda _done, _failed: None) -> None:
-    """Schedules in which whoever crashes loses what was not synced."""
-    for seed in seeds:
-        with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
-            tally.add("power cuts", run(seed, Path(folder), rates={"crash": 0.01}, owners=2, power=True))
-        told(sum(tally.schedules.values()), len(tally.failed))
 
 
 def crash_everywhere(
@@ -117,20 +117,6 @@ def crash_everywhere(
     for at in range(1, points + 1, step):
         tally.add("crash at every point", run(seed, rates={}, crash_at=at, owners=owners), crash_at=at)
         told(sum(tally.schedules.values()), len(tally.failed))
-
-
-def crash_everywhere_in_files(
-    seed: int, tally: Tally, *, step: int = 1, told: Told = lambda _done, _failed: None
-) -> None:
-    """The same with databases and files."""
-    at, points = 1, 1
-    while at <= points:
-        with tempfile.TemporaryDirectory(prefix="blindlabel-", dir=_fast_folder()) as folder:
-            verdict = run(seed, Path(folder), rates={}, crash_at=at, owners=2)
-        points = max(points, verdict.points)
-        tally.add("crash at every point, files", verdict, crash_at=at)
-        told(sum(tally.schedules.values()), len(tally.failed))
-        at += step
 
 
 def _fast_folder() -> str | None:

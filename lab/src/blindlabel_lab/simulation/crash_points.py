@@ -34,6 +34,7 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.protocol.shape import COORDINATOR
 from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.judging import judged
@@ -92,9 +93,9 @@ class Stage:
 
     def line(self, store: Store) -> Line:
         if self.way == "folder":
-            return FolderTransport(self.root / "shared", store.agreement.hash, store.name)
+            return FolderTransport(self.root / "shared", letters_of(store), store.name)
         address, token = f"http://127.0.0.1:{self.through or self.port}", store.secret("token").decode()
-        return HttpTransport(address, store.agreement.hash, token, patience=1.0)
+        return HttpTransport(address, letters_of(store), token, patience=1.0)
 
 
 # What the processes do

@@ -6,6 +6,8 @@ and can be told to calm down: after that nothing goes wrong any more, and whatev
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 from collections import Counter
 from collections.abc import Iterable
@@ -18,7 +20,7 @@ KINDS = (
     "wrong study", "wrong sender",
     "wrong key", "bit flip", "crash", "disk full", "clock jump", "backup of owner", "backup of coordinator",
     "owner leaves",
-    "unreadable answers",
+    "unreadable answers", "long latency", "stopped", "no descriptors", "no threads", "two lives",
 )  # fmt: skip
 
 
@@ -26,8 +28,12 @@ class Crash(BaseException):
     """The power goes out. Not an `Exception`, so that no handler in the code under test keeps a dead process alive."""
 
 
-class SimulatedDiskFull(OutsideError):
-    """A write fails because the disk is full."""
+class WriteFails(OutsideError):
+    """A write fails because the disk is full, or since no further file can be opened."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"{os.strerror(number)}.")
+        self.number = number
 
 
 @dataclass
@@ -64,8 +70,9 @@ class Weather:
             raise Crash
         if self.strikes("crash"):
             raise Crash
-        if self.strikes("disk full"):
-            raise SimulatedDiskFull("The disk is full.")
+        for kind, number in (("disk full", errno.ENOSPC), ("no descriptors", errno.EMFILE)):
+            if self.strikes(kind):
+                raise WriteFails(number)
 
     def flipped(self, content: bytes) -> bytes:
         """The content with one bit changed."""
@@ -81,5 +88,5 @@ def chosen_rates(chance: random.Random, kinds: Iterable[str] = KINDS) -> dict[st
     number = chance.choice((1, 2, 3, 5, len(known)))
     picked = chance.sample(known, min(number, len(known)))
     heavy = chance.choice((0.02, 0.08, 0.2))
-    scale = {"crash": 0.4, "disk full": 0.4, "backup of owner": 0.2, "backup of coordinator": 0.1, "owner leaves": 0.05}
+    scale = {"crash": 0.1, "disk full": 0.2, "no descriptors": 0.2, "long latency": 0.2, "owner leaves": 0.05}
     return {kind: heavy * scale.get(kind, 1.0) for kind in picked}

@@ -92,7 +92,7 @@ def _lists() -> Target:
 
 
 def _labels() -> Target:
-    good = labels.to_bytes(labels.no_labels(2, 3), b"salt")
+    good = labels.no_labels(2, 3).tobytes()
     return Target("labels", (good,), lambda content: _ignore(labels.from_bytes(content, 2, 3)), (OutsideError,))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
 from blindlabel.protocol import labels, next_steps
-from blindlabel_lab.simulation.reference import Row, play
+from blindlabel.protocol.facts import of_owner
+from blindlabel_lab.simulation.parties import order_of
+from blindlabel_lab.simulation.reference import Played, Row, play
 from blindlabel_lab.simulation.study import Study
 
 
@@ -26,44 +26,50 @@ def judged(study: Study, finished: bool) -> list[str]:
     if not state.samples:
         return found
     most = (plan.agreement.rounds, plan.agreement.records_asked, plan.agreement.budget.most_yes)
-    expected = play(state.samples, plan.says, *most, stop_after=len(state.settled))
+    samples = {name: [row for _, row in _rows(study, name)] for name in state.samples}
+    expected = play(samples, plan.says, *most, stop_after=len(state.settled))
     asked = [
-        {(name, state.samples[name][i]) for name, places in one.asked.items() for i in places}
+        {(name, samples[name][i]) for name in samples for i in of_owner(one.asked, name)}
         for one in state.rounds
         if not one.void
     ]
     if asked[: len(expected.asked)] != expected.asked:
         found.append("other records were asked than the clear protocol asks")
     if state.ended in ("agreed", "rounds", "budget", "loose"):
-        full = play(state.samples, plan.says, *most)
+        full = play(samples, plan.says, *most)
         if (state.ended, full.labels) != (full.reason, expected.labels):
             found.append(f"the study ended with {state.ended}, the clear protocol with {full.reason}")
-    found += _judged_labels(study, expected.labels)
+    found += _judged_labels(study, expected)
     for name, owner in study.owners.items():
         if owner.is_over() and not restored:
             found += _judged_owner(study, name, expected.labels)
     return found
 
 
-def _judged_labels(study: Study, expected: dict[tuple[Row, Row], tuple[bool, int]]) -> list[str]:
+def _rows(study: Study, name: str) -> list[Row]:
+    """The rows that an owner's sampled records are: its own order of them is its secret."""
+    owner, positions = study.owners[name], study.coordinator.known().samples[name]
+    order = order_of(name, len(owner.table))
+    return [(name, order[position]) for position in positions]
+
+
+def _judged_labels(study: Study, expected: Played) -> list[str]:
     state, found = study.coordinator.known(), []
     labelled = study.coordinator.party.labels(study.coordinator.study)
     given: dict[tuple[Row, Row], tuple[bool, int]] = {}
     for first, second in study.plan.agreement.pairings:
         matrix = labelled[(first, second)]
         for i, j, label, number in labels.agreed_pairs(matrix):
-            given[((first, state.samples[first][i]), (second, state.samples[second][j]))] = (label, number)
-    if given != expected:
+            given[(_rows(study, first)[i], _rows(study, second)[j])] = (label, number)
+    if given != expected.labels:
         found.append("the coordinator's labels are not those of the clear protocol")
     for number, one in enumerate(state.settled, start=1):
         counted = sum(tally.agreed for tally in one.tallies.values())
         if counted != sum(1 for _, of_round in given.values() if of_round == number):
             found.append(f"pairs of round {number} were counted twice or not at all")
     compared = [sum(tally.pairs + tally.loose for tally in one.tallies.values()) for one in state.settled]
-    agreed = list(itertools.accumulate(sum(tally.agreed for tally in one.tallies.values()) for one in state.settled))
-    everything = sum(len(state.samples[a]) * len(state.samples[b]) for a, b in study.plan.agreement.pairings)
-    if compared != [everything - before for before in [0, *agreed][: len(compared)]]:
-        found.append("a pair was compared again after it had been agreed")
+    if compared != expected.open[: len(compared)]:
+        found.append("other pairs were compared than those without a decision")
     return found
 
 
@@ -72,13 +78,11 @@ def _judged_owner(study: Study, name: str, expected: dict[tuple[Row, Row], tuple
     owner, release = study.owners[name], study.plan.agreement.release
     state = owner.store.state()
     assert state.truth is not None
-    own_rows = state.sample.positions if state.sample else ()
     given: dict[tuple[Row, Row], bool] = {}
     for pairing in state.truth.pairings:
-        own = [(name, row) for row in own_rows]
-        other = [(pairing.peer, row) for row in pairing.positions]
+        own, other = (_rows(study, one) for one in (name, pairing.peer))
         rows, columns = (own, other) if name < pairing.peer else (other, own)
-        body = owner.store.bodies.read_all(pairing.labels)
+        body = labels.unlocked(pairing.labels, owner.store.bodies.read_all(pairing.labels.blob))
         for i, j, label, number in labels.agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
             given[(rows[i], columns[j])] = label
             if number != labels.UNSAID:

@@ -7,9 +7,10 @@ stopped there.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ from blindlabel.protocol.interfaces import (
 )
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.standing import Heard, Life, heard_after
 from blindlabel.storage import journal_points
+from blindlabel.storage.database import next_life
 from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence
 from blindlabel.storage.journal_points import Point
 
@@ -58,6 +61,9 @@ class Contents:
 
 def _copied(value: Any) -> Any:
     return dict(value) if isinstance(value, dict) else value
+
+
+_lives = itertools.count(1)
 
 
 class MemoryBodies:
@@ -125,6 +131,12 @@ class OwnerContents(Contents):
     records: dict[int, OwnRecord] = field(default_factory=dict)
     questions: dict[tuple[int, int], str] = field(default_factory=dict)
     bodies: dict[str, bytes] = field(default_factory=dict)
+    life: str = field(default_factory=lambda: f"{next(_lives):x}", compare=False)
+
+    def copy(self) -> OwnerContents:
+        """Another life of the same workspace."""
+        copied: OwnerContents = super().copy()
+        return replace(copied, life=f"{next(_lives):x}")
 
 
 class MemoryStore:
@@ -237,7 +249,7 @@ class MemoryStore:
         asked = state.rounds[number - 1].ask if 1 <= number <= state.round else ()
         texts = {record: self.contents.questions.get((number, record)) for record in asked}
         return [
-            Task(record, number, "saved" if text else "open", text or "", text, False, ())
+            Task(record, number, "saved" if text else "open", text or "", text, "", ())
             for record, text in texts.items()
         ]
 
@@ -254,9 +266,12 @@ class MemoryStore:
         """Fix the questions of the round."""
         self.change(lambda state: owner.OwnerStep(owner.hands_in(state, state.round)))
 
-    def life(self) -> str:
-        """Nobody asks: calls of functions carry no name of a life."""
-        return ""
+    def life(self) -> Life:
+        """Every copy has another."""
+        return Life(name=self.contents.life)
+
+    def was_heard(self) -> None:
+        """A process that is started again has the life of before."""
 
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Nobody listens."""
@@ -274,14 +289,17 @@ class StudyContents(Contents):
     outgoing: dict[tuple[str, int], bytes] = field(default_factory=dict)
     fetchable: dict[tuple[str, str], Blob] = field(default_factory=dict)
     ahead: dict[str, bool] = field(default_factory=dict)
+    heard: dict[str, Heard] = field(default_factory=dict, compare=False)
+    life: str = ""
     bodies: dict[str, bytes] = field(default_factory=dict)
 
 
 class MemoryStudies:
     """A coordinator's store, with one study."""
 
-    def __init__(self, contents: StudyContents) -> None:
+    def __init__(self, contents: StudyContents, clock: Callable[[], float] = lambda: 0.0) -> None:
         self.contents = contents
+        self._clock = clock
 
     def create(
         self, name: str, agreement: str, state: facts.StudyState, before_commit: Callable[[], object] = lambda: None
@@ -322,6 +340,9 @@ class MemoryStudies:
             return False
         with commit():
             self.contents.state, self.contents.version = state, loaded.version + 1
+            lost = {name for name, facts in loaded.state.owners.items() if facts.join and not state.owners[name].join}
+            for sent in [key for key in self.contents.outgoing if key[0] in lost]:
+                del self.contents.outgoing[sent]
             for signed in outgoing:
                 self.contents.outgoing[(signed.message.receiver, signed.message.sequence)] = signed.wire
             self.contents.fetchable |= {(owner, blob.hash): blob for owner, blob in fetchable}
@@ -336,7 +357,7 @@ class MemoryStudies:
         """The body of this name where the owner may fetch it."""
         return self.contents.fetchable.get((owner, hash))
 
-    def owner_of_token(self, study: str, token_hash: str) -> str | None:  # noqa: ARG002
+    def owner_of_token(self, study: str | None, token_hash: str) -> str | None:  # noqa: ARG002
         """There are no tokens in memory."""
         return None
 
@@ -355,9 +376,18 @@ class MemoryStudies:
     def release(self, study: str, worker: str) -> None:
         """There is one process."""
 
-    def lives(self, study: str, owner: str, life: str, seconds: float) -> bool:  # noqa: ARG002
-        """Time does not pass."""
-        return True
+    def lives(self, study: str, owner: str, life: Life) -> bool:  # noqa: ARG002
+        """Whether this is the life of an owner's workspace that takes part."""
+        self.contents.heard[owner] = heard_after(self.contents.heard.get(owner, Heard()), life, self._clock())
+        return self.contents.heard[owner].life == life.name
+
+    def begin_life(self) -> None:
+        """A process serves from now on."""
+        self.contents.life = next_life(self.contents.life)
+
+    def life(self) -> str:
+        """The newest life."""
+        return self.contents.life
 
     def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:  # noqa: ARG002
         """Remember whether an owner is ahead."""

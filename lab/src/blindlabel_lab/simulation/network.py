@@ -21,8 +21,9 @@ from blindlabel.protocol.interfaces import Told, Unreachable
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import ProtocolError
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Known, Standing
+from blindlabel.protocol.standing import Known, Life, Standing
 from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.world import World
 
 T = TypeVar("T")
 Signer = Callable[[bytes], bytes]
@@ -41,6 +42,10 @@ class Endpoint(Protocol):
 
     def hears(self, owner: str, known: Known) -> Standing:
         """How it stands with an owner."""
+        ...
+
+    def check_life(self, owner: str, life: Life) -> None:
+        """Refuse a second life of an owner's workspace."""
         ...
 
     def put_body(self, blob: Blob, body: bytes) -> None:
@@ -66,6 +71,11 @@ class Network:
     """Owners' keys: a forged message of a wrong round is signed properly, as a faulty owner would."""
     restart: Callable[[], None] = lambda: None
     """Starts the coordinator again after a crash."""
+    world: World = field(default_factory=World)
+    away: Callable[[], float] = lambda: 0.0
+    """Seconds for which the coordinator does not answer: it is stopped, or is being started."""
+    came: Callable[[], None] = lambda: None
+    """Called when a message came to the coordinator."""
     held: list[bytes] = field(default_factory=list)
     """Messages that arrive later."""
     carried: list[bytes] = field(default_factory=list)
@@ -82,6 +92,11 @@ class Network:
         if self.weather.strikes("bit flip"):
             self.must_refuse(self.weather.flipped(wire), "a damaged message")
         self._through(lambda: self.endpoint().receive(wire))
+        self.came()
+
+    def check_life(self, owner: str, life: Life) -> None:
+        """What every call of an owner begins with."""
+        self._through(lambda: self.endpoint().check_life(owner, life))
 
     def put_body(self, blob: Blob, body: bytes) -> None:
         """An owner hands over a body."""
@@ -109,11 +124,19 @@ class Network:
         return Told(found, standing)
 
     def _through(self, call: Callable[[], T]) -> T:
+        if self.weather.strikes("long latency"):
+            self.world.sleep(self.weather.random.uniform(1.0, 40.0))
         if self.weather.strikes("drop before handling"):
             raise Unreachable("The network lost the call.")
+        if (seconds := self.away()) > 0:
+            self.world.sleep(min(seconds, 60.0))
+            if seconds > 60.0:
+                raise Unreachable("The coordinator does not answer in time.")
         result = self._handled(call)
         if self.weather.strikes("duplicate"):
             result = self._handled(call)
+        if self.weather.strikes("long latency"):
+            self.world.sleep(self.weather.random.uniform(1.0, 40.0))
         if self.weather.strikes("drop after handling"):
             raise Unreachable("The network lost the reply.")
         return result
@@ -145,6 +168,7 @@ class Network:
         """A message arrives without anybody waiting for the reply."""
         try:
             self._handled(lambda: self.endpoint().receive(wire))
+            self.came()
         except OutsideError:
             return
 

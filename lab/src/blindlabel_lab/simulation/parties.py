@@ -1,5 +1,5 @@
-"""The product's own parties in one process, over the simulated network: a coordinator, and owners with people who
-confirm and write questions without delay.
+"""The product's own parties in one process, over the simulated network: a coordinator, and owners with people who do
+what they are told to, in the words of `protocol.next_steps`.
 
 Journal points come from `storage.journal`; a party that crashes there is dead until it is opened again. The engine is
 the plain one, with faults: it sometimes makes answers that are none.
@@ -7,15 +7,14 @@ the plain one, with faults: it sometimes makes answers that are none.
 
 from __future__ import annotations
 
-import errno
 import hashlib
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from blindlabel.engines.interface import IN_THIS_PROCESS, Evaluated, Terms, Working
 from blindlabel.engines.plain import PlainEngine
-from blindlabel.errors import OutsideError
 from blindlabel.language.formula import Formula
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty, is_over
@@ -25,11 +24,11 @@ from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told
 from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Known, Standing
+from blindlabel.protocol.standing import NAMELESS, Known, Life, Standing
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
 from blindlabel.storage.journal_points import Point
-from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.faults import Crash, Weather, WriteFails
 from blindlabel_lab.simulation.network import Network
 from blindlabel_lab.simulation.places import Place
 
@@ -42,20 +41,23 @@ class Mortality:
     def __init__(self, weather: Weather) -> None:
         self._weather = weather
         self.dead = False
+        self.looks_on: Callable[[Point], None] = lambda _: None
+        """Called at every journal point that is reached alive."""
 
     def __call__(self, what: Point) -> None:
         """A journal point; a dead process stays dead, whatever its handlers try."""
         if self.dead:
             raise Crash
+        self.looks_on(what)
         before = self._weather.counts["crash"]
         try:
             self._weather.journal_point()
-        except OutsideError:
+        except WriteFails as error:
             if what.is_durable:
                 return  # what is written is written
             if what is Point.BEFORE_COMMIT:
                 raise  # the database's own failure is a sentence already
-            raise OSError(errno.ENOSPC, "No space left on device") from None
+            raise OSError(error.number, os.strerror(error.number)) from None
         finally:
             self.dead = self._weather.counts["crash"] > before
 
@@ -114,6 +116,10 @@ class SimulatedCoordinator:
         """How it stands with an owner."""
         return self.party.hears(self.study, owner, known)
 
+    def check_life(self, owner: str, life: Life) -> None:
+        """Refuse a second life of an owner's workspace."""
+        self.party.check_life(self.study, owner, life)
+
     def put_body(self, blob: Blob, body: bytes) -> None:
         """Take in what is missing of a body."""
         bodies = self.party.store.bodies(self.study)
@@ -138,19 +144,29 @@ class SimulatedCoordinator:
 class SimulatedLine:
     """An owner's line over the simulated network."""
 
-    def __init__(self, network: Network, owner: str) -> None:
+    def __init__(self, network: Network, owner: str, life: Life = NAMELESS) -> None:
         self._network = network
         self._owner = owner
+        self._life = life
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:  # noqa: ARG002
         """Hand over a message and, before it, its bodies."""
+        self._network.check_life(self._owner, self._life)
         for blob in messages.parse(wire).message.blobs:
             self._network.put_body(blob, bodies.read_all(blob))
         self._network.post(wire)
 
-    def fetch(self, known: Known, wait: float) -> Told:  # noqa: ARG002
-        """The coordinator's messages."""
-        return self._network.fetch(self._owner, known)
+    def fetch(self, known: Known, wait: float) -> Told:
+        """The coordinator's messages, once there are some."""
+        world = self._network.world
+        until = world.now + wait
+        self._network.check_life(self._owner, self._life)
+        told = self._network.fetch(self._owner, known)
+        while not told.messages and world.now < until:
+            world.sleep(min(1.0, until - world.now))
+            if self._network.endpoint().outgoing(self._owner, known.received):
+                return self._network.fetch(self._owner, known)
+        return told
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:  # noqa: ARG002
         """Get a body."""
@@ -163,15 +179,27 @@ class SimulatedLine:
 
 
 class SimulatedOwner:
-    """An owner, and a person who confirms and writes questions without delay."""
+    """An owner, and a person who does what the owner's sentences say."""
 
     def __init__(
-        self, place: Place, name: str, table: Table, weather: Weather, connect: Callable[[Store], Line]
+        self,
+        place: Place,
+        name: str,
+        table: Table,
+        weather: Weather,
+        connect: Callable[[Store], Line],
+        store: Store | None = None,
     ) -> None:
         self.name = name
         self.table = table
-        self.store = place.store(name)
-        self.owner = OwnerParty(self.store, connect(self.store), engine=FaultyEngine(weather), table=lambda: table)
+        self.store = store or place.store(name)
+        self.owner = OwnerParty(
+            self.store,
+            connect(self.store),
+            engine=FaultyEngine(weather),
+            table=lambda: table,
+            order=lambda _identity, _agreement, size: order_of(name, size),
+        )
 
     def turn(self) -> bool:
         """Everything that can be done now."""
@@ -187,23 +215,41 @@ class SimulatedOwner:
         return self.owner.fetch(0.0)
 
     def work(self) -> bool:
-        """Confirm, write questions, hand in, and work."""
-        state = self.store.state()
-        for peer in self.store.agreement.peers(self.name) if state.keys else ():
-            self.owner.confirm(peer)
+        """The machine's work, and all that a person can do."""
         happened = self.owner.work()
-        tasks = open_tasks(self.store)
-        if tasks:
+        while self.obey():
+            happened = True
+            self.owner.work()
+        return happened
+
+    def obey(self) -> bool:
+        """A person does the first thing that it is told to do; False where there is none."""
+        told = next((step for step in self.owner.next_steps() if step.who == "you"), None)
+        if told is None:
+            return False
+        before = self.store.state(), self.store.tasks()
+        if told.what == "verify":
+            peers = self.store.agreement.peers(self.name)
+            self.owner.confirm(next(peer for peer in peers if f" {peer} " in told.sentence))
+        elif told.what == "write":
             records, number = self.store.records(), self.store.state().asked_anew
+            tasks = [task for task in open_tasks(self.store) if task.question is None]
             texts = {task.record: question(records[task.record].row["name"], number, self.name) for task in tasks}
             self.store.save_questions(texts, "simulated")
+        else:
+            assert told.what == "hand in", told
             self.store.hand_in()
-            happened |= self.owner.work()
-        return happened
+        assert (self.store.state(), self.store.tasks()) != before, f"nothing changes where a person does: {told}"
+        return True
 
     def is_over(self) -> bool:
         """Whether the truth has come, with its labels."""
         return is_over(self.owner)
+
+
+def order_of(name: str, size: int) -> list[int]:
+    """An owner's order of its rows, the same in every run."""
+    return random.Random(name).sample(range(size), size)  # noqa: S311 (a simulation)
 
 
 def question(text: str, round: int, owner: str) -> str:

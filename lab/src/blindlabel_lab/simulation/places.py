@@ -5,8 +5,10 @@ A place opens stores, shuts them, and makes and restores backups. Schedules and 
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Protocol
@@ -20,19 +22,20 @@ from blindlabel_lab.simulation.power import Disk
 
 
 class Clock:
-    """Seconds that pass with every look, and jump where told."""
+    """A machine's clock: the simulated time, which somebody may have set wrong."""
 
     def __init__(self) -> None:
-        self._now = 1_000_000.0
+        self.right: Callable[[], float] = itertools.count(1_000_000).__next__
+        """Outside a simulation every look takes a second."""
+        self._wrong = 0.0
 
     def now(self) -> float:
-        """The time; every look takes a second."""
-        self._now += 1.0
-        return self._now
+        """The time that it shows."""
+        return self.right() + self._wrong
 
     def jump(self, seconds: float) -> None:
         """Somebody sets the clock."""
-        self._now += seconds
+        self._wrong += seconds
 
 
 class Place(Protocol):
@@ -40,8 +43,8 @@ class Place(Protocol):
 
     clock: Clock
 
-    def studies(self) -> Studies:
-        """The coordinator's store, opened (again)."""
+    def studies(self, process: str = COORDINATOR) -> Studies:
+        """The coordinator's store, opened (again) by one of its processes."""
         ...
 
     def new_store(self, owner: str) -> Store:
@@ -58,6 +61,12 @@ class Place(Protocol):
 
     def restore(self, party: str) -> bool:
         """Go back to the copy; False where there is none or nothing has changed since."""
+        ...
+
+    def second(self, owner: str, *, keep: bool = False) -> Store | None:
+        """A second life of an owner's workspace, from its backup; None where there is none. `keep`: from now on it is
+        the only one, in place of the first.
+        """
         ...
 
     def cut(self, party: str) -> list[str]:
@@ -78,9 +87,9 @@ class InMemory:
         self._study = StudyContents()
         self._backups: dict[str, OwnerContents | StudyContents] = {}
 
-    def studies(self) -> Studies:
+    def studies(self, process: str = COORDINATOR) -> Studies:  # noqa: ARG002
         """The coordinator's store."""
-        return MemoryStudies(self._study)
+        return MemoryStudies(self._study, self.clock.now)
 
     def new_store(self, owner: str) -> Store:
         """A store for a new owner."""
@@ -107,6 +116,17 @@ class InMemory:
             changed, self._owners[party] = kept != self._owners[party], kept
         return changed
 
+    def second(self, owner: str, *, keep: bool = False) -> Store | None:
+        """A second life, from the backup."""
+        if keep:
+            self._owners[owner] = self._owners.pop(f"{owner} again")
+            return self.store(owner)
+        kept = self._backups.get(owner)
+        if not isinstance(kept, OwnerContents):
+            return None
+        self._owners[f"{owner} again"] = kept.copy()
+        return self.store(f"{owner} again")
+
     def cut(self, party: str) -> list[str]:  # noqa: ARG002
         """What is committed is kept."""
         return []
@@ -124,10 +144,10 @@ class InFolders:
         self._disk = disk
         self._open: dict[str, CoordinatorStore | Workspace] = {}
 
-    def studies(self) -> Studies:
-        """The coordinator's store."""
-        self._close(COORDINATOR)
-        store = self._open[COORDINATOR] = CoordinatorStore(self._folder / COORDINATOR)
+    def studies(self, process: str = COORDINATOR) -> Studies:
+        """The coordinator's store, for one of its processes."""
+        self._close(process)
+        store = self._open[process] = CoordinatorStore(self._folder / COORDINATOR)
         store.database.clock = self.clock.now
         return store
 
@@ -142,8 +162,10 @@ class InFolders:
         return store
 
     def back_up(self, party: str) -> None:
-        """Copy a party's folder; whoever has it open opens it again afterwards."""
-        self._close(party)
+        """Copy a party's folder, whose database nobody uses in this moment."""
+        for process in (party, f"{party} again") if party == COORDINATOR else (party,):
+            if process in self._open:
+                self._open[process].database.close()
         copy = self._folder / f"{party}.backup"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self._folder / party, copy)
@@ -160,6 +182,22 @@ class InFolders:
             self._disk.settle(self._folder)
         return True
 
+    def second(self, owner: str, *, keep: bool = False) -> Store | None:
+        """A second life, from the backup."""
+        again, copy = self._folder / f"{owner} again", self._folder / f"{owner}.backup"
+        if keep:
+            self._close(owner)
+            self._close(again.name)
+            shutil.rmtree(self._folder / owner)
+            shutil.copytree(again, self._folder / owner)
+            return self.store(owner)
+        if not copy.exists():
+            return None
+        self._close(again.name)
+        shutil.rmtree(again, ignore_errors=True)
+        shutil.copytree(copy, again)
+        return self.store(again.name)
+
     def cut(self, party: str) -> list[str]:
         """Where the disk forgets: what is left of the party's folder. Nothing that was committed may be lost."""
         if self._disk is None:
@@ -175,8 +213,9 @@ class InFolders:
             self._close(party)
 
     def _close(self, party: str) -> None:
-        if party in self._open:
-            self._open.pop(party).database.close()
+        for process in (party, f"{party} again") if party == COORDINATOR else (party,):
+            if process in self._open:
+                self._open.pop(process).database.close()
 
 
 def _rows(folder: Path) -> list[list[str]]:

@@ -20,11 +20,12 @@ from blindlabel_lab.simulation.reference import Row
 NAMES = ("anna", "berta", "clara", "dora", "emma")
 Way = Literal["calls", "http", "folder"]
 ANYWHERE = {
-    "crash", "disk full", "clock jump", "backup of owner", "backup of coordinator", "owner leaves", "unreadable answers"
+    "crash", "disk full", "clock jump", "backup of owner", "backup of coordinator", "owner leaves",
+    "unreadable answers", "stopped", "no descriptors", "no threads", "two lives",
 }  # fmt: skip
 OF_WAY: dict[Way, set[str]] = {
     "calls": set(KINDS),
-    "http": {*wire.FAULTS, *ANYWHERE},
+    "http": {*wire.FAULTS, *ANYWHERE, "long latency"},
     "folder": {*carried.FAULTS, *ANYWHERE},
 }
 """What can go wrong on each way."""
@@ -47,7 +48,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         chance = self.random = random.Random(self.seed)  # noqa: S311 (a schedule, no secret)
-        names = NAMES[: self.owners or chance.choice((2, 2, 2, 3, 3, 4, 5))]
+        names = NAMES[: self.owners or chance.choice((2, 2, 3) if self.files else (2, 2, 2, 3, 3, 4, 5))]
         method = chance.choice(("uniform", "uniform", "rows", "enriched"))
         wanted = chance.randrange(2, 5)
         rows = {name: chance.randrange(wanted, 8) for name in names}
@@ -74,7 +75,11 @@ class Plan:
         self.tables = {name: small_table(name, size, chance) for name, size in rows.items()}
         if self.rates is None:
             self.rates = chosen_rates(chance, OF_WAY[self.way] - (set() if self.files else {"clock jump"}))
-        self.longest_storm, self.backups = (12, 0.03) if self.files else (60, 0.1)
+        self.longest_storm, self.backups = (90.0, 0.1) if self.files else (300.0, 0.1)
+        self.shared = chance.random() < 0.4
+        """Whether there is one folder that all see, where studies go over folders."""
+        self.second = self.files and chance.random() < 0.3
+        """Whether a second process of the coordinator works over its database."""
 
     def says(self, mine: Row, other: Row, round: int) -> bool:
         """What the clear protocol answers: the question about its own row, interpreted on the other row."""

@@ -25,6 +25,8 @@ class Played:
     """Pair (owners in order of name) to label and round."""
     asked: list[set[Row]] = field(default_factory=list)
     """Rows asked, by round."""
+    open: list[int] = field(default_factory=list)
+    """Pairs without a decision, by round."""
     reason: str = ""
 
 
@@ -42,6 +44,9 @@ def play(
     played = Played()
     spent = dict.fromkeys(samples, 0)
     careless = dict.fromkeys(samples, 0)
+    written: dict[Row, int] = {}
+    """The round in which a row's question was written."""
+    stands: set[Row] = set()
     for number in range(1, rounds + 1):
         if stop_after is not None and number > stop_after:
             played.reason = "stopped"
@@ -56,13 +61,23 @@ def play(
             return played
         spent = need
         played.asked.append(ask)
-        loose = _too_loose(ask, says, number, most_yes)
+        played.open.append(len(undecided))
+        written |= dict.fromkeys(ask - stands, number)
+        asked = {(row, other[0]) for pair in undecided for row, other in (pair, pair[::-1])}
+        yes = {(a, b) for a, b in _both_ways(asked) if says(a, b, written[a])}
+        loose, aside = _beyond(asked, yes, most_yes, samples)
+        differ: set[Row] = set()
         for a, b in sorted(undecided):
-            if (a, b[0]) in loose or (b, a[0]) in loose:
-                continue
-            if says(a, b, number) == says(b, a, number):
-                played.labels[(a, b)] = (says(a, b, number), number)
+            if (a, b[0]) in aside or (b, a[0]) in aside:
                 undecided.discard((a, b))
+            elif (a, b[0]) in loose or (b, a[0]) in loose:
+                continue
+            elif ((a, b) in yes) == ((b, a) in yes):
+                played.labels[(a, b)] = ((a, b) in yes, number)
+                undecided.discard((a, b))
+            else:
+                differ |= {a, b}
+        stands = ask - differ - {row for row, _ in loose}
         for owner in samples:
             own = [row for row in ask if row[0] == owner]
             if 2 * sum(1 for row in own if any(row == one for one, _ in loose)) > len(own):
@@ -74,11 +89,29 @@ def play(
     return played
 
 
-def _too_loose(ask: set[Row], says: Says, number: int, most_yes: int) -> set[tuple[Row, str]]:
-    """Asked rows whose question says yes to too many asked rows of another owner, with that owner."""
-    found = set()
-    for one in ask:
-        for owner in {other[0] for other in ask} - {one[0]}:
-            if sum(1 for other in ask if other[0] == owner and says(one, other, number)) > most_yes:
-                found.add((one, owner))
-    return found
+def _both_ways(asked: set[tuple[Row, str]]) -> set[tuple[Row, Row]]:
+    """Every asked row with every row that it is asked of: rows that stand on an undecided pair with its owner."""
+    return {(a, b) for a, to in asked for b, of in asked if to == b[0] and of == a[0]}
+
+
+def _beyond(
+    asked: set[tuple[Row, str]], yes: set[tuple[Row, Row]], most_yes: int, samples: Mapping[str, Sequence[int]]
+) -> tuple[set[tuple[Row, str]], set[tuple[Row, str]]]:
+    """Asked rows whose question says yes to too many of another owner's rows, with that owner; and rows to which too
+    many of another owner's questions say yes, with that owner.
+    """
+    loose, aside = set[tuple[Row, str]](), set[tuple[Row, str]]()
+    for asker, holder in itertools.permutations(samples, 2):
+        asking = [row for row, other in asked if (row[0], other) == (asker, holder)]
+        served = [row for row, other in asked if (row[0], other) == (holder, asker)]
+        crowded = {row for row in served if sum(1 for one in asking if (one, row) in yes) > most_yes}
+        if 2 * len(crowded) > len(samples[holder]):
+            loose |= {(one, holder) for one in asking}
+            continue
+        aside |= {(row, asker) for row in crowded}
+        loose |= {
+            (one, holder)
+            for one in asking
+            if sum(1 for row in served if (one, row) in yes and row not in crowded) > most_yes
+        }
+    return loose, aside

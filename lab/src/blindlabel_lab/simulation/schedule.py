@@ -73,6 +73,7 @@ def run(
             violations = (*study.network.violations, *study.unexpected, *judged(study, finished))
             state = study.coordinator.known()
         finally:
+            study.end()
             place.shut()
     return Verdict(seed, violations, weather.counts, weather.points, _end(study), len(study.owners), state.round)
 

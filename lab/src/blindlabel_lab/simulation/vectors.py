@@ -16,6 +16,8 @@ from typing import Any
 import nacl.public
 import nacl.signing
 
+from blindlabel.envelope.identity import Identity
+from blindlabel.envelope.stream import sealed_size
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts, messages
 from blindlabel.protocol.agreement import Agreement, to_text
@@ -24,7 +26,7 @@ from blindlabel.protocol.invitation import join_proof, token_hash
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.shape import COORDINATOR, Blob, canonical
 
-BODY = b"blindlabel vectors: nine hashes of eight bytes each, or what looks so..."
+BODY = b"blindlabel vectors: as long as a sealed list of nine hashes. ".ljust(sealed_size("listed", 9 * 8), b".")
 SHORT = BODY[:-1]
 """A body that no list can be: its size fits no round."""
 SIGNING_PREFIX = b"blindlabel message 1\0"
@@ -36,6 +38,11 @@ Vector = dict[str, Any]
 def key_of(name: str) -> nacl.signing.SigningKey:
     """The fixed signing key of a party, or of `invitation-<owner>`."""
     return nacl.signing.SigningKey(facts_hash(name))
+
+
+def identity_of(name: str) -> Identity:
+    """The fixed keys of a party, for envelopes too."""
+    return Identity.from_bytes(b"BLID\1" + facts_hash(f"envelope of {name}") + facts_hash(name))
 
 
 def facts_hash(name: str) -> bytes:

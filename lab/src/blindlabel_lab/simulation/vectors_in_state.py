@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from blindlabel.protocol import comparing, facts, messages
 from blindlabel.protocol import coordinator_rules as coordinator
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement, to_text
+from blindlabel.protocol.labels import LOCK_BYTES
 from blindlabel.protocol.messages import Body, Message
-from blindlabel.protocol.shape import COORDINATOR
+from blindlabel.protocol.shape import COORDINATOR, Locked
 from blindlabel_lab.simulation.vectors import (
     BODY,
     SHORT,
@@ -20,6 +21,7 @@ from blindlabel_lab.simulation.vectors import (
     check_faults,
     form_faults,
     founded,
+    identity_of,
     join_of,
     key_of,
     signed,
@@ -199,7 +201,7 @@ def to_owner() -> dict[str, Any]:
     """Messages of the coordinator at anna; `before` brings anna into round 1."""
     agreement = the_agreement()
     state = owner.OwnerState(
-        study=agreement.hash, name="anna", coordinator_key=bytes(key_of(COORDINATOR).verify_key).hex()
+        study=agreement.hash, name="anna", coordinator_key=identity_of(COORDINATOR).public.to_bytes().hex()
     )
     state = owner.joins(state, join_of(agreement, "anna")).state
     peer = join_of(agreement, "berta")
@@ -221,8 +223,10 @@ def to_owner() -> dict[str, Any]:
 
 def asks(still_open: dict[str, tuple[int, ...]], *, repeats: bool = False, **changes: Any) -> messages.Round:
     """The beginning of a round."""
-    values: dict[str, Any] = {"loose": (), "others_loose": {}, "tallies": {}} | changes
-    return messages.Round(open=still_open, repeats=repeats, **values)
+    values: dict[str, Any] = {"loose": (), "aside": {}, "kept": (), "others_loose": {}, "tallies": {}} | changes
+    others = {name: places for name, places in still_open.items() if name != "anna"}
+    open_ = {name: messages.Open(own=still_open.get("anna", ()), others=places) for name, places in others.items()}
+    return messages.Round(open=open_, repeats=repeats, **values)
 
 
 def _at_owner(agreement: Agreement, state: owner.OwnerState, before: list[bytes]) -> Iterator[Vector]:
@@ -235,8 +239,8 @@ def _at_owner(agreement: Agreement, state: owner.OwnerState, before: list[bytes]
     relay = sent(1, messages.Relay(message=signed(inner).decode()))
     tallied: dict[str, Any] = {"loose": (1,), "others_loose": {"berta": 1}, "tallies": {"berta": tally()}}
     round_two = sent(2, asks({"anna": (1,), "berta": (0, 2)}, **tallied))
-    labels = blob().model_copy(update={"length": 32 + 9})
-    pairing = messages.Pairing(peer="berta", positions=(1, 2, 3), enriched=(), labels=labels, tallies=(tally(),))
+    labels = Locked(blob=blob().model_copy(update={"length": LOCK_BYTES + 9}), key="cd" * 32)
+    pairing = messages.Pairing(peer="berta", enriched=(), labels=labels, aside=(), tallies=(tally(),))
     truth = sent(1, messages.Truth(reason="rounds", pairings=(pairing,)))
     keys = messages.parse(before[0]).message
     for kind, message in {"relay": relay, "round": round_two, "truth": truth}.items():
@@ -251,7 +255,18 @@ def _at_owner(agreement: Agreement, state: owner.OwnerState, before: list[bytes]
         )
     yield vector("keys", "the same again", "rules", before[0], None)
     yield from form_faults("keys", before[0], COORDINATOR)
-    yield vector("keys", "a second one", "rules", signed(_with(keys, sequence=4, previous=previous)), "replayed")
+    again = _with(keys, sequence=4, previous=previous)
+    yield vector("keys", "the same with a new number", "rules", signed(again), None)
+    grown = tuple(peer.model_copy(update={"records": 6}) for peer in cast(messages.Keys, keys.body).peers)
+    yield vector("keys", "another table", "rules", signed(_with(again, body=messages.Keys(peers=grown))), "content")
+    strange = tuple(peer.model_copy(update={"name": "dora"}) for peer in grown)
+    yield vector(
+        "keys",
+        "an owner that is not agreed",
+        "rules",
+        signed(_with(again, body=messages.Keys(peers=strange))),
+        "content",
+    )
     yield from _contents_at_owner(agreement, sent, inner, pairing)
 
 
@@ -280,7 +295,8 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
     many = _with(inner, body=answers_of("anna", questions=4))
     yield vector("relay", "answers to another number of questions", "rules", relayed(many), "content")
     yield from _rounds_at_owner(sent)
-    short = pairing.model_copy(update={"labels": blob().model_copy(update={"length": 32 + 8})})
+    shorter = blob().model_copy(update={"length": LOCK_BYTES + 8})
+    short = pairing.model_copy(update={"labels": pairing.labels.model_copy(update={"blob": shorter})})
     yield vector(
         "truth",
         "labels of another size",

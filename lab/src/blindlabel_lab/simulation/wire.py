@@ -8,19 +8,21 @@ protocol. Faults, by the schedule's seed:
 - `cut reply`: the client gets the first bytes of the answer, or none;
 - `late request`: the client hears nothing; the server gets the request later, whole, after others that came since;
 - `repeat request`: the server gets a request of before once more;
-- `damage`: one bit of a request or of an answer changes (over TLS that would cut the connection).
+- `damage`: one bit of a request or of an answer changes (over TLS that would cut the connection);
+- `no descriptors`: no connection can be opened; `no threads`: the server cannot start one for a request.
 
-Everything runs in the caller's thread, so a schedule is the same every time.
+The server's loop runs on simulated time, in the thread of whoever lets it handle something.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from itertools import count
 from typing import Any, ParamSpec, TypeVar
 from unittest.mock import patch
 
@@ -35,17 +37,16 @@ from uvicorn.server import ServerState
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.interfaces import Line, Store
 from blindlabel.transport.client import HttpTransport
+from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.server import create_app
 from blindlabel.transport.server_limits import ServerLimits
 from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.world import World
 
 FAULTS = ("cut request", "cut reply", "late request", "repeat request", "damage")
 _UNLIMITED = ServerLimits(requests_per_second=1e9, joins_per_second=1e9, free_disk=0)
 _PIECE = 61
 """Bytes of a body that are handled at once here, so that bodies of some hundred bytes come in parts."""
-
-_TURNS = 200
-"""Turns of the server's loop after which an answer to half a request would have come."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,12 +56,19 @@ class Wire:
     """Connections to one coordinator."""
 
     def __init__(
-        self, coordinator: Callable[[], CoordinatorParty], weather: Weather, restart: Callable[[], None] = lambda: None
+        self,
+        coordinator: Callable[[], CoordinatorParty],
+        weather: Weather,
+        restart: Callable[[], None] = lambda: None,
+        world: World | None = None,
+        away: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._coordinator = coordinator
         self.weather = weather
         self._restart = restart
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.world = world or World()
+        self.away = away
+        self._loop: _Loop | None = None
         self._app: tuple[CoordinatorParty, FastAPI] | None = None
         self._late: list[bytes] = []
         self._carried: list[bytes] = []
@@ -68,7 +76,7 @@ class Wire:
     def line(self, store: Store) -> Line:
         """An owner's line: the product's client, whose connections are pipes."""
         token = store.secret("token").decode()
-        line = HttpTransport("http://simulated", store.agreement.hash, token, life=store.life(), patience=0.0)
+        line = HttpTransport("http://simulated", letters_of(store), token, life=store.life(), patience=0.0)
         carrier = httpx.HTTPTransport()
         carrier._pool = httpcore.ConnectionPool(network_backend=_Pipes(self), max_keepalive_connections=0)
         line._client._transport = carrier
@@ -98,49 +106,103 @@ class Wire:
         config.load()
         return H11Protocol(config, ServerState(), {}, self._loop)
 
-    def run(self, step: Callable[[], object], until: Callable[[], bool]) -> None:
-        """Let the server handle something."""
+    def run(self, step: Callable[[], object], until: Callable[[], bool], patience: float = 120.0) -> bool:
+        """Let the server handle something, for so long at most; whether it did."""
+        loop, end = self._loop, self.world.now + patience
+        assert loop is not None, "the wire is not open"
 
         async def handled() -> None:
             step()
-            while not until():
+            await asyncio.sleep(0)
+            while not until() and loop._ready:
                 await asyncio.sleep(0)
 
-        assert self._loop is not None, "the wire is not open"
-        self._loop.run_until_complete(handled())
+        loop.run_until_complete(handled())
         self.bury()
+        while not until():
+            if self.world.now >= end:
+                return False
+            due = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
+            self.world.sleep(max(0.01, min([self.world.now + 0.5, end, *due]) - self.world.now))
+            if loop is not self._loop:  # the coordinator died meanwhile
+                return False
+            step = lambda: None  # noqa: E731
+            loop.run_until_complete(handled())
+            self.bury()
+        return True
 
     def bury(self) -> None:
         """Where the coordinator died over a request: start it again."""
         if self._crashed:
-            self._crashed = False
             self._restart()
             raise httpcore.ReadError("the coordinator died")
+
+    def reset(self) -> None:
+        """The coordinator's process is gone, with all its connections."""
+        self._crashed = False
+        if (old := self._loop) is not None:
+            tasks = asyncio.all_tasks(old)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                old.run_until_complete(asyncio.wait(tasks))
+            old.close()
+            self._loop = _Loop(self.world)
 
     _crashed = False
 
     async def _inline(self, work: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
         """In place of the server's threads."""
+        if self.weather.strikes("no threads"):
+            raise RuntimeError("can't start new thread")
         try:
             return work(*arguments, **more)
         except Crash:
             self._crashed = True
             raise
 
+    def close(self) -> None:
+        """Nothing is served any more."""
+        self.reset()
+        if self._loop is not None:
+            self._loop.close()
+
     @contextmanager
     def open(self) -> Iterator[None]:
         """Small pieces and no threads while the wire is used."""
         server, log = "blindlabel.transport.server", logging.getLogger("uvicorn.error")
-        self._loop = asyncio.new_event_loop()
+        self._loop = _Loop(self.world)
         with (
-            closing(self._loop),
+            closing(self),
             patch.object(log, "disabled", True),  # it writes down every crash
+            patch("starlette.responses.iterate_in_threadpool", _iterated),
             patch(f"{server}.run_in_threadpool", self._inline),
             patch(f"{server}.PIECE", _PIECE),
             patch("blindlabel.storage.files.PIECE", _PIECE),
             patch("blindlabel.transport.client.PIECES", 3),
         ):
             yield
+
+
+async def _iterated(pieces: Iterable[T]) -> AsyncIterator[T]:
+    """In place of the threads that read a body which is sent."""
+    for piece in pieces:
+        yield piece
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """The server's loop, on simulated time."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        super().__init__()
+
+    _ready: list[object]
+    _scheduled: list[asyncio.TimerHandle]
+
+    def time(self) -> float:
+        """The simulated time."""
+        return self._world.now
 
 
 class _Pipes(httpcore.NetworkBackend):
@@ -158,6 +220,14 @@ class _Pipes(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
         """A connection."""
+        if self._wire.weather.strikes("no descriptors"):
+            raise httpcore.ConnectError(os.strerror(errno.EMFILE))
+        if (seconds := self._wire.away()) > 0:
+            self._wire.world.sleep(min(seconds, 10.0))
+            if seconds > 10.0:
+                raise httpcore.ConnectTimeout("no answer came")
+        if self._wire.weather.strikes("long latency"):
+            self._wire.world.sleep(self._wire.weather.random.uniform(1.0, 40.0))
         return _Stream(self._wire)
 
 
@@ -225,19 +295,23 @@ class Pipe(asyncio.Transport):
     def __init__(self, wire: Wire) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
         self._wire, self._out, self._over = wire, bytearray(), False
+        self._loop = wire._loop
         self._protocol = wire.protocol()
         self._protocol.connection_made(self)
 
     def feed(self, content: bytes) -> None:
         """Bytes for the server."""
+        if self._loop is not self._wire._loop:
+            raise httpcore.WriteError("the connection is gone")
         if not self._over and content:
             self._wire.run(lambda: self._protocol.data_received(content), lambda: True)
 
     def answer(self) -> bytes:
         """The whole answer; none in time where the server waits for the rest of a request that has no rest."""
-        turns = count()
-        self._wire.run(lambda: None, lambda: self._answered() or (next(turns) > _TURNS and self._starved()))
-        if not self._answered():
+        if self._loop is not self._wire._loop:
+            raise httpcore.ReadError("the connection is gone")
+        patience = 5.0 if self._starved() else 60.0
+        if not self._wire.run(lambda: None, self._answered, patience):
             self.hang_up()
             raise httpcore.ReadTimeout("no answer came")
         return bytes(self._out)
@@ -252,7 +326,7 @@ class Pipe(asyncio.Transport):
 
     def hang_up(self) -> None:
         """The connection is gone."""
-        if not self._over:
+        if not self._over and self._loop is self._wire._loop:
             self._over = True
             cycle = self._protocol.cycle
             self._wire.run(

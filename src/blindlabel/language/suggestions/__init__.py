@@ -5,7 +5,8 @@
     suggestion.text        # source text in the question language
     suggestion.chain       # the same as conditions with points, a bar, but not
     suggestion.reasons     # why each condition is there, as data
-    suggestion.verdict     # which rows of the own table it also fits
+    suggestion.own         # which rows of the own table it also fits
+    suggester.verdict(formula, record)  # would it find the partner, would it let another pass
     suggester.stricter(suggestion.chain, record), suggester.looser(…)
 
 The method, the same for every table:
@@ -26,8 +27,9 @@ Deterministic. Never looks at ids, other tables or truth: it is given none of th
 
 from __future__ import annotations
 
+from blindlabel.language.suggestions.judgement import RISKIEST, TRIALS, OwnRows, Verdict, own_rows
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.suggester import Suggester
-from blindlabel.language.suggestions.suggestion import Reason, Suggestion, Verdict, verdict
+from blindlabel.language.suggestions.suggestion import Reason, Suggestion
 
-__all__ = ["OwnTable", "Reason", "Suggester", "Suggestion", "Verdict", "verdict"]
+__all__ = ["RISKIEST", "TRIALS", "OwnRows", "OwnTable", "Reason", "Suggester", "Suggestion", "Verdict", "own_rows"]

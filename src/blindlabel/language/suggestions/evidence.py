@@ -130,7 +130,7 @@ class Circumstances:
 
 def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[Evidence]:
     """The evidence of all needles, each with the own rows that have it."""
-    partners = [(one, rows, min(given.priors.most, _partner(one, rows, given))) for one, rows in found]
+    partners = [(one, rows, min(given.priors.most, chance_of(one, rows, given))) for one, rows in found]
     identified = any(one.kind in IDENTIFYING and rows <= 1 and partner >= RELIED_ON for one, rows, partner in partners)
     evidence: list[Evidence] = []
     for one, rows, partner in partners:
@@ -163,7 +163,11 @@ def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, ide
         least = max(least, priors.rarest_beside_identifier)
     mistaken = max(chance, _in_table(rows, given), least)
     if given.lonely:
-        mistaken += given.misspelt * given.lonely * priors.of_family * (given.siblings.share(found) - mistaken)
+        shared = given.siblings.share(found)
+        if given.siblings.expected:
+            mistaken += priors.of_household * max(0.0, shared - mistaken)
+        else:
+            mistaken += given.misspelt * given.lonely * priors.of_family * (shared - mistaken)
     return min(MOST_COMMON, mistaken)
 
 
@@ -188,12 +192,12 @@ def holds(needle: Needle, texts: Texts) -> bool:
     return any(meaning(text, arguments) for text in looked_at)
 
 
-def _partner(found: Found, rows: int, given: Circumstances) -> float:
+def chance_of(found: Found, rows: int, given: Circumstances) -> float:
     """How probably a true partner has it, by what it is and where it comes from."""
     priors, profiles = given.priors, given.profiles
     if found.kind == "phrase":
         parts = [replace(found, kind=kind_of(word), word=word) for word in found.word.split(" ")]
-        return priors.side_by_side * prod(min(priors.most, _partner(part, SPELT_RIGHT, given)) for part in parts)
+        return priors.side_by_side * prod(min(priors.most, chance_of(part, SPELT_RIGHT, given)) for part in parts)
     if not _of_text(found, profiles):
         chances = {"year": priors.year, "amount": priors.amount, "count": priors.count}
         return given.spelt * max(

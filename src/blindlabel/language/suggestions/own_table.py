@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial, reduce
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.language import words
+from blindlabel.language.chain import Chain, Term
 from blindlabel.language.families import near
 from blindlabel.language.formula import Atom, Bits, Formula, column
 from blindlabel.language.functions import PREDICATES
@@ -149,13 +150,34 @@ class OwnTable:
             self._rows.move_to_end(key)
         return found
 
-    def rarity(self, word: str, attribute: str | None = None) -> int:
-        """In how many rows a word stands, whatever its case."""
-        return len(self.column(View(attribute, "lower")).rows_of_word(word))
-
     def fitting(self, formula: Formula) -> Bits:
         """Which rows a question fits."""
         return column(formula, len(self.records), self._presence)
+
+    def points(self, chain: Chain) -> npt.NDArray[np.int64]:
+        """The points that each row gets."""
+        held = np.zeros(len(self.records), dtype=np.int64)
+        for condition in chain.conditions:
+            held += condition.points * self.holding(condition.any_of)
+        return held
+
+    def holding(self, terms: Iterable[Term]) -> Bits:
+        """The rows in which any of these terms holds."""
+        found = np.zeros(len(self.records), dtype=np.bool_)
+        for term in terms:
+            found[reduce(partial(np.intersect1d, assume_unique=True), map(self.rows_with, term))] = True
+        return found
+
+    def same_as(self, record: Record) -> list[int]:
+        """The rows that say the very same as this record."""
+        return self._by_text.get(record.whole, [])
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for row, record in enumerate(self.records):
+            found.setdefault(record.whole, []).append(row)
+        return found
 
     def _presence(self, atom: Atom) -> Bits:
         present = np.zeros(len(self.records), dtype=np.bool_)

@@ -84,6 +84,8 @@ class Priors:
     of_family: float = 0.5
     """Where words are often misspelt and the nearest own rows are no siblings: how far what could be mistaken for the
     record is taken for a sibling all the same."""
+    of_household: float = 0.25
+    """The same where the criteria speak of one person, however words are spelt."""
     far: float = 0.3
     """Where words are often misspelt: how much telling a record from any other counts, beside telling it from its like.
     Any one word may be damaged, so a question must rest on more of them."""
@@ -125,4 +127,6 @@ class Priors:
     above_others: float = 0.8
     """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""
     above_siblings: float = 0.9
-    """In every round: up to which share of them it is raised above what a sibling in the other table should get."""
+    above_household: float = 1.15
+    """In every round: up to which share of them it is raised above what a sibling in the other table should get; and a
+    member of the household, where the criteria speak of one person."""

@@ -15,7 +15,7 @@ rows of its own table that are siblings, and takes it to hold for records whose 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from statistics import median
@@ -286,6 +286,8 @@ UNKNOWN = 4
 ENOUGH_WORDS = 10
 TELLS_SIBLINGS_APART = 0.33
 """An attribute tells siblings apart where fewer of its words are shared, of so many at least."""
+MANY = 1000
+"""Words that what is known of persons counts for."""
 SHARED = 0.5
 """A sibling is taken to have what is shared more often than not."""
 
@@ -294,6 +296,8 @@ class Siblings:
     """How often a sibling has a word of an attribute too, identifiers apart from other words. Nothing, while empty."""
 
     def __init__(self) -> None:
+        self.expected = False
+        """Whether any record may have one in the other table, whatever the own rows are like."""
         self._all: Counter[tuple[str, bool]] = Counter()
         self._shared: Counter[tuple[str, bool]] = Counter()
 
@@ -313,6 +317,16 @@ class Siblings:
                 found._count(row, sibling)
         return found
 
+    @classmethod
+    def of_persons(cls, attributes: Iterable[str], personal: Collection[str]) -> Siblings:
+        """Members of a household, where it is known which attributes are one person's own: they share all others."""
+        found = cls()
+        found.expected = True
+        for name in attributes:
+            for key in ((name, True), (name, False)):
+                found._all[key], found._shared[key] = MANY, 0 if name in personal else MANY
+        return found
+
     @property
     def telling(self) -> frozenset[str]:
         """The attributes that tell siblings apart. Where none does, they may be the same things twice, misspelt."""
@@ -326,6 +340,8 @@ class Siblings:
 
     def lonely(self, nearest: Sequence[Neighbour]) -> float:
         """The share of a record's nearest own rows that are no siblings of it; 0 where nothing is known of siblings."""
+        if self.expected:
+            return 1.0
         return sum(one.likeness < LIKE for one in nearest) / max(1, len(nearest)) if self.telling else 0.0
 
     def share(self, found: Found) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import Literal
 
@@ -22,6 +23,8 @@ from blindlabel.language.suggestions.evidence import (
     set_apart,
     weigh_all,
 )
+from blindlabel.language.suggestions.imagined import Imagination, Imagined
+from blindlabel.language.suggestions.judgement import Verdict, own_rows, verdict
 from blindlabel.language.suggestions.needles import (
     Asking,
     Found,
@@ -45,7 +48,7 @@ from blindlabel.language.suggestions.profiles import (
     units_of,
     usual_length,
 )
-from blindlabel.language.suggestions.suggestion import Reason, Suggestion, Verdict, verdict
+from blindlabel.language.suggestions.suggestion import Reason, Suggestion
 from blindlabel.language.suggestions.weighing import (
     Weighed,
     bar,
@@ -97,7 +100,7 @@ MOSTLY = 0.75
 """With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
 OTHERWISE = 2
 """In this round a record is asked for by other conditions: both sides have disagreed over the first."""
-_KEPT = 4096
+_KEPT, _KEPT_IMAGINED = 4096, 64
 
 
 class Suggester:
@@ -121,16 +124,18 @@ class Suggester:
         whole: bool = True,
         single_attributes: bool = True,
         most_others: float = inf,
+        typed: Collection[str] = (),
+        personal: Collection[str] = (),
         priors: Priors | None = None,
     ) -> None:
+        self._typed = frozenset(typed)
         self.attributes = tuple(attributes)
         self.limits = limits or Limits()
         self.lowered = lowered
         self.exclusions = exclusions
         self.places = tuple(places)[: self.limits.predicates]
         self.most_others = most_others
-        # Whatever else a record holds is not looked at.
-        own = [Record.of({name: one.attributes.get(name, "") for name in self.attributes}) for one in records]
+        own = [self._own(one) for one in records]
         self.table = OwnTable(own, self.attributes)
         self._priors = priors or Priors()
         self._case: Case = "exact" if lowered else "lower"
@@ -157,13 +162,22 @@ class Suggester:
         for row, text in enumerate(self._column.texts):
             self._same.setdefault(text, []).append(row)
         self._judged: dict[tuple[str, ...], JudgedRecord] = {}
+        self._imagined: dict[str, tuple[Imagined, OwnTable]] = {}
         self._alike = Duplicates(self._profiles, self._rarity_of_shared)
         self.duplicates = self._alike.share(self._texts, self._nearest)
         """The share of own rows that have another which looks like the same thing."""
+        self._siblings = self._siblings_of(personal)
+
+    def _siblings_of(self, personal: Collection[str]) -> Siblings:
+        if personal:
+            return Siblings.of_persons(self.attributes, personal)
         # Where words are spelt right, the nearest own rows and exclusions tell siblings apart better than this.
-        self._siblings = Siblings() if self._well_spelt else Siblings.of(self._texts, self._nearest, self._alike.alike)
+        return Siblings() if self._well_spelt else Siblings.of(self._texts, self._nearest, self._alike.alike)
+
+    @cached_property
+    def _naming(self) -> Naming:
         years = frozenset(name for name, profile in self._profiles.items() if profile.kind == "year")
-        self._naming = Naming(self._asking, years, self._well_spelt, self._siblings.telling)
+        return Naming(self._asking, years, self._well_spelt, self._siblings.telling)
 
     # -- what others build on
 
@@ -178,7 +192,7 @@ class Suggester:
         judged = self.in_round(self.judge(record), asked)
         enough = self.enough(judged, asked)
         made = self._suggestion(record, self._points(judged, enough), judged, round)
-        while made.verdict.others > self.most_others or (loose and made.text in previous):
+        while made.own.others > self.most_others or (loose and made.text in previous):
             changed = stricter(made.chain, ())
             if changed is None:
                 break
@@ -205,9 +219,15 @@ class Suggester:
         changed = None if points is None else looser(points, lambda one: all(self._decides(a, own) for a in one.atoms))
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
-    def verdict(self, question: Formula, record: Record | None = None) -> Verdict:
-        """What any question says about the own table."""
-        return verdict(question, self.table, record)
+    def verdict(self, question: Question, record: Record) -> Verdict:
+        """What is to be thought of any question, suggested or not, that was written for this record."""
+        own = self._own(record)
+        if own.whole not in self._imagined:
+            if len(self._imagined) >= _KEPT_IMAGINED:
+                self._imagined.clear()
+            made = self.imagined(own)
+            self._imagined[own.whole] = made, OwnTable([*made.partners, *made.impostors], self.attributes)
+        return verdict(question, own, self.table, self._imagined[own.whole])
 
     def rarity(self, word: str) -> int:
         """In how many own rows a word stands, whatever its case."""
@@ -253,7 +273,8 @@ class Suggester:
         # record is one text and nothing else, too little would be left.
         strictly = self._asks_otherwise(round) and self._confirming
         enough = raised(enough, left, most if strictly else priors.above_others * partner, most)
-        return raised(enough, sibling, priors.above_siblings * partner, most)
+        above = priors.above_household if self._siblings.expected else priors.above_siblings
+        return raised(enough, sibling, above * partner, most)
 
     def _asks_otherwise(self, round: int) -> bool:
         """Whether the rarest words are asked for. Where words are often misspelt, the rarest are the misspelt ones."""
@@ -290,6 +311,10 @@ class Suggester:
         spelt = self._well_spelt and len(self._texts) >= ENOUGH_ROWS
         return len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
 
+    def _own(self, record: Record) -> Record:
+        """A record as the table has it: whatever else it holds is not looked at."""
+        return Record.of({name: record.attributes.get(name, "") for name in self.attributes})
+
     def _texts_of(self, record: Record) -> Texts:
         return {name: words.lower(record.attributes.get(name, "")) for name in self.attributes}
 
@@ -312,17 +337,7 @@ class Suggester:
         found = needles_of(texts, self._numeric, self._asking)
         identified = any(one.kind in IDENTIFYING for one in found)
         lonely = self._siblings.lonely(nearest)
-        given = Circumstances(
-            len(self.table),
-            near,
-            self._profiles,
-            {name: len(words_in_order(text)) for name, text in texts.items()},
-            self._spelt,
-            self._singles_misspelt,
-            priors,
-            self._siblings,
-            lonely,
-        )
+        given = self._circumstances(texts, near, lonely)
         asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
         evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
         most = priors.conditions + (length_of(texts) > self._usual_length)
@@ -341,6 +356,32 @@ class Suggester:
         return JudgedRecord(
             texts, tuple(conditions), tuple(others), scores, tuple(named), tuple(apart), len(near), sibling, rarest
         )
+
+    def _circumstances(self, texts: Texts, near: Sequence[Texts], lonely: float) -> Circumstances:
+        return Circumstances(
+            len(self.table),
+            near,
+            self._profiles,
+            {name: len(words_in_order(text)) for name, text in texts.items()},
+            self._spelt,
+            self._singles_misspelt,
+            self._priors,
+            self._siblings,
+            lonely,
+        )
+
+    def imagined(self, record: Record) -> Imagined:
+        """Plausible partners of the record, and impostors: the same whenever it is opened."""
+        texts = self._texts_of(record)
+        others = [one.row for one in self._nearest(texts) if not self._alike.alike(texts, self._texts[one.row])]
+        near = [self.table.records[row].attributes for row in others]
+        return self._imagination.of(
+            self._own(record).attributes, near, self._circumstances(texts, (), 0.0), self.rarity
+        )
+
+    @cached_property
+    def _imagination(self) -> Imagination:
+        return Imagination([one.attributes for one in self.table.records], self.attributes, self._typed)
 
     def _sibling(self, conditions: Sequence[Weighed]) -> int:
         return sum(one.points for one in conditions if self._siblings.has(one.evidence.found))
@@ -421,7 +462,7 @@ class Suggester:
             having = min(len(self.table.rows_with(atom)) for atom in term)
             kind: Literal["exclusion", "far"] = "far" if term[0].function == "far_from" else "exclusion"
             reasons.append(Reason(term_text(term, plain=True), 0, kind, having, having, judged.looked_at))
-        return Suggestion(text, points, tuple(reasons), self.verdict(read.formula, record), round)
+        return Suggestion(text, points, tuple(reasons), own_rows(read.formula, self.table, self._own(record)), round)
 
     def _reason(
         self, atom: Atom, points: int, known: Mapping[tuple[object, ...], Evidence], near: int, enough: int

@@ -1,7 +1,4 @@
-"""What the suggester gives: a question, the reason for each condition, and what it says about its owner's own table.
-
-An expert sees from the verdict at once whether a question is too loose, too strict, or always says the same.
-"""
+"""What the suggester gives: a question, the reason for each condition, and which own rows it fits."""
 
 from __future__ import annotations
 
@@ -10,61 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-import numpy as np
-
 from blindlabel.language.chain import Chain
-from blindlabel.language.formula import Formula, evaluate
-from blindlabel.language.record import Record
+from blindlabel.language.suggestions.judgement import OwnRows
 from blindlabel.language.suggestions.needles import NeedleKind
-from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.weighing import MOST_POINTS
-
-NAMED = 10
-"""Other rows that a verdict names."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """How a question fits the rows of its owner's own table."""
-
-    rows: int
-    """Rows of the table."""
-    others: int
-    """Rows it fits besides this record; those that say the very same as it are not counted."""
-    itself: bool | None
-    """Whether it fits this record; None where it was asked for no record."""
-    also: tuple[int, ...] = ()
-    """Positions of the first of these others."""
-    same: Literal["always", "never"] | None = None
-    """Whether it says the same of every row: then it tells nothing apart."""
-
-    @property
-    def sentence(self) -> str:
-        """The verdict for a person."""
-        if self.same == "never" and not self.itself:
-            return "It fits none of your own rows, not even this one." if self.itself is False else "It fits no row."
-        if self.same == "always":
-            return "It fits every one of your own rows, so it tells nothing apart."
-        but = " But it does not fit this one." if self.itself is False else ""
-        if self.others == 0:
-            return f"It fits no other of your own {self.rows:,} rows.{but}"
-        what = "one other" if self.others == 1 else f"{self.others:,} others"
-        return f"It also fits {what} of your own {self.rows:,} rows.{but}"
-
-
-def verdict(question: Formula, table: OwnTable, record: Record | None = None) -> Verdict:
-    """The verdict on a question, written for this record."""
-    fits = table.fitting(question)
-    itself = None if record is None else evaluate(question, record)
-    count = int(np.count_nonzero(fits))
-    same: Literal["always", "never"] | None = None
-    if len(table) > 1 and count in (0, len(table)):
-        same = "never" if count == 0 else "always"
-    found = np.flatnonzero(fits)
-    if record is not None:
-        found = np.array([row for row in found.tolist() if table.records[row].whole != record.whole], dtype=np.int64)
-    return Verdict(len(table), len(found), itself, tuple(found[:NAMED].tolist()), same)
-
 
 AGAINST: Mapping[str, str] = MappingProxyType(
     {
@@ -113,12 +59,12 @@ class Reason:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A question to keep or change, why each condition is there, and what it says about the own table."""
+    """A question to keep or change, why each condition is there, and which own rows it fits."""
 
     text: str
     chain: Chain
     reasons: tuple[Reason, ...]
-    verdict: Verdict
+    own: OwnRows
     round: int = 1
     again: bool = False
     """Whether it was asked before: nothing better is known."""
@@ -131,7 +77,7 @@ class Suggestion:
         if not self.chain.conditions:
             return "There is nothing in this record that could be asked, so it says no to every record."
         enough = f"{self.chain.bar} of {self.chain.total} points are enough."
-        return f"{enough} {self.verdict.sentence} {self.history}".rstrip()
+        return f"{enough} {self.history}".rstrip()
 
     @property
     def history(self) -> str:

@@ -1,0 +1,219 @@
+"""How far a verdict can be trusted: on every set, how often the real partner is found and wrong ones are let through,
+by what the verdict said; beside the count of own rows alone (the verdict before) and the bar divided by the points.
+
+Both sides of a set ask about records that have a partner: as suggested in rounds 1 to 3, looser and stricter, and
+degraded as people do (all points asked for, the first one to three conditions alone, every condition worth the same,
+without exclusions). *Found* is said of one partner of the record. *Let through* is a question that fits a record of
+the other table that is no partner; sets of candidate pairs know only some partners, so they say nothing of it.
+
+What the words claim was set looking at `BUILT_ON` alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from blindlabel.language import Question, Record
+from blindlabel.language.chain import Chain, text_of
+from blindlabel.language.suggestions import OwnTable, Suggester, Verdict
+from blindlabel.language.suggestions.judgement import CHANCES
+from blindlabel_lab.experiments import candidates as hard
+from blindlabel_lab.experiments.datasets import Dataset, names_in, read_dataset
+from blindlabel_lab.experiments.quality import Advance
+from blindlabel_lab.experiments.results import Results
+
+BUILT_ON = ("abt-buy", "dblp-acm", "febrl", "candidates/walmart-amazon")
+ONLY_IN_CANDIDATES = ("walmart-amazon", "walmart-amazon-dirty")
+"""The other candidate sets are parts of sets that are there whole."""
+MOST_ROWS = 6000
+"""Rows of a table that are used, those with a partner of a chosen record always."""
+ENOUGH = 10
+"""Questions in a bin from which on a set's share is taken into the mean."""
+FOUND = ("verdict", "own rows", "bar")
+
+
+@dataclass(frozen=True)
+class _Set:
+    name: str
+    attributes: Sequence[str]
+    records: tuple[Sequence[Record], Sequence[Record]]
+    matches: Sequence[tuple[int, int]]
+    lowered: bool
+    typed: frozenset[str]
+    whole: bool
+    """Whether all partners are known."""
+
+
+def sets_in(folder: Path) -> list[str]:
+    """All sets in a folder, those of candidates last."""
+    inner = folder / hard.SUBFOLDER
+    return [*names_in(folder), *(f"{hard.SUBFOLDER}/{one}" for one in ONLY_IN_CANDIDATES if (inner / one).is_dir())]
+
+
+def verdicts(folder: Path, names: Sequence[str], records: int, advance: Advance, results: Results) -> dict[str, Any]:
+    """The document: a set's questions by what was said of them, and how well that ranks them; and the means."""
+    document: dict[str, Any] = {"records": records, "built_on": list(BUILT_ON), "datasets": {}}
+    for place, name in enumerate(names):
+        advance(name, place / len(names))
+        work = partial(_of_set, folder, name, records)
+        document["datasets"][name] = results.once("verdicts", [str(folder), name, records], work)
+    return document | summary(document["datasets"])
+
+
+def summary(sets: Mapping[str, Any]) -> dict[str, Any]:
+    """The means of the sets; and those of the sets that the words were set by, and of the others."""
+    others = [name for name in sets if name not in BUILT_ON]
+    groups = {"all": list(sets), "built on": [name for name in BUILT_ON if name in sets], "others": others}
+    return {"means": {group: _means([sets[name] for name in found]) for group, found in groups.items() if found}}
+
+
+def _means(sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    bins = {}
+    for one in CHANCES:
+        shares = [each["bins"][one.words]["share"] for each in sets if each["bins"][one.words]["questions"] >= ENOUGH]
+        spread = [float(np.quantile(shares, edge)) for edge in (0.1, 0.9)] if shares else None
+        bins[one.words] = {"share": fmean(shares) if shares else None, "spread": spread, "sets": len(shares)}
+    off = [one for each in sets for one in each["off"]]
+    auc = {
+        kind: {
+            name: fmean(known) for name in names if (known := [v for s in sets if (v := s[kind].get(name)) is not None])
+        }
+        for kind, names in (("found_auc", FOUND), ("wrong_auc", FOUND))
+    }
+    return {"bins": bins, **auc, "off": fmean(off), "seldom_off": float(np.quantile(off, 0.9))}
+
+
+def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
+    given = _read(folder, name)
+    sides = [list(_side(given, side, records)) for side in (0, 1)]
+    both = [*sides[0], *sides[1]]
+    bins = {}
+    for one in CHANCES:
+        found = [each["found"] for each in both if each["chance"] == one.words]
+        share = fmean(found) if found else None
+        bins[one.words] = {"questions": len(found), "share": share, "interval": _interval(sum(found), len(found))}
+    kinds = {
+        level: _let_through([each for each in both if each["level"] == level]) for level in ("good", "warn", "bad")
+    }
+    return {
+        "pairs": len(both),
+        "whole": given.whole,
+        "bins": bins,
+        "levels": kinds,
+        "off": [
+            abs(fmean(one["verdict"] for one in side) - fmean(one["found"] for one in side)) for side in sides if side
+        ],
+        "found_auc": {key: auc([one[key] for one in both], [one["found"] for one in both]) for key in FOUND},
+        "wrong_auc": {key: auc([one[f"wrong {key}"] for one in both], [one["wrong"] for one in both]) for key in FOUND}
+        if given.whole
+        else {},
+    }
+
+
+def _let_through(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    if not several:
+        return {"questions": 0}
+    return {
+        "questions": len(several),
+        "found": fmean(one["found"] for one in several),
+        "let_through": fmean(one["wrong"] for one in several),
+    }
+
+
+def _read(folder: Path, name: str) -> _Set:
+    if name.startswith(f"{hard.SUBFOLDER}/"):
+        found = hard.read_candidates(folder / hard.SUBFOLDER, name.partition("/")[2])
+        matches = [pair for pair, true in zip(found.pairs, found.truth) if true]
+        return _Set(name, found.attributes, found.records, matches, found.lowered, frozenset(), whole=False)
+    read: Dataset = read_dataset(folder, name)
+    typed = read.recipe.with_one_form
+    return _Set(name, read.attributes, read.records, read.matches, read.lowered, typed, whole=True)
+
+
+def _side(given: _Set, side: int, records: int) -> Iterator[dict[str, Any]]:
+    """Every question of one side, with one partner of its record."""
+    chance = random.Random(f"{given.name} {side}")  # noqa: S311 (no secret)
+    partners: dict[int, list[int]] = {}
+    for pair in given.matches:
+        partners.setdefault(pair[side], []).append(pair[1 - side])
+    asked = chance.sample(sorted(partners), min(records, len(partners)))
+    own = _some(len(given.records[side]), asked, chance)
+    suggester = Suggester(
+        [given.records[side][row] for row in own], given.attributes, lowered=given.lowered, typed=given.typed
+    )
+    others = _some(len(given.records[1 - side]), [], chance)
+    other_table = OwnTable([given.records[1 - side][row] for row in others], given.attributes)
+    for row in asked:
+        record, partner = given.records[side][row], given.records[1 - side][chance.choice(partners[row])]
+        for chain in _versions(suggester, record):
+            question = Question(text_of(chain, lowered=given.lowered), attributes=given.attributes)
+            if question.formula is None or not chain.fits(record):
+                continue
+            verdict = suggester.verdict(question, record)
+            fits = {others[place] for place in np.flatnonzero(other_table.fitting(question.formula))}
+            found, wrong = chain.fits(partner), bool(fits - set(partners[row]))
+            yield _about(verdict, chain) | {"found": found, "wrong": wrong}
+
+
+def _some(rows: int, always: Sequence[int], chance: random.Random) -> list[int]:
+    return sorted({*always, *chance.sample(range(rows), min(rows, MOST_ROWS))})
+
+
+def _about(verdict: Verdict, chain: Chain) -> dict[str, Any]:
+    strict = chain.bar / max(1, chain.total)
+    return {
+        "chance": verdict.chance,
+        "level": verdict.level,
+        "verdict": verdict.found,
+        "own rows": float(verdict.others > 0),
+        "bar": -strict,
+        "wrong verdict": verdict.risk,
+        "wrong own rows": float(verdict.others),
+        "wrong bar": -strict,
+    }
+
+
+def _versions(suggester: Suggester, record: Record) -> Iterator[Chain]:
+    for number in (1, 2, 3):
+        yield suggester.suggest(record, number).chain
+    first = suggester.suggest(record).chain
+    if not first.conditions:
+        return
+    for changed in (suggester.looser(first, record), suggester.stricter(first, record)):
+        if changed is not None:
+            yield changed.chain
+    yield replace(first, bar=first.total)
+    for count in range(1, min(4, len(first.conditions))):
+        kept = first.conditions[:count]
+        yield replace(first, conditions=kept, bar=sum(one.points for one in kept))
+    alike = tuple(replace(one, points=1) for one in first.conditions)
+    yield replace(first, conditions=alike, bar=(len(alike) + 1) // 2)
+    if first.exclusions:
+        yield replace(first, exclusions=(), unless=())
+
+
+def auc(scores: Sequence[float], truth: Sequence[bool]) -> float | None:
+    """How probably a true one has the higher score; None where all are true, or none is."""
+    yes, no = (np.array([s for s, t in zip(scores, truth) if t == wanted]) for wanted in (True, False))
+    if not len(yes) or not len(no):
+        return None
+    ordered = np.sort(no)
+    below, above = np.searchsorted(ordered, yes, "left"), np.searchsorted(ordered, yes, "right")
+    return float(np.mean(below + above) / 2 / len(no))
+
+
+def _interval(count: int, of: int) -> list[float] | None:
+    """Wilson's 95 % interval of a share."""
+    if not of:
+        return None
+    z, share = 1.96, count / of
+    middle, half = share + z * z / (2 * of), z * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5
+    return [(middle - half) / (1 + z * z / of), (middle + half) / (1 + z * z / of)]

@@ -1,0 +1,156 @@
+"""A linkage's candidate pairs with scores: reading the list, cutting it into strata, drawing pairs to be labelled.
+
+Above the line are the n₁ linked pairs, cut by score into n₁/2, n₁/4 and the rest; below it pieces of n₁/4, n₁/2, n₁, …;
+never between equal scores. Of the pairs drawn, 40 % are from above in proportion to a stratum's size, the rest from
+below in proportion to its root, three at least from each. Strata follow from the list alone, whatever the order of its
+lines; which pairs were drawn stands in the list itself, in the column `drawn`.
+
+Records are called as in labels: by id, or by their numbers where labels have no ids.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from blindlabel.errors import InputError
+from blindlabel.protocol.sampling import Draw, choose
+from blindlabel.records.table_files import read_columns, write_csv
+
+SHARE_ABOVE, LEAST = 0.4, 3
+_NAMES = (("row_a", "row_b"), ("id_a", "id_b"))
+_FIGURES = ("score", "linked", "drawn")
+_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+
+Pair = tuple[str, str]
+"""What a record of the first table is called, and one of the second."""
+Whole = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The list, best score first."""
+
+    pairs: tuple[Pair, ...]
+    scores: Numbers
+    linked: Flags
+    drawn: Flags
+    """All false where nothing was drawn from the list."""
+
+    @cached_property
+    def hash(self) -> str:
+        """Of pairs, scores and what is linked: the same for every order and file format, and for every draw."""
+        lines = zip(self.pairs, self.scores.tolist(), self.linked.tolist())
+        return hashlib.sha256(repr(sorted(lines)).encode()).hexdigest()
+
+    @cached_property
+    def by_threshold(self) -> bool:
+        """Whether what is linked is every pair from some score on."""
+        return bool(self.scores[self.linked].min() > self.scores[~self.linked].max(initial=-np.inf))
+
+    @cached_property
+    def strata(self) -> tuple[Whole, ...]:
+        """Places in the list, stratum by stratum: first those above the line, best first, then those below."""
+        above, below = np.flatnonzero(self.linked), np.flatnonzero(~self.linked)
+        quarter = len(above) / 4
+        pieces = _cut(above, self.scores, [2 * quarter, quarter, 4 * quarter])
+        return (*pieces, *_cut(below, self.scores, [quarter * 2**power for power in range(64)]))
+
+    def allocation(self, pairs: int) -> list[int]:
+        """How many of so many pairs each stratum gives."""
+        above, below = ([len(part) for part in self.strata if self.linked[part[0]] == side] for side in (True, False))
+        first = _shared(above, max(round(SHARE_ABOVE * pairs), pairs - sum(below)), 1.0)
+        return first + _shared(below, pairs - sum(first), 0.5)
+
+    def draw(self, pairs: int, draw: Draw = secrets.randbelow) -> Candidates:
+        """The list with so many pairs drawn."""
+        drawn = np.zeros(len(self.scores), dtype=np.bool_)
+        for part, wanted in zip(self.strata, self.allocation(pairs)):
+            drawn[choose(part.tolist(), wanted, draw)] = True
+        return replace(self, drawn=drawn)
+
+    def write(self, path: Path) -> None:
+        """As a list that reads back."""
+        figures = zip(self.scores.tolist(), self.linked.astype(int).tolist(), self.drawn.astype(int).tolist())
+        numbers = all(name.isdigit() for pair in self.pairs for name in pair)
+        write_csv(path, (*_NAMES[not numbers], *_FIGURES), ((*pair, *more) for pair, more in zip(self.pairs, figures)))
+
+
+def read_candidates(
+    path: Path | str, *, threshold: float | None = None, rows: tuple[int, int] | None = None
+) -> Candidates:
+    """Read a list with the columns row_a, row_b (numbers from 0) or id_a, id_b, then score and, unless a threshold says
+    it, linked (1 or 0). `rows` are the sizes of the two tables: other rows are refused.
+    """
+    path = Path(path)
+    columns, lines = read_columns(path, None, {*_NAMES[0], *_NAMES[1], *_FIGURES})
+    named = _NAMES["row_a" not in columns]
+    for name in (*named, "score"):
+        if name not in columns:
+            raise InputError(
+                f"{path.name} has no column {name!r}; it needs row_a and row_b, or id_a and id_b, and score."
+            )
+    if ("linked" in columns) == (threshold is not None):
+        raise InputError(f"What is linked is said by a threshold or by a column linked of {path.name}: by one of them.")
+    places = [columns.index(name) if name in columns else -1 for name in (*named, *_FIGURES)]
+    found: dict[Pair, tuple[float, bool, bool]] = {}
+    for number, line in enumerate(lines, start=1):
+        values = [line[place].strip() if place >= 0 else "0" for place in places]
+        pair = (values[0], values[1])
+        wrong = _wrong(values, rows, numbers=named is _NAMES[0]) or ("it is in the list twice" if pair in found else "")
+        if wrong:
+            raise InputError(f"{path.name}, pair {number}: {wrong}.")
+        score, linked = float(values[2]) + 0.0, _TRUTH[values[3].lower()]
+        found[pair] = score, linked if threshold is None else score >= threshold, _TRUTH[values[4].lower()]
+    order = sorted(found, key=lambda pair: (-found[pair][0], pair))
+    scores, linked_, drawn = (np.array([found[pair][part] for pair in order]) for part in range(3))
+    if not linked_.any():
+        raise InputError(f"{path.name} has no pair that is linked.")
+    return Candidates(tuple(order), scores, linked_, drawn)
+
+
+def _wrong(values: Sequence[str], rows: tuple[int, int] | None, *, numbers: bool) -> str:
+    """What is wrong with a line of the list; empty where nothing is."""
+    for side, text in enumerate(values[:2]):
+        if not text or (numbers and not (text.isascii() and text.isdigit() and str(int(text)) == text)):
+            return f"{text!r} is no {'row: rows are whole numbers, counted from 0' if numbers else 'id'}"
+        if numbers and rows is not None and int(text) >= rows[side]:
+            return f"row {text} is not in the {('first', 'second')[side]} table, which has {rows[side]:,}"
+    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", values[2], re.ASCII) or not isfinite(
+        float(values[2])
+    ):
+        return f"the score {values[2]!r} is not a finite number"
+    return next((f"{text!r} is not 1 or 0" for text in values[3:] if text.lower() not in _TRUTH), "")
+
+
+def _cut(order: Whole, scores: Numbers, sizes: Sequence[float]) -> list[Whole]:
+    """Consecutive pieces of about these sizes; what is left after a piece and is less than half of it goes with it."""
+    pieces, start = [], 0
+    for size in sizes:
+        end = min(len(order), start + max(1, round(size)))
+        while 0 < end < len(order) and scores[order[end]] == scores[order[end - 1]]:
+            end += 1
+        end = len(order) if len(order) - end < size / 2 else end
+        pieces += [order[start:end]] if end > start else []
+        start = end
+    return pieces
+
+
+def _shared(sizes: Sequence[int], wanted: int, power: float) -> list[int]:
+    """So many pairs over strata of these sizes: the least first, then one by one to the one furthest from its due."""
+    given = [min(size, LEAST) for size in sizes]
+    while sum(given) < min(wanted, sum(sizes)):
+        due = [size**power / (has + 0.5) if has < size else -1.0 for size, has in zip(sizes, given)]
+        given[due.index(max(due))] += 1
+    return given

@@ -1,0 +1,101 @@
+"""A chain in words: line by line, as `explain` prints it, and as one plain sentence, which says what is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+from blindlabel.language.chain import Chain, Condition, call_of, term_text
+from blindlabel.language.formatter import number, quote
+from blindlabel.language.formula import Atom, evaluate
+from blindlabel.language.record import Record
+
+
+def chain_in_words(chain: Chain) -> str:
+    """A chain as its conditions and their bar, what is excluded, and unless."""
+    shown = [" or ".join(map(term_text, one.any_of)) for one in chain.conditions]
+    if not shown:
+        lines = ["always"] if chain.bar <= 0 else ["never"]
+    elif len(shown) == 1:
+        lines = shown
+    elif chain.bar == chain.total == len(shown):
+        lines = ["all of:", *(f"  {one}" for one in shown)]
+    elif chain.bar == 1:
+        lines = ["any of:", *(f"  {one}" for one in shown)]
+    else:
+        points = [f"{one.points} point{'s' * (one.points != 1)}" for one in chain.conditions]
+        lines = [f"at least {chain.bar} of these {chain.total} points:"]
+        lines += [f"  {worth}: {one}" for worth, one in zip(points, shown)]
+    for heading, terms in (("but not if:", chain.exclusions), ("unless:", chain.unless)):
+        lines += [heading, *(f"  {term_text(term)}" for term in terms)] if terms else []
+    return "\n".join(lines)
+
+
+_MOST_WAYS = 4
+_MOST_TRIED = 12
+
+
+def asked_in_words(condition: Condition, record: Record | None = None, *, quoted: bool = True) -> str:
+    """What a condition asks for; of a record, also where that record has it."""
+    return " or ".join(" and ".join(_named(atom, record, quoted) for atom in term) for term in condition.any_of)
+
+
+def _named(atom: Atom, record: Record | None, quoted: bool) -> str:
+    texts = [value for value in atom.arguments if isinstance(value, str)]
+    if atom.function == "far_from":
+        said = f"far from {number(Fraction(atom.arguments[0]))}"
+    elif len(texts) == 1:
+        said = quote(texts[0]) if quoted else texts[0]
+    else:
+        return call_of(atom, plain=True)
+    if atom.view.attribute is not None:
+        return f"{said} in {atom.view.attribute}"
+    own = _attributes_with(atom, record) if record is not None and len(record.attributes) > 1 else []
+    return f"{said} (your {own[0]})" if own else said
+
+
+def _attributes_with(atom: Atom, record: Record) -> list[str]:
+    """The attributes of a record in which a predicate on the whole record holds."""
+    return [
+        name for name in record.attributes if evaluate(replace(atom, view=replace(atom.view, attribute=name)), record)
+    ]
+
+
+def sentence_of(chain: Chain, record: Record | None = None) -> str:
+    """One plain sentence: what is a yes, what is none, and unless."""
+    said = [asked_in_words(one, record) for one in chain.conditions]
+    points = [one.points for one in chain.conditions]
+    if chain.bar > sum(points):
+        return "No to every record."
+    ways = _ways(points, chain.bar)
+    heaviest = sorted(points, reverse=True)
+    if chain.bar <= 0:
+        yes = "Yes to every record"
+    elif ways is not None:
+        yes = "Yes if it has " + ", or ".join(" and ".join(said[place] for place in way) for way in ways)
+    else:
+        any_of = next(count for count in range(1, 1 + len(points)) if sum(heaviest[-count:]) >= chain.bar)
+        fewest = next(count for count in range(1, 1 + len(points)) if sum(heaviest[:count]) >= chain.bar)
+        weighty = f", or the {fewest} weightiest" if fewest < any_of else ""
+        yes = f"Yes if it has enough of these {len(points)} (any {any_of}{weighty}): {', '.join(said)}"
+    below = [
+        " or ".join(asked_in_words(Condition((term,)), record) for term in terms)
+        for terms in (chain.exclusions, chain.unless)
+    ]
+    no = f"; not if it has {below[0]}" if below[0] else ""
+    return f"{yes}{no}{f', unless it has {below[1]}' if below[1] else ''}."
+
+
+def _ways(points: Sequence[int], bar: int) -> list[tuple[int, ...]] | None:
+    """The least combinations that reach the bar, where they are few."""
+    if len(points) > _MOST_TRIED:
+        return None
+    every = [way for size in range(1 + len(points)) for way in combinations(range(len(points)), size)]
+    reaching = [
+        way
+        for way in every
+        if 0 <= sum(points[place] for place in way) - bar < min((points[place] for place in way), default=1)
+    ]
+    return reaching if len(reaching) <= _MOST_WAYS else None

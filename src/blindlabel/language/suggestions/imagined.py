@@ -1,0 +1,192 @@
+"""Plausible partners of a record, and plausible impostors, from its owner's own table alone. Judges nothing.
+
+An imagined partner has each word of the record with the chance that suggestions are weighed by (`evidence.chance_of`),
+and a value with the chance that rows have one which have and lack the same other values. Some partners are damaged more
+than others (`severity`). What is lost is left out, misspelt, cut, split or another's, as things of its kind are; a
+value with a type has one form, so it is never written otherwise. An impostor is another thing that looks like the
+record: the next model, a sibling, or half of the record and half of a near own row. Own rows as they are need not be
+imagined: a verdict counts all of them.
+
+The same record has the same imagined ones whenever it is opened: chance comes from its text alone, and nothing secret
+hangs on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import log
+from random import Random
+
+from blindlabel.language import words
+from blindlabel.language.record import Record
+from blindlabel.language.suggestions.evidence import Circumstances, chance_of
+from blindlabel.language.suggestions.needles import Found, Needle, Texts, kind_of
+from blindlabel.language.words import words_in_order
+
+PARTNERS, IMPOSTORS = 60, 20
+"""How many are imagined of each."""
+NEAREST = 8
+"""Own rows that impostors are half of."""
+SPREAD = 0.7
+"""How much partners differ in how damaged they are."""
+MISSING, CHANGED = 0.01, 0.03
+"""How often a value is missing that all like rows have; and how often it is another's: moved, married, a new number."""
+KNOWN_FOR_PARTNERS = 0.5
+"""How far the share of own rows with a value holds for partners of a row that has one."""
+OF_ALL = 10
+"""Rows that the share in the whole table counts for, beside rows of the same pattern."""
+LIGHTLY = 0.4
+"""How damaged an impostor is besides."""
+
+
+@dataclass(frozen=True)
+class Imagined:
+    """The imagined ones of a record."""
+
+    partners: tuple[Record, ...]
+    impostors: tuple[Record, ...]
+
+
+class Imagination:
+    """Makes them for the records of one table. `typed` are the attributes whose values have one form."""
+
+    def __init__(self, rows: Sequence[Texts], attributes: Sequence[str], typed: Collection[str] = ()) -> None:
+        self._typed = frozenset(typed)
+        self._values = {name: [row[name] for row in rows if row[name]] for name in attributes}
+        self._filled = {name: len(values) / max(1, len(rows)) for name, values in self._values.items()}
+        self._different = {name: len(set(values)) for name, values in self._values.items()}
+        self._patterns: dict[frozenset[str], int] = {}
+        for row in rows:
+            having = frozenset(name for name in attributes if row[name])
+            self._patterns[having] = self._patterns.get(having, 0) + 1
+
+    def of(self, texts: Texts, near: Sequence[Texts], given: Circumstances, rarity: Callable[[str], int]) -> Imagined:
+        """Those of a record whose nearest own rows are these; `rarity` says in how many own rows a word stands."""
+        making = _Making(self._typed, given, rarity, Random("\n".join(texts.values())))  # noqa: S311 (no secret)
+        chance = making.chance
+        presence = {name: self._presence(name, texts) for name, text in texts.items() if text}
+        partners = [self._partner(texts, presence, severity(place), making) for place in range(PARTNERS)]
+        impostors = []
+        for place in range(IMPOSTORS):
+            other = chance.choice(near[:NEAREST]) if near else {name: self._another(name, chance) for name in texts}
+            made = (_next_model, self._sibling, _mixture)[place % 3](texts, other, chance)
+            made = _mixture(texts, other, chance) if made == texts else made
+            impostors.append(self._partner(made, presence, LIGHTLY, making))
+        return Imagined(tuple(partners), tuple(impostors))
+
+    def _presence(self, name: str, texts: Texts) -> float:
+        """How probably a partner has a value, by how many of the own rows that have and lack the same others do."""
+        others = frozenset(other for other, text in texts.items() if text and other != name)
+        having, lacking = (self._patterns.get(pattern, 0) for pattern in (others | {name}, others))
+        share = (having + OF_ALL * self._filled[name]) / (having + lacking + OF_ALL)
+        return (1 - MISSING) * (1 - KNOWN_FOR_PARTNERS * (1 - share))
+
+    def _another(self, name: str, chance: Random) -> str:
+        return chance.choice(self._values[name]) if self._values[name] else ""
+
+    def _partner(self, texts: Texts, presence: dict[str, float], damage: float, making: _Making) -> Record:
+        made: dict[str, str] = {}
+        for name, text in texts.items():
+            if not text or making.chance.random() > presence.get(name, 1.0) ** damage:
+                made[name] = ""
+            elif len(texts) > 2 and making.chance.random() < CHANGED * damage:
+                made[name] = self._another(name, making.chance)
+            else:
+                made[name] = making.retold(name, text, damage)
+        return Record.of(made)
+
+    def _sibling(self, texts: Texts, other: Texts, chance: Random) -> Texts:
+        """One or two of the values that tell rows apart are another row's."""
+        telling = sorted((name for name in texts if texts[name]), key=lambda name: -self._different[name])[:4]
+        if len(telling) == 1:
+            return _mixture(texts, other, chance)
+        changed = chance.sample(telling, chance.choice((1, 2)) if telling else 0)
+        return {**texts, **{name: self._another(name, chance) for name in changed}}
+
+
+class _Making:
+    """How the values of one record are retold."""
+
+    def __init__(
+        self, typed: Collection[str], given: Circumstances, rarity: Callable[[str], int], chance: Random
+    ) -> None:
+        self._typed, self._given, self._rarity, self.chance = typed, given, rarity, chance
+        self._known: dict[tuple[str, str], list[tuple[str, float]]] = {}
+
+    def retold(self, name: str, text: str, damage: float) -> str:
+        """A value as a partner has it that is so damaged."""
+        known = self._known.get((name, text))
+        if known is None:
+            parts = [text] if name in self._typed else words_in_order(text)
+            known = self._known[name, text] = [
+                (part, self._kept(name, part, place)) for place, part in enumerate(parts)
+            ]
+        lost = [self.chance.random() > kept**damage for _, kept in known]
+        if not any(lost):
+            return text
+        said = (self._instead(name, part) if gone else part for (part, _), gone in zip(known, lost))
+        return " ".join(filter(None, said))
+
+    def _kept(self, name: str, part: str, place: int) -> float:
+        """How probably a partner that has a value there has this word of it."""
+        found = Found(Needle("is_in", part), kind_of(part), (name,), words.lower(part), place)
+        priors = self._given.priors
+        chance = chance_of(found, self._rarity(part), self._given) / self._given.profiles[name].presence(priors)
+        return min(priors.most, chance)
+
+    def _instead(self, name: str, part: str) -> str:
+        """What stands in place of a word that is lost."""
+        chance, profile, kind = self.chance, self._given.profiles[name], kind_of(part)
+        if profile.kind == "amount" and part.isdigit():
+            return str(round(int(part) * chance.choice((0.7, 0.85, 0.93, 1.06, 1.15, 1.4))))
+        if profile.kind != "text" and part.isdigit():
+            return str(int(part) + chance.choice((-1, 1)))
+        if name in self._typed or chance.random() < 0.1 + 0.7 * self._given.misspelt:
+            return misspelt_word(part, chance)
+        if kind == "identifier" and chance.random() < 0.5:
+            changes = (place for place in range(1, len(part)) if part[place - 1].isdigit() != part[place].isdigit())
+            cut = next(changes, len(part) // 2)
+            return chance.choice((part[:-1], f"{part[:cut]} {part[cut:]}"))
+        initials = profile.initials >= self._given.priors.initials_usual
+        return part[0] if initials and kind == "word" and chance.random() < 0.5 else ""
+
+
+def severity(place: int, count: int = PARTNERS) -> float:
+    """How damaged the partner at this place of so many is: 1 on average."""
+    return max(0.0, 1 + SPREAD * (-log(1 - (place + 0.5) / count) - 1))
+
+
+def misspelt_word(word: str, chance: Random) -> str:
+    """The word with a letter left out, doubled, replaced, or exchanged with the next."""
+    place = chance.randrange(len(word))
+    before, letter, after = word[:place], word[place], word[place + 1 :]
+    other = chance.choice("0123456789" if letter.isdigit() else "aeiorstn")
+    ways = (after, letter + letter + after, other + after, after[:1] + letter + after[1:])
+    return before + chance.choice(ways)
+
+
+def _next_model(texts: Texts, _: Texts, chance: Random) -> Texts:
+    """The next model, edition or size: one digit of most numbers is another."""
+
+    def next_of(word: str) -> str:
+        digits = [place for place, letter in enumerate(word) if letter in "0123456789"]
+        if not digits or chance.random() < 0.2:
+            return word
+        place = chance.choice(digits)
+        return f"{word[:place]}{(int(word[place]) + chance.choice((1, 2, 5))) % 10}{word[place + 1 :]}"
+
+    return {name: " ".join(map(next_of, text.split(" "))) for name, text in texts.items()}
+
+
+def _mixture(texts: Texts, other: Texts, chance: Random) -> Texts:
+    """Half of the record and half of another, by attribute; by word where there is one attribute only."""
+    if sum(map(bool, texts.values())) > 1:
+        return {name: text if chance.random() < 0.5 else other[name] for name, text in texts.items()}
+
+    def mixed(own: list[str], others: list[str]) -> str:
+        fresh = (word for word in others if word not in own and chance.random() < 0.5)
+        return " ".join(chain((word for word in own if word in others or chance.random() < 0.5), fresh))
+
+    return {name: mixed(words_in_order(text), words_in_order(other[name])) for name, text in texts.items()}

@@ -1,0 +1,254 @@
+"""The verdict on a question before it is asked, with two sides: would it find the partner, and would it let another
+pass. Both are guesses from the owner's own table; what they claim is held to trials (`experiment verdicts`).
+
+*Found* is the share of imagined partners that the question finds (`imagined`), said in words, for its level is off from
+table to table. *Wrong* counts the other own rows that it fits, which are nearly always other things, and the
+imagined impostors that pass. A verdict is good only where both sides are; it is bad at both ends. It names what the
+question hangs on, and has two imagined partners that are missed and two impostors that pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from blindlabel.language.chain import Chain
+from blindlabel.language.formula import Bits, Constant, Formula, evaluate
+from blindlabel.language.in_words import asked_in_words
+from blindlabel.language.question import Question
+from blindlabel.language.record import Record
+from blindlabel.language.suggestions.imagined import Imagined
+from blindlabel.language.suggestions.own_table import OwnTable
+
+NAMED = 10
+"""Other rows that a verdict names."""
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """How a question fits the rows of its owner's own table."""
+
+    rows: int
+    """Rows of the table."""
+    others: int
+    """Rows it fits besides its record; those that say the very same as it are not counted."""
+    itself: bool
+    """Whether it fits its record."""
+    also: tuple[int, ...] = ()
+    """Positions of the first of these others."""
+
+    @property
+    def sentence(self) -> str:
+        """For a person, with what an empty count can rule out: by the rule of three, more than 3 in so many."""
+        rows = max(0, self.rows - 1)
+        if self.others:
+            share = f", 1 in {round(rows / self.others):,}" if 2 * self.others <= rows else ""
+            return f"It fits {self.others:,} of the {rows:,} other rows of your table{share}."
+        few = rows // 3 <= 1
+        rest = "which are too few to say anything" if few else f"so probably fewer than 1 in {rows // 3:,} of others"
+        return f"It fits none of the {rows:,} other rows of your table, {rest}."
+
+
+def own_rows(question: Formula, table: OwnTable, record: Record) -> OwnRows:
+    """Which own rows a question fits that was written for this record."""
+    fits = table.fitting(question)
+    fits[table.same_as(record)] = False
+    found = np.flatnonzero(fits)
+    return OwnRows(len(table), len(found), evaluate(question, record), tuple(found[:NAMED].tolist()))
+
+
+# How probably it is found, in words
+
+
+class Chance(NamedTuple):
+    """A share of imagined partners from which on these words are said."""
+
+    least: float
+    words: str
+
+
+CHANCES = (
+    Chance(0.875, "about 9 in 10"),
+    Chance(0.725, "about 8 in 10"),
+    Chance(0.475, "about 6 in 10"),
+    Chance(0.0, "about 1 in 3"),
+)
+"""Said of a question that finds more than this share of its imagined partners."""
+OFF, SELDOM_OFF = 14, 25
+"""Points by which the share was off for the questions of one table: on average, and in one table of ten."""
+RELATIVES = 2 / 3
+"""Where this share of imagined impostors passes, close relatives would."""
+MOST_FITS = 5
+"""Above this many other rows a question is too loose."""
+LIKEST = 30
+"""Own rows that are looked at for how near they come."""
+SHOWN = 2
+"""Imagined partners that are missed, and impostors that pass, that are shown."""
+
+VerdictKind = Literal["always", "never", "not-itself", "loose", "too-strict", "others", "relatives", "strict", "good"]
+RISKIEST: tuple[VerdictKind, ...] = get_args(VerdictKind)
+"""All kinds, the worst first."""
+_WORDS: Mapping[VerdictKind, tuple[str, str]] = MappingProxyType(
+    {
+        "always": ("always yes", "Always yes"),
+        "never": ("always no", "Always no"),
+        "not-itself": ("not itself", "Not even this one"),
+        "loose": ("{n:,} others", "{n:,} of {rows:,} others: far too loose"),
+        "too-strict": ("too strict", "Found {chance}: too strict"),
+        "others": ("also {n:,} other{s}", "Also {n:,} other{s} of yours; found {chance}"),
+        "relatives": ("relatives pass", "Found {chance}, but close relatives would pass"),
+        "strict": ("strict", "Found {chance}: strict"),
+        "good": ("only this", "Only this record; found {chance}"),
+    }
+)
+"""For each kind: in a few words, and what is said first."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be thought of a question."""
+
+    kind: VerdictKind
+    own: OwnRows
+    found: float
+    """The share of imagined partners that it finds. Never shown: it is no measurement."""
+    relatives: float
+    """The share of imagined impostors that pass."""
+    risk: float
+    """Orders questions by how probably they let somebody pass."""
+    weakness: str = ""
+    """What it hangs on, in a sentence."""
+    missed: tuple[Record, ...] = ()
+    """Imagined partners that it misses, the least damaged first."""
+    passing: tuple[Record, ...] = ()
+    """Imagined impostors that it lets pass."""
+
+    @property
+    def level(self) -> Literal["good", "warn", "bad"]:
+        """How it is shown: good only where both sides are, bad at both ends."""
+        if self.kind == "good":
+            return "good"
+        return "warn" if self.kind in ("others", "relatives", "strict") else "bad"
+
+    @property
+    def others(self) -> int:
+        """The other own rows that it fits."""
+        return self.own.others
+
+    @property
+    def also(self) -> tuple[int, ...]:
+        """Positions of the first of them, where they are worth looking at."""
+        return self.own.also if self.kind != "always" else ()
+
+    @property
+    def chance(self) -> str:
+        """How probably it finds the partner, in words."""
+        return next(one.words for one in CHANCES if self.found > one.least or not one.least)
+
+    @property
+    def brief(self) -> str:
+        """In a few words, for a column."""
+        return self._filled(_WORDS[self.kind][0])
+
+    @property
+    def headline(self) -> str:
+        """What is said first."""
+        return self._filled(_WORDS[self.kind][1])
+
+    def _filled(self, words: str) -> str:
+        count = self.own.others
+        return words.format(n=count, s="" if count == 1 else "s", rows=max(0, self.own.rows - 1), chance=self.chance)
+
+    @property
+    def detail(self) -> str:
+        """And what is said then."""
+        if self.kind in ("always", "never"):
+            return f"It says {'yes' if self.kind == 'always' else 'no'} to every record, whatever that record says."
+        if self.kind == "not-itself":
+            return f"It says no to the record that it was written for. {self.own.sentence}"
+        passing = self.relatives >= RELATIVES and self.kind != "relatives"
+        relatives = "Close relatives would pass, too." if passing else ""
+        return " ".join(filter(None, (self.weakness, self.own.sentence, relatives)))
+
+
+TRIALS = (
+    f"How probably it is found is a guess from your table alone: in trials it was off by {OFF} points on average, and"
+    f" for one table in ten by {SELDOM_OFF} or more."
+)
+"""What is to be said beside any such guess."""
+
+
+def verdict(question: Question, record: Record, table: OwnTable, imagined: tuple[Imagined, OwnTable]) -> Verdict:
+    """The verdict on a question that was written for this record. `imagined` are its imagined ones, and both of them,
+    partners first, as a table.
+    """
+    formula, chain, (ones, as_table) = question.usable(), question.chain, imagined
+    own = own_rows(formula, table, record)
+    fits, partners = as_table.fitting(formula), len(ones.partners)
+    found, relatives = float(np.mean(fits[:partners])), float(np.mean(fits[partners:]))
+    risk = _nearly(chain, table, record) if chain is not None else float(own.others)
+    return Verdict(
+        _kind(formula, own, found, relatives),
+        own,
+        found,
+        relatives,
+        risk * 4**relatives,
+        weakness_of(chain, record) if chain is not None else "",
+        _first(ones.partners, ~fits[:partners]),
+        _first(ones.impostors, fits[partners:]),
+    )
+
+
+def _kind(question: Formula, own: OwnRows, found: float, relatives: float) -> VerdictKind:
+    if isinstance(question, Constant):
+        return "always" if question.value else "never"
+    if not own.itself:
+        return "not-itself"
+    if own.others > MOST_FITS or (own.others > 1 and 2 * own.others >= own.rows - 1):
+        return "loose"
+    if found <= CHANCES[2].least:
+        return "too-strict"
+    if own.others:
+        return "others"
+    if relatives >= RELATIVES:
+        return "relatives"
+    return "strict" if found <= CHANCES[1].least else "good"
+
+
+def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
+    """Other own rows that pass; of the likest, one that lacks a point counts for a quarter, one that lacks two for a
+    quarter of that.
+    """
+    lacking = np.maximum(0, chain.bar - table.points(chain))
+    kept_out = table.holding(chain.exclusions) & ~table.holding(chain.unless)
+    kept_out[table.same_as(record)] = True
+    return float(np.sum(np.sort(0.25 ** lacking[~kept_out])[-LIKEST:]))
+
+
+def _first(records: Sequence[Record], which: Bits) -> tuple[Record, ...]:
+    """The first of these that differ from each other."""
+    found = {records[place].whole: records[place] for place in np.flatnonzero(which).tolist()}
+    return tuple(found.values())[:SHOWN]
+
+
+def weakness_of(chain: Chain, record: Record) -> str:
+    """What a question hangs on, in a sentence: what must be there, what decides alone, or how much may be lost."""
+    conditions, spare = chain.conditions, chain.total - chain.bar
+    if not conditions or spare < 0:
+        return ""
+    must = [asked_in_words(one, record) for one in conditions if one.points > spare]
+    alone = [asked_in_words(one, record) for one in conditions if one.points >= chain.bar]
+    if len(conditions) == 1:
+        return f"All hangs on {must[0]}."
+    if len(must) == len(conditions):
+        return "One misspelt word and it is missed."
+    if len(alone) == 1:
+        return f"{alone[0]} alone decides."
+    if must:
+        return f"Without {' or '.join(must[:2])} it is missed."
+    heaviest = sorted((one.points for one in conditions), reverse=True)
+    return "Any two conditions may be lost." if sum(heaviest[:2]) <= spare else "Any one condition may be lost."

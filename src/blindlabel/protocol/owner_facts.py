@@ -1,0 +1,68 @@
+"""What an owner knows of a round, and of the drawing of its sample: parts of the state in `owner_rules`."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from blindlabel.protocol import messages
+from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.shape import Amount, Blob, Hex32, Name, Position, Shape
+
+
+class ToOpen(Shape):
+    """Answers of another owner about this owner's records, as they came."""
+
+    answers: messages.Answers
+    digest: Hex32
+
+
+class OwnRound(Shape):
+    """One round, as its owner sees it."""
+
+    ask: tuple[Position, ...]
+    """Own records that are open in any pairing: a question is written about each."""
+    open: dict[Name, messages.Open] = Field(default_factory=dict)
+    """Open records by other owner: own ones, asked of it and served to it, and those that it serves."""
+    repeats: bool = False
+    """Whether the round before is void, and the same questions are asked again."""
+    kept: tuple[Position, ...] = ()
+    """Own open records whose question of the round before is asked once more."""
+    carried: bool = False
+    """Whether the questions of the void round, or those that are kept, have been taken over."""
+    loose: tuple[Position, ...] = ()
+    """Own records whose questions were too loose in the round before."""
+    aside: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    """Own records that the round before set aside, by asker."""
+    others_loose: dict[Name, Amount] = Field(default_factory=dict)
+    tallies: dict[Name, Tally] = Field(default_factory=dict)
+    """How the round before went, by other owner."""
+    handed_in: bool = False
+    served: dict[Name, Blob] = Field(default_factory=dict)
+    """Own encrypted records, by receiver."""
+    records: dict[Name, messages.Records] = Field(default_factory=dict)
+    """Encrypted records of the others."""
+    answers: dict[Name, Blob] = Field(default_factory=dict)
+    """Own answers, by whose records they are about."""
+    to_open: dict[Name, ToOpen] = Field(default_factory=dict)
+    """Answers about own records, by asker."""
+    opened: dict[Name, Blob] = Field(default_factory=dict)
+    """What was opened, as a list of keyed hashes, by asker."""
+    refused: bool = False
+    """Whether this owner has called the round void."""
+
+
+class OwnSampling(Shape):
+    """How far an owner is in drawing its enriched sample. See `blocking`."""
+
+    offered: tuple[Name, ...] = ()
+    """To whom own keys have been offered."""
+    offers: dict[Name, Blob] = Field(default_factory=dict)
+    """What the others offered."""
+    blinded: tuple[Name, ...] = ()
+    """Whose offers have been blinded and handed to the coordinator."""
+    chosen: messages.Chosen | None = None
+    passed_on: tuple[Name, ...] = ()
+    """To whom it has been passed on which of its offers were chosen."""
+    picked: dict[Name, Blob] = Field(default_factory=dict)
+    """Which own offers were chosen, by the owner that passed it on."""
+    is_sampled: bool = False

@@ -1,0 +1,68 @@
+"""Where the criteria speak of one person, what members of a household share is not enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from blindlabel.language import Record
+from blindlabel.language.suggestions import Suggester
+from blindlabel.parties.questions import personal_attributes
+
+ATTRIBUTES = ("given_name", "surname", "date_of_birth", "address", "phone")
+ONE_PERSON = "Two records match when they are about the same person."
+SYLLABLES = ("an", "bel", "cor", "dan", "el", "fri", "gus", "hel", "ing", "jor", "kat", "lu")
+
+
+def name(place: int) -> str:
+    return SYLLABLES[place % 12] + SYLLABLES[(place // 12 + place) % 12] + SYLLABLES[(5 * place + 3) % 12]
+
+
+def persons(count: int = 50) -> list[Record]:
+    """Persons of whom no two live together."""
+    return [
+        Record.of(
+            {
+                "given_name": name(place),
+                "surname": name(7 * place + 60),
+                "date_of_birth": f"{1930 + place}{1 + place % 12:02}{10 + place % 19}",
+                "address": f"{3 * place + 2} {name(5 * place + 100)} street",
+                "phone": str(61_000_000 + 7919 * place),
+            }
+        )
+        for place in range(count)
+    ]
+
+
+def sister(record: Record) -> Record:
+    return Record.of({**record.attributes, "given_name": "zebedee", "date_of_birth": "20010203"})
+
+
+def passing(personal: list[str]) -> int:
+    """Of how many persons an invented sister gets through."""
+    rows = persons()
+    suggester = Suggester(rows, ATTRIBUTES, lowered=True, personal=personal)
+    asked = [(record, suggester.suggest(record).chain) for record in rows]
+    assert all(chain.fits(record) for record, chain in asked)
+    return sum(chain.fits(sister(record)) for record, chain in asked)
+
+
+def test_an_invented_sister_does_not_pass_where_the_criteria_speak_of_one_person() -> None:
+    personal = personal_attributes(ONE_PERSON, ATTRIBUTES)
+    assert personal == ["given_name", "date_of_birth"]
+    assert 10 * passing(personal) <= 50 < 4 * passing([])
+
+
+@pytest.mark.parametrize(
+    ("criteria", "attributes", "found"),
+    [
+        ("The same patient.", ("First Name", "dob", "street"), ["First Name", "dob"]),
+        ("The same household.", ATTRIBUTES, []),
+        ("The same product.", ATTRIBUTES, []),
+        (ONE_PERSON, ("given_name", "age", "sex", "address"), []),
+        (ONE_PERSON, ("title", "release_date"), []),
+    ],
+)
+def test_what_is_one_persons_own_is_known_by_criteria_and_a_date_of_birth(
+    criteria: str, attributes: tuple[str, ...], found: list[str]
+) -> None:
+    assert personal_attributes(criteria, attributes) == found
