@@ -25,7 +25,7 @@ HOUSE, LABORATORY = ROOT / "src" / "blindlabel", ROOT / "lab" / "src" / "blindla
 # issue on suggestions takes out 480.
 # The laboratory had 12,500 with the gates engine in it; the simulation of the real loops (some 900) and the
 # experiments on estimates and verdicts (some 400) came on top.
-MOST = {HOUSE: {"lines": 37_300, "code": 23_750, "modules": 200}, LABORATORY: {"lines": 12_800}}
+MOST = {HOUSE: {"lines": 40_500, "code": 25_800, "modules": 210}, LABORATORY: {"lines": 13_800}}
 
 
 def modules(root: Path) -> list[Path]:
