@@ -7,8 +7,8 @@
     answers = bl.ask(bl.suggest(a), b)
     truth = bl.rehearse(a, b)
 
-The names in `__all__` are the public API (docs/api.md); nothing else is promised. Each is loaded when it is first used,
-so that importing the package is quick.
+The names in `__all__` are the public API (docs/reference/api.md); nothing else is promised. Each is loaded when it is
+first used, so that importing the package is quick.
 
 The packages, from the inside out: `language` (questions and their meaning), `records` (tables and text preparation),
 `engines` (how questions are answered over encrypted records), `protocol` (the rules between the parties), `parties`,

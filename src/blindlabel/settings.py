@@ -5,7 +5,8 @@ A setting is a field of a section (`language.limits.Limits`, `engines.interface.
 
 - pydantic reads the range and refuses what lies outside, with the place in the file;
 - `engines.interface.Terms` inherits the engines' settings, and `taken` makes other views of them by name;
-- the commented TOML text (`protocol.agreement_text`) and the table in `docs/settings.md` show every setting there is.
+- the commented TOML text (`protocol.agreement_text`) and the table in `docs/reference/settings.md` show every setting
+  there is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/api.md is true: its examples run, print what the page shows, and it names exactly what is public."""
+"""docs/reference/api.md is true: its examples run, print what the page shows, and it names exactly what is public."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import blindlabel
 from support import documented_python
 
-PAGE = documented_python.ROOT / "docs" / "api.md"
+PAGE = documented_python.ROOT / "docs" / "reference" / "api.md"
 
 
-@pytest.mark.parametrize("page", ["docs/api.md", "docs/case-studies.md"])
+@pytest.mark.parametrize("page", ["docs/reference/api.md", "docs/how-to/case-studies.md"])
 def test_python_examples_print_what_the_page_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     documented_python.run(documented_python.examples(page))

@@ -69,10 +69,10 @@ class Study:
         raise AssertionError([owner.next_steps() for owner in self.owners])
 
     def backup(self) -> Path:
-        """As `docs/operations.md` says."""
+        """As `docs/how-to/operations.md` says."""
         to = self.folder / "backup" / "coordinator"
         to.parent.mkdir()
-        lines = (Path(__file__).parents[2] / "docs" / "operations.md").read_text("utf-8").splitlines()
+        lines = (Path(__file__).parents[2] / "docs" / "how-to" / "operations.md").read_text("utf-8").splitlines()
         (tar,) = (line for line in lines if line.startswith("tar --create") and "coordinator.tar" in line)
         subprocess.run(tar, shell=True, cwd=self.folder, check=True)
         unpack = ["tar", "--extract", "--directory", "backup", "--file", "backup/coordinator.tar"]

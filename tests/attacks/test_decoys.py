@@ -1,5 +1,5 @@
 """Enriched sampling: how well an owner knows which of its chosen keys the other has. Half of what is chosen are decoys,
-but an owner tells decoys apart that fall on keys of its own making. `docs/protocol.md` says these figures.
+but an owner tells decoys apart that fall on keys of its own making. `docs/reference/protocol.md` says these figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from blindlabel.records.generator import Size, generate
 
 EXTENT = Extent(50, 0.5, 1)
 ATTRIBUTES = ("given_name", "surname")
-SAID = (Path(__file__).parent.parent.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
+SAID = (Path(__file__).parent.parent.parent / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
 
 
 def believed(own: list[Offer], others: list[Offer], made_up: set[bytes]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Attacks on what was built last, as an outsider would try them; what they get stands in docs/security.md.
+"""Attacks on what was built last, as an outsider would try them; what they get stands in docs/explanation/security.md.
 
 1. An owner that shares a folder with two others looks at sizes alone.
 2. A coordinator that runs two studies with the same table looks for the same rows in both.
@@ -28,7 +28,7 @@ from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from support.study_parties import joined, play, small_agreement, write_person_tables
 
-SAID = " ".join((Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8").split())
+SAID = " ".join((Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text("utf-8").split())
 
 
 class OneSided:

@@ -93,8 +93,8 @@ def test_command_of_the_container_is_one_of_the_program_and_the_documented_one(
     assert run([*command, "--help"]) == 0
     assert run([*command, "--no-such-option", "--help"]) == 2
     assert compose()["services"]["coordinator"]["command"] == command
-    assert "blindlabel " + " ".join(command) in (ROOT / "docs" / "scale.md").read_text("utf-8")
-    operations = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    assert "blindlabel " + " ".join(command) in (ROOT / "docs" / "how-to" / "scale.md").read_text("utf-8")
+    operations = (ROOT / "docs" / "how-to" / "operations.md").read_text("utf-8")
     assert "blindlabel coordinator serve --at " in operations and "`--host 0.0.0.0`" in operations
 
 
@@ -208,6 +208,6 @@ def test_variables_are_those_that_program_and_images_read() -> None:
     assert address.startswith(f"postgresql://{database['POSTGRES_USER']}:")
     assert address.endswith(f"@database/{database['POSTGRES_DB']}")
     assert "{$BLINDLABEL_SITE}" in (DEPLOY / "Caddyfile").read_text("utf-8")
-    text = (DEPLOY / "compose.yaml").read_text("utf-8") + (ROOT / "docs" / "scale.md").read_text("utf-8")
+    text = (DEPLOY / "compose.yaml").read_text("utf-8") + (ROOT / "docs" / "how-to" / "scale.md").read_text("utf-8")
     for variable in re.findall(r"\$\{(\w+)", text):
         assert f"{variable}=" in text, f"nobody is told to set {variable}"

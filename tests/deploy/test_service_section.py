@@ -1,5 +1,6 @@
-"""docs/operations.md, "As a service": its commands and its units' own, as real processes with TLS and a proxy, under a
-passphrase that comes as a credential. Only users, systemd itself and its encryption of credentials are played here.
+"""docs/how-to/operations.md, "As a service": its commands and its units' own, as real processes with TLS and a proxy,
+under a passphrase that comes as a credential. Only users, systemd itself and its encryption of credentials are played
+here.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PROGRAM = "/opt/blindlabel/bin/blindlabel"
 
 def section() -> list[list[str]]:
     """The lines of the section, block by block."""
-    page = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "operations.md").read_text("utf-8")
     text = page.partition("## As a service")[2].partition("\n## ")[0]
     return [
         [line.removeprefix("# ") for line in block.splitlines()]
@@ -183,13 +184,13 @@ def test_units_are_as_closed_as_the_page_says(name: str) -> None:
     said = re.search(r"exposure level for \S+: ([\d.]+)", done.stdout)
     assert said is not None, done.stdout + done.stderr
     assert float(said[1]) <= 1.5
-    assert "says 1.3 for both" in (ROOT / "docs" / "operations.md").read_text("utf-8")
+    assert "says 1.3 for both" in (ROOT / "docs" / "how-to" / "operations.md").read_text("utf-8")
 
 
 def test_commands_in_containers_are_those_of_the_program() -> None:
     from blindlabel.cli.main import run
 
-    page = (ROOT / "docs" / "scale.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "scale.md").read_text("utf-8")
     lines = [line for line in page.splitlines() if line.startswith("docker compose") and " run " in line]
     assert len(lines) == 2
     for line in lines:

@@ -1,4 +1,4 @@
-"""docs/architecture.md shows the packages, arrows and files that there are."""
+"""docs/explanation/architecture.md shows the packages, arrows and files that there are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from support.house import REPOSITORY, modules_of
 
-PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
 SOURCE = REPOSITORY / "src" / "blindlabel"
 
 

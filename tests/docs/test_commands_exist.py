@@ -16,7 +16,7 @@ import typer.main
 from blindlabel.cli.main import app, run
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 _IN_TEXT = re.compile(r"`(blindlabel [^`]+)`")
 _IN_BLOCK = re.compile(r"^(?:    |\$ )?(blindlabel .+)$", re.MULTILINE)
 
@@ -61,11 +61,13 @@ def test_the_pages_show_commands_and_wrong_ones_would_be_found() -> None:
 
 @pytest.mark.slow
 def test_the_experiment_on_generated_data_runs_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of docs/experiments.md that need no benchmark set; the others are the same commands on other data."""
+    """Those of docs/laboratory/experiments.md that need no benchmark set; the others are the same commands on other
+    data.
+    """
     monkeypatch.chdir(tmp_path)
     shown = [
         line
-        for line in command_lines(ROOT / "docs" / "experiments.md")
+        for line in command_lines(ROOT / "docs" / "laboratory" / "experiments.md")
         if "data/persons" in line or line.endswith("--data data")
     ]
     assert len(shown) == 2

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["docs/language.md", "docs/packed-engine.md"]
+PAGES = ["docs/reference/language.md", "docs/explanation/packed-engine.md"]
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

@@ -1,5 +1,5 @@
-"""docs/scale.md is true: its commands are run against a real PostgreSQL, those that serve are checked to be what the
-program takes.
+"""docs/how-to/scale.md is true: its commands are run against a real PostgreSQL, those that serve are checked to be what
+the program takes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"^```sh ?(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def blocks() -> list[tuple[str, list[str]]]:
     """Every block of commands with its kind: to run, `serve` (runs for ever), or only `shown`."""
-    page = (ROOT / "docs" / "scale.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "scale.md").read_text("utf-8")
     return [(kind, body.splitlines()) for kind, body in _BLOCK.findall(page)]
 
 

@@ -1,5 +1,5 @@
-"""docs/security.md is short and has the figures of the account; it and the argument behind it name tests that exist
-and every message kind; SECURITY.md is there and names no person.
+"""docs/explanation/security.md is short and has the figures of the account; it and the argument behind it name tests
+that exist and every message kind; SECURITY.md is there and names no person.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from blindlabel.protocol import messages
 from blindlabel.protocol.account import SHARE, Exposure, key_bits
 
 ROOT = Path(__file__).parents[2]
-SHORT = (ROOT / "docs" / "security.md").read_text("utf-8")
-BEHIND = (ROOT / "docs" / "security-argument.md").read_text("utf-8")
+SHORT = (ROOT / "docs" / "explanation" / "security.md").read_text("utf-8")
+BEHIND = (ROOT / "docs" / "explanation" / "security-argument.md").read_text("utf-8")
 
 
 def test_the_page_is_read_in_ten_minutes_and_begins_with_the_adversaries() -> None:

@@ -1,4 +1,6 @@
-"""A function is one entry: what docs/language.md shows works as it stands there, on the plain and the packed engine."""
+"""A function is one entry: what docs/reference/language.md shows works as it stands there, on the plain and the packed
+engine.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ STARTS_WITH_LENGTH = Predicate(
 
 
 def test_the_example_of_the_page_runs() -> None:
-    documented_python.run(documented_python.examples("docs/language.md", "## Adding a function"))
+    documented_python.run(documented_python.examples("docs/reference/language.md", "## Adding a function"))
     assert "word_of_length" in PREDICATES
 
 

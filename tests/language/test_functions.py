@@ -1,4 +1,4 @@
-"""The meaning of every function at its edges, as docs/language.md states it."""
+"""The meaning of every function at its edges, as docs/reference/language.md states it."""
 
 from __future__ import annotations
 

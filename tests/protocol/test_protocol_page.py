@@ -1,4 +1,4 @@
-"""docs/protocol.md names what exists."""
+"""docs/reference/protocol.md names what exists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blindlabel.protocol import messages, refusals
 
-PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "protocol.md").read_text("utf-8")
 
 
 def test_table_of_messages_has_every_kind() -> None:

@@ -15,7 +15,7 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, Encoding
 from blindlabel.settings import Setting, declared, taken
 
-PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

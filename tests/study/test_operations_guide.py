@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md, run in their order."""
+"""The commands of docs/how-to/operations.md, run in their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from blindlabel.storage.workspace import Workspace
 from support.patience import PATIENCE, Patience
 from support.study_parties import free_port
 
-GUIDE = Path(__file__).parents[2] / "docs" / "operations.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "operations.md"
 BLOCK = re.compile(r"^```sh( background)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

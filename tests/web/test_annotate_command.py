@@ -12,7 +12,7 @@ from blindlabel.cli.main import run
 from blindlabel.language import Question
 from blindlabel.web.local_study import Rehearsal, Wanted
 
-GUIDE = Path(__file__).parents[2] / "docs" / "annotating.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "annotating.md"
 
 
 def test_annotate_without_a_workspace_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,7 +47,7 @@ class Coordinator:
         file: Path | str, name: str, owners: Sequence[str], attributes: Sequence[str], **settings: Any
     ) -> Path:
         """Write a new agreement with comments, to be read by everybody and then sent round with `invite`. `settings`
-        are those of docs/settings.md, sections as dictionaries: `rounds=2, encoding={"engine": "packed"}`.
+        are those of docs/reference/settings.md, sections as dictionaries: `rounds=2, encoding={"engine": "packed"}`.
         """
         path = Path(file)
         if path.exists():

@@ -45,7 +45,9 @@ members of one household, and owners would know less of what is rare.
 """
 STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
-"""What the gates engine is shown on: short records, since it spends 0.04 s on every gate (docs/gates-engine.md)."""
+"""What the gates engine is shown on: short records, since it spends 0.04 s on every gate
+(docs/laboratory/gates-engine.md).
+"""
 PROFILE = (4, 4, 2, 2, 2, 1, 1, 1)
 """Room for eight conditions: a person's question has five to seven, and every round pays for all places."""
 PATIENCE = 900.0

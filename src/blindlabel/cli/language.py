@@ -83,8 +83,9 @@ def _beside(name: str) -> Path:
 
 
 def topics() -> dict[str, Path]:
-    """Every page of the documentation by its name."""
-    return {path.stem: path for path in sorted(_beside("docs").glob("*.md"))}
+    """Every page of the documentation by its name, in the order of its doors."""
+    doors = ("tutorial", "how-to", "reference", "explanation", "laboratory")
+    return {path.stem: path for door in doors for path in sorted((_beside("docs") / door).glob("*.md"))}
 
 
 _DEPLOYED = {"systemd": "systemd/*.service", "containers": "[Cc]*", "logs": "logrotate"}

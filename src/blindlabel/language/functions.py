@@ -8,7 +8,7 @@ predicates hold. The three *forms* (`lower`, `upper`, `choose`) are part of the 
 any engine sees them.
 
 To add a predicate: write its plain meaning, its family and an entry in `_PREDICATES`, or `register` it at run time; the
-property tests then hold it to both. The docs show one being added (docs/language.md, "Adding a function").
+property tests then hold it to both. The docs show one being added (docs/reference/language.md, "Adding a function").
 """
 
 from __future__ import annotations

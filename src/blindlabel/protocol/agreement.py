@@ -6,7 +6,7 @@
 3. Nothing in it is secret. The salt is random and makes every study's hash its own.
 4. What is wrong with it is said all at once, each point with its place in the file.
 5. A setting is declared once, in its section (see `settings`). A further one is a further field there; the file, its
-   comments, the engines' terms and the table in `docs/settings.md` follow from it.
+   comments, the engines' terms and the table in `docs/reference/settings.md` follow from it.
 """
 
 from __future__ import annotations

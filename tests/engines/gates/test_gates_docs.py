@@ -1,4 +1,4 @@
-"""The gate counts in docs/gates-engine.md are those of the code."""
+"""The gate counts in docs/laboratory/gates-engine.md are those of the code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blindlabel_lab.gates.ciphertexts import CIPHERTEXT_BYTES, CIPHERTEXT_VALUES
 from blindlabel_lab.gates.record_circuits import compiled
 
 LENGTHS = (46, 53, 118, 148)
-PAGE = (Path(__file__).parents[3] / "docs" / "gates-engine.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "laboratory" / "gates-engine.md").read_text(encoding="utf-8")
 
 
 def numbers(cells: str) -> list[int]:

@@ -64,7 +64,7 @@ _NOT_HERE = {"learning": "needs people: `blindlabel experiment prepare`, then `a
 INTRODUCTION = (
     "Oracles are simulated unless it says people: they see one table only and ask what `blindlabel suggest` suggests."
     " Recall and F are over agreed pairs; the strict ones count a true pair without agreement as missed. What the"
-    " publication says stands above each table, what differs from it and why in docs/deviations.md."
+    " publication says stands above each table, what differs from it and why in docs/laboratory/deviations.md."
 )
 TIMES = (
     "Processor seconds include the processes that were started. What an earlier run had finished was kept and not done"

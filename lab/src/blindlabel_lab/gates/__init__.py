@@ -2,8 +2,8 @@
 
 From the bottom up: `circuits` (gates, netlists, predicates of a text), `record_circuits` (a record's bits, questions
 over them), `ciphertexts` (byte formats), `binfhe` (all calls into OpenFHE), `bitwise` (the engine), `elsewhere` (the
-engine in a process of another environment, where OpenFHE does not import in this one). docs/gates-engine.md explains
-it.
+engine in a process of another environment, where OpenFHE does not import in this one). docs/laboratory/gates-engine.md
+explains it.
 """
 
 from __future__ import annotations

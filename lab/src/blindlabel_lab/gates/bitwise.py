@@ -5,8 +5,8 @@ it afresh under the public key, and puts it and the circuit's answer through one
 XOR pad, so that the bit that is opened equals the pad exactly for a yes, and by itself says nothing. The pad enters
 inside that gate, not by a negation behind it, which would turn the sign of the ciphertext's noise and might show. So
 also a constant answer is a proper ciphertext, with the noise of a bootstrapping of fresh random input, whatever
-circuit came before. That is a measure, not a proof of circuit privacy (docs/gates-engine.md). How long evaluation takes
-depends on the questions.
+circuit came before. That is a measure, not a proof of circuit privacy (docs/laboratory/gates-engine.md). How long
+evaluation takes depends on the questions.
 """
 
 from __future__ import annotations

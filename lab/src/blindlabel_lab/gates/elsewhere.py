@@ -1,10 +1,10 @@
 """The gates engine from an environment that cannot import OpenFHE: the same `Engine`, each call in a new process of an
 environment that can.
 
-The house needs Python 3.11, and OpenFHE's wheels import under 3.10 on most machines (docs/gates-engine.md). The other
-Python is the one that BLINDLABEL_GATES_PYTHON names, else `.venv-gates/bin/python` in the checkout, which `make gates`
-makes. It is tried by really importing OpenFHE, since pip installs wheels that do not import. It runs these very
-packages, which need not be installed there.
+The house needs Python 3.11, and OpenFHE's wheels import under 3.10 on most machines (docs/laboratory/gates-engine.md).
+The other Python is the one that BLINDLABEL_GATES_PYTHON names, else `.venv-gates/bin/python` in the checkout, which
+`make gates` makes. It is tried by really importing OpenFHE, since pip installs wheels that do not import. It runs these
+very packages, which need not be installed there.
 
 A call is one pickle on the process's standard input; what it gives comes back as pickles, each with a word for what it
 is. Both ends are this module, so neither reads what others wrote.

@@ -9,7 +9,7 @@ From the bottom up, which is also the order to read it in:
 - `seal`: the raw layer, alone in touching the library;
 - `running`: keys, encryption, evaluation over batches and groups, opening, and all of it as an engine.
 
-docs/packed-engine.md explains the method and derives the errors.
+docs/explanation/packed-engine.md explains the method and derives the errors.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Sizes of primes are in bits, the last being the special prime of key switching. SEAL checks every ring against 128-bit
 security when it is opened, and a test holds the plaintext modulus to the prime that SEAL takes for batching.
-docs/packed-engine.md derives every number.
+docs/explanation/packed-engine.md derives every number.
 
 **What a ring is worth.** The guidelines (Bossuat and others, "Security Guidelines for Implementing Homomorphic
 Encryption", IACR Communications in Cryptology 1(4), 2025, eprint 2024/463, table 5.2) give for every degree the largest

@@ -1,6 +1,7 @@
 """Every number of the method that was chosen and not computed, in one place. The same for every table.
 
-What was tuned on what, and what was kept apart, is written in docs/experiments.md ("How the suggestions were made").
+What was tuned on what, and what was kept apart, is written in docs/laboratory/experiments.md ("How the suggestions were
+made").
 """
 
 from __future__ import annotations

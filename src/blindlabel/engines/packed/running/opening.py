@@ -18,7 +18,8 @@ uniform over the whole ring, to the first half. Whatever the key holder put into
   uniform, whatever c1 is.
 
 So no estimate of noise is needed for privacy. An honest key holder, whose (p0, p1) encrypts zero, decrypts the content
-plus σ = round(t·P/q), which the asker keeps. The noise only has to leave rounding alone: see docs/packed-engine.md.
+plus σ = round(t·P/q), which the asker keeps. The noise only has to leave rounding alone: see
+docs/explanation/packed-engine.md.
 
 **Pads.** A pad P is uniform over Z_q for every coefficient, q being the product of the primes. By the Chinese remainder
 theorem P = Σ_i a_i·(q/q_i) with a_i uniform modulo q_i, and P/q = Σ_i a_i/q_i up to a whole number: σ needs no numbers
