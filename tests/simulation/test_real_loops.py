@@ -19,6 +19,7 @@ from blindlabel_lab.simulation.parties import mortal
 from blindlabel_lab.simulation.places import InFolders, InMemory
 from blindlabel_lab.simulation.plan import Plan
 from blindlabel_lab.simulation.study import Study
+from blindlabel_lab.simulation.world import World
 
 
 @contextmanager
@@ -111,3 +112,15 @@ def test_two_processes_of_one_workspace_and_two_of_the_coordinator(tmp_path: Pat
         study.running["run anna twice"] = study.world.start("run anna twice", lambda: study.runs("anna"))
         ends_well(study)
         assert not any(one.void for one in study.coordinator.known().rounds)
+
+
+def test_a_loop_that_never_pauses_is_named_instead_of_played_for_ever() -> None:
+    world = World()
+
+    def hot() -> None:
+        while True:
+            world.sleep(0.0)
+
+    world.start("anna", hot)
+    with pytest.raises(RuntimeError, match="anna goes on and on without a pause"):
+        world.play(lambda: False, 1.0)

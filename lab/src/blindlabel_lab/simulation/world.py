@@ -23,6 +23,8 @@ from blindlabel_lab.simulation.faults import Crash
 
 CLOCKED = ("parties.owner", "transport.folder", "transport.client", "transport.server")
 """The product's modules that sleep, or look at a clock that is not a database's."""
+MOST_TURNS = 20_000
+"""Turns that all processes together may take without time passing; whoever takes more never sleeps."""
 
 
 @dataclass(eq=False)
@@ -94,7 +96,7 @@ class World:
 
     def play(self, until: Callable[[], bool], seconds: float) -> bool:
         """Let the processes run until something is so (True), or for so long."""
-        end = self.now + seconds
+        end, turns, since = self.now + seconds, 0, self.now
         while not until():
             if not self._queue or self._queue[0][0] > end:
                 self.now = end
@@ -105,7 +107,10 @@ class World:
             if process.stopped_until > at:
                 self.wake(process, process.stopped_until - self.now)
                 continue
-            self.now = max(self.now, at)
+            turns = turns + 1 if at <= since else 0
+            if turns > MOST_TURNS:
+                raise RuntimeError(f"{process.name} goes on and on without a pause")
+            self.now = since = max(self.now, at)
             process.inside.switch()
             if process.inside.dead:
                 self._running.pop(process.inside, None)
