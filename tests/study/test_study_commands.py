@@ -13,10 +13,12 @@ import pytest
 
 from blindlabel.cli.main import run
 from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import read_invitation
 from blindlabel.storage.workspace import Workspace
-from support.study_parties import free_port, served, write_person_tables
+from support.patience import Patience
+from support.study_parties import free_port, served, small_agreement, write_person_tables
 
 Said = tuple[int, str, str]
 Tell = Callable[..., Said]
@@ -230,3 +232,59 @@ def test_rows_that_are_cut_are_counted_when_joining(tell: Tell, tmp_path: Path) 
     Path("t.csv").write_text("id,given_name,surname\n1,Ada,Lovelace\n2,A,B\n3,Grace Brewster,Hopper\n")
     said = tell("owner join out/anna.invitation t.csv --at anna --accept-weaker")[2]
     assert "2 rows are longer than the agreement encodes" in said and "row 3" in said and "row 1" in said
+
+
+def test_one_comes_back_and_another_leaves_by_command(tell: Tell, tmp_path: Path) -> None:
+    """Three owners over a carried folder: berta loses its workspace and joins again, clara leaves, two finish."""
+    places = {name: name for name in ("anna", "berta", "clara")}
+    tables = dict(zip(places, write_person_tables(tmp_path, 3, rows=6), strict=True))
+    Path("a.toml").write_text(to_text(small_agreement(3, records=6)))
+    Path("stick").mkdir()
+
+    def joins(name: str, invitation: str) -> None:
+        assert tell(f"owner join {invitation} {tables[name]} --at {places[name]} --accept-weaker")[0] == 0
+
+    def trip(options: str = "") -> None:
+        for place in places.values():
+            assert tell(f"owner run --at {place} --once {options}")[0] == 0
+        assert tell("coordinator serve --at home --via folder:stick --once")[0] == 0
+
+    def everybody_reads_words() -> None:
+        for name, place in places.items():
+            for other in set(places) - {name}:
+                words = json.loads(tell(f"owner verify --at {places[other]} --json")[1])[name]["words"]
+                assert run(["owner", "verify", other, "--at", place, "--words", " ".join(words)]) == 0
+
+    def waits() -> list[str]:
+        (study,) = json.loads(tell("coordinator status --at home --json")[1])
+        return list(study["waiting"])
+
+    assert tell("coordinator invite a.toml --at home --address folder:stick --to out")[0] == 0
+    for name in places:
+        joins(name, f"out/{name}.invitation")
+    trip()
+    everybody_reads_words()
+    trip()
+    trip("--auto")
+
+    assert tell("coordinator reinvite persons berta --at home")[0] == 1, "it has joined: only --lost may"
+    assert tell("owner delete --at berta --yes")[0] == 0
+    assert tell("coordinator reinvite persons berta --lost --at home --address folder:stick --to again")[0] == 0
+    assert any("berta has to join again" in sentence for sentence in waits())
+    places["berta"] = "berta-again"
+    joins("berta", "again/berta.invitation")
+    trip("--auto")
+    trip("--auto")
+    everybody_reads_words()
+    trip("--auto")
+
+    assert tell("coordinator remove persons clara --at home --yes")[1:] == ("", "clara is removed.\n")
+    del places["clara"]
+    patience = Patience()
+    while waits():
+        trip("--auto")
+        patience.check(waits)
+    trip()
+    for name, place in places.items():
+        assert tell(f"owner export --at {place} --to {name}.csv")[0] == 0
+    assert tell("coordinator remove persons berta --at home --yes")[0] == 1, "the study is over"
