@@ -5,7 +5,7 @@ export default {
     <ul class="evidence" v-if="rows.length" tabindex="0">
       <li v-for="row in rows" :key="row.id">
         <strong>{{ row.id }}</strong>
-        <span v-for="attribute in row.attributes" :key="attribute.name" class="evidence-value"
+        <span v-for="attribute in row.attributes" :key="attribute.name" class="evidence-value" dir="auto"
           ><span class="evidence-name">{{ attribute.name }}</span
           ><template v-for="(part, place) in attribute.parts" :key="place"
             ><mark v-if="part.hit">{{ part.text }}</mark><span v-else>{{ part.text }}</span></template></span>
