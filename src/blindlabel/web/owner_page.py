@@ -97,6 +97,7 @@ class NameDialog:
 _KINDS = {
     "good": ("would probably be found, and fits no other row", "would probably be found, and fit no other row"),
     "strict": ("is strict", "are strict"),
+    "few": ("is tried on too few rows", "are tried on too few rows"),
     "relatives": ("would let close relatives pass", "would let close relatives pass"),
     "others": ("also fits other rows", "also fit other rows"),
     "too-strict": ("is too strict", "are too strict"),

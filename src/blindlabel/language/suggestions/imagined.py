@@ -168,11 +168,13 @@ def misspelt_word(word: str, chance: Random) -> str:
 
 
 def _next_model(texts: Texts, _: Texts, chance: Random) -> Texts:
-    """The next model, edition or size: one digit of most numbers is another."""
+    """The next model or size: one digit is another in most words that are more than a number. A number alone that
+    differs by a digit (a telephone, an age, a house) speaks for a typing error rather than for another thing.
+    """
 
     def next_of(word: str) -> str:
         digits = [place for place, letter in enumerate(word) if letter in "0123456789"]
-        if not digits or chance.random() < 0.2:
+        if not digits or len(digits) == len(word) or chance.random() < 0.2:
             return word
         place = chance.choice(digits)
         return f"{word[:place]}{(int(word[place]) + chance.choice((1, 2, 5))) % 10}{word[place + 1 :]}"
