@@ -72,6 +72,9 @@ class Exposure:
     """Bits about which rows are sampled for whoever knows their numbers; none where nobody does."""
     named_to: str = "everybody, from the agreement"
     """Who that is."""
+    shown: int = 0
+    """Records of each owner that are shown to the other in clear, and the bits of one."""
+    shown_bits: float = 0.0
     listed: int = 0
     """Rows of a linkage's table, where samples are drawn from its list."""
 
@@ -253,6 +256,10 @@ def account(exposure: Exposure, bears: int = 0) -> Account:
     if exposure.named:
         says = "Which rows of a table its sampled records are: no owner keeps that secret from it."
         entries.append(Entry(exposure.named_to, exposure.named, exposure.named, says))
+    if exposure.shown:
+        clear = ceil(exposure.shown * exposure.shown_bits)
+        says = f"Up to {exposure.shown} records of each, in clear, with its owner's consent."
+        entries.append(Entry("owner, from checked pairs", clear, clear, says))
     used_ = "a key of one owner for one asker and one round"
     return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
 
