@@ -246,7 +246,11 @@ class TruthPane:
         self._on_take, self._better = on_take, ""
         self.told = ""
         """The question about which the truth is shown."""
-        with ui.element("section").classes("pane evidence-pane truth").props('aria-label="The truth" aria-live=polite') as self._root:
+        with (
+            ui.element("section")
+            .classes("pane evidence-pane truth")
+            .props('aria-label="The truth" aria-live=polite') as self._root
+        ):
             self._title = text("h3", "")
             self._rows = EvidenceRows()
             self._better_text = text("p", "")
