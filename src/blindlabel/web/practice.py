@@ -51,7 +51,7 @@ def nearer(attributes: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Truth:
+class PractisedTruth:
     """What a question does to the other table."""
 
     partner: Record
@@ -130,13 +130,13 @@ class Practice:
         with (self.folder / "tables" / "matches.csv").open(encoding="utf-8", newline="") as file:
             return {row["id_a"]: row["id_b"] for row in csv.DictReader(file)}
 
-    def truth(self, own: OwnRecord, question: Question) -> Truth:
+    def truth(self, own: OwnRecord, question: Question) -> PractisedTruth:
         """What this question does to the other table."""
         partner = self._partners[own.id]
         passed = tuple(one for key, one in self._others.items() if key != partner and question(one))
-        return Truth(self._others[partner], question(self._others[partner]), passed)
+        return PractisedTruth(self._others[partner], question(self._others[partner]), passed)
 
-    def told(self, own: OwnRecord, task: Task) -> tuple[Truth, Question | None]:
+    def told(self, own: OwnRecord, task: Task) -> tuple[PractisedTruth, Question | None]:
         """The truth about a saved question, and a better one where there is one."""
         question = self._checked(task.question or "")
         better = self.better(own, task, question)

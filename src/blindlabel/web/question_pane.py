@@ -27,7 +27,7 @@ from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, key_button, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
-from blindlabel.web.practice import Truth
+from blindlabel.web.practice import PractisedTruth
 from blindlabel.web.record_pane import RecordWords, completion_words, marked, marked_apart
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
@@ -263,7 +263,7 @@ class TruthPane:
         self.told = ""
         self._root.set_visibility(False)
 
-    def show(self, told: tuple[Truth, Question | None], own: OwnRecord, question: str) -> None:
+    def show(self, told: tuple[PractisedTruth, Question | None], own: OwnRecord, question: str) -> None:
         """Show what a saved question does."""
         truth, better = told
         self.told, self._better = question, better.text if better is not None else ""
