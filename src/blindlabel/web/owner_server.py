@@ -223,6 +223,24 @@ def create_app(app: OwnerApp) -> FastAPI:
         except InputError as error:
             return PlainTextResponse(str(error), 413)
 
+    _add_pages(app)
+    from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
+
+    framework.add_static_files("/static", _STATIC)
+    ui.run_with(
+        api,
+        title="blindlabel",
+        dark=None,
+        language="en-US",
+        reconnect_timeout=RECONNECT,
+        tailwind=False,
+        show_welcome_message=False,
+        favicon=_FAVICON,
+    )
+    return api
+
+
+def _add_pages(app: OwnerApp) -> None:
     def build(shown: OwnerApp, browser: str, record: int | None) -> None:
         ui.colors(
             primary="#0b5f66",
@@ -249,21 +267,6 @@ def create_app(app: OwnerApp) -> FastAPI:
         found.cache.annotations.name(browser, name)
         build(found, browser, record)
         return None
-
-    from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
-
-    framework.add_static_files("/static", _STATIC)
-    ui.run_with(
-        api,
-        title="blindlabel",
-        dark=None,
-        language="en-US",
-        reconnect_timeout=RECONNECT,
-        tailwind=False,
-        show_welcome_message=False,
-        favicon=_FAVICON,
-    )
-    return api
 
 
 _FAVICON = (
