@@ -175,7 +175,7 @@ def test_a_verdict_is_good_only_where_both_sides_are(suggester: Suggester) -> No
 
 def test_a_table_that_rules_nothing_out_makes_no_verdict_good() -> None:
     """The same question about the same record, with its other own rows taken away."""
-    text = 'ret is_in("annaevans", $r) | is_in("60000000", $r)'
+    text = 'ret 2*is_in("60000000", $r) + has_word("anna", $r) + has_word("mill", $r) >= 3'
     large, small = (Suggester(people(count), ATTRIBUTES, lowered=True) for count in (40, 6))
     assert judged(large, text).level == "good"
     few = judged(small, text)
