@@ -17,15 +17,7 @@ from hypothesis import strategies as st
 
 from blindlabel.cli.main import run
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.export import (
-    FORMATS,
-    AgreedTruth,
-    LabelledPair,
-    joined,
-    merged,
-    read_ground_truth,
-    write,
-)
+from blindlabel.export import FORMATS, AgreedTruth, LabelledPair, joined, merged, read_ground_truth, write
 from blindlabel.records.table_files import write_csv
 
 TRUTH = AgreedTruth(
