@@ -16,7 +16,6 @@ from playwright.sync_api import Browser, Page, expect
 from blindlabel.storage.annotations import Annotations
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from support.axe import fits, no_violations
 from support.web_app import App, expect_question, new_context, open_app, running, show_text, write
 
@@ -51,7 +50,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         preparation={"steps": ["nfkc", "collapse_space"], "types": {}},
     )
     study.begin()
-    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "study" / "anna") as app:
         yield Desk(app, study.workspace("anna"))
 
