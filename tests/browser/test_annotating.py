@@ -17,7 +17,6 @@ from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED
 from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from support.web_app import (
     App,
     expect_question,
@@ -48,7 +47,6 @@ def expert(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Expert]:
     folder: Path = tmp_path_factory.mktemp("annotating")
     study = Rehearsal(folder, Wanted(records=16))
     study.begin()
-    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "anna") as app:
         yield Expert(app, study.workspace("anna"))
 
@@ -63,7 +61,7 @@ def words(page: Page, *texts: str) -> None:
         page.locator(".record-word", has_text=text).first.click()
 
 
-def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browser_in(
+def test_first_visit_asks_for_the_name_offers_practice_and_lets_no_second_browser_in(
     expert: Expert, browser: Browser, tmp_path: Path
 ) -> None:
     study = Rehearsal(tmp_path / "study", Wanted(records=4))
@@ -75,14 +73,11 @@ def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browse
         expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
         page.get_by_role("textbox", name="Name").fill(" Ada  Byron ")
         page.keyboard.press("Enter")
-        expect(page.get_by_text("Step 1 of 5")).to_be_visible()
-        for _ in range(4):
-            page.get_by_role("button", name="Next", exact=True).click()
-        page.get_by_role("button", name="Begin").click()
-        expect(page.locator(".q-dialog")).to_have_count(0)
+        expect(page.get_by_role("heading", name="New here? Practise first")).to_be_visible()
+        page.get_by_role("button", name="Not now").click()
         page.goto(app.link)  # the same browser may use its link again
         expect(page.locator(".title")).to_contain_text("Ada Byron for anna")
-        page.wait_for_timeout(300)
+        expect(page.locator(".practice")).to_be_hidden()
         expect(page.locator(".q-dialog")).to_have_count(0)
         second = new_context(browser)
         refused = second.new_page()
@@ -143,7 +138,6 @@ def test_a_key_pressed_at_the_sight_of_a_record_is_heard(browser: Browser, tmp_p
     study = Rehearsal(tmp_path / "study", Wanted(records=8))
     study.begin()
     anna = study.workspace("anna")
-    anna.remember(GUIDE_SEEN, "yes")
     with running(tmp_path / "study" / "anna") as app:
         page = open_app(new_context(browser), app)
         for own in anna.records():  # from the list

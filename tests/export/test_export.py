@@ -64,6 +64,17 @@ def test_text_formats_have_exactly_the_shape_of_the_tool(format: str, tmp_path: 
     assert path.read_text(encoding="utf-8") == SHAPES[format]
 
 
+@pytest.mark.parametrize("format", list(SHAPES))
+def test_ids_of_the_second_owner_stand_in_every_format(format: str, tmp_path: Path) -> None:
+    """Places and ids of the two sides are told apart: place 4 is n|4 on the left and s-nine on the right."""
+    pairs = (LabelledPair(4, 5, True, 1), LabelledPair(5, 4, True, 1))
+    truth = replace(TRUTH, pairs=pairs, discarded=(), ids_b={5: "s-5", 4: "s-nine"})
+    path, _ = write(truth, format, tmp_path / "truth.csv")
+    first, second = path.read_text(encoding="utf-8").splitlines()[1:]
+    assert "n|4" in first and "s-5" in first and "s-nine" not in first
+    assert "s-nine" in second and "s-5" not in second and "n|4" not in second
+
+
 def test_the_recordlinkage_annotation_has_its_schema(tmp_path: Path) -> None:
     path, _ = write(TRUTH, "recordlinkage", tmp_path / "truth.json")
     document = json.loads(path.read_text())

@@ -34,7 +34,7 @@ def test_rows_that_the_agreement_names_are_counted_and_said() -> None:
     rows = {"anna": [0, 17, 1022], "berta": [3, 5, 8]}
     named = agreements.new("t", list(rows), ["name"], sampling={"method": "rows", "records": 3, "rows": rows})
     (entry,) = (one for one in account(named.exposure).entries if one.party == "everybody, from the agreement")
-    assert (entry.honest, entry.cheating) == (30, 30) and "the agreement names them" in entry.says
+    assert (entry.honest, entry.cheating) == (30, 30) and "no owner keeps that secret" in entry.says
     drawn = agreements.new("t", list(rows), ["name"], sampling={"records": 3})
     assert all(one.party != "everybody, from the agreement" for one in account(drawn.exposure).entries)
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.engines.interface import Working
 from blindlabel.errors import InputError, reason
+from blindlabel.estimates.candidate_pairs import Pair, agreed_list
+from blindlabel.estimates.estimating import Estimate, estimate_of_study
 from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
 from blindlabel.language import Question
 from blindlabel.parties import coordinator as coordinators
@@ -56,11 +59,18 @@ class Coordinator:
         return path
 
     def invite(
-        self, agreement: Path | str, address: str = "", *, to: Path | str | None = None, insecure: bool = False
+        self,
+        agreement: Path | str,
+        address: str = "",
+        *,
+        to: Path | str | None = None,
+        insecure: bool = False,
+        candidates: Path | str | None = None,
     ) -> dict[str, Path]:
         """Begin the study of an agreement's file and write an invitation for each owner, to be handed over in private.
         `address` is where owners reach the coordinator: https://… or folder:/path. Over http:// to another machine
-        owners' tokens could be read on their way; `insecure` allows that.
+        owners' tokens could be read on their way; `insecure` allows that. `candidates` is the linkage's list, where
+        pairs are drawn from it: now, once, and kept here.
         """
         _check_address(address, insecure=insecure)
         file = Path(agreement)
@@ -69,8 +79,11 @@ class Coordinator:
         except (OSError, UnicodeError) as error:
             raise InputError(f"{file} cannot be read: {reason(error)}.") from error
         folder = file.parent if to is None else Path(to)
-        named = agreements.from_text(text, source=str(file)).owners
-        paths = {owner: folder / f"{owner}.invitation" for owner in named}
+        agreed = agreements.from_text(text, source=str(file))
+        if agreed.sampling.by_row and candidates is None:
+            raise InputError("The agreement is about a linkage's list of candidate pairs. Name it (`candidates`).")
+        drawn = None if candidates is None else agreed_list(candidates, agreed).drawn_rows(agreed)
+        paths = {owner: folder / f"{owner}.invitation" for owner in agreed.owners}
         for path in paths.values():
             if path.exists():
                 raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
@@ -80,8 +93,22 @@ class Coordinator:
             for invitation in invitations:
                 write_invitation(invitation, paths[invitation.owner])
 
-        self._party.create(text, address, source=str(file), keep=keep)
+        self._party.create(text, address, source=str(file), keep=keep, drawn=drawn)
         return paths
+
+    def estimate(self, study: str, candidates: Path | str, *, checked: Mapping[Pair, bool] | None = None) -> Estimate:
+        """How good the linkage is whose list the agreement names, by the labels of a study that is over. `checked` has
+        pairs of row numbers that both owners settled in clear, and whether they match.
+        """
+        named = self._party.find(study)
+        agreement, state = self._party.agreement(named), self._party.load(named).state
+        listed = agreed_list(candidates, agreement)
+        if not state.ended:
+            raise InputError(f"The study is in round {state.round}. Estimates are made when it is over.")
+        (truth,) = truths_of_coordinator(self._party, named).values()
+        rows = [{place: str(row) for place, row in enumerate(state.samples[owner])} for owner in sorted(state.samples)]
+        truth = replace(truth, ids_a=rows[0], ids_b=rows[1])
+        return estimate_of_study(listed, truth, agreement, state.drawn, checked)
 
     def reinvite(
         self,

@@ -15,8 +15,8 @@ less often.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import hypot, sqrt
@@ -27,6 +27,7 @@ from blindlabel.errors import InputError
 from blindlabel.estimates.candidate_pairs import Candidates, Flags, Numbers, Pair, Whole
 from blindlabel.estimates.intervals import Bounds, Piece, exact, measures, total
 from blindlabel.export.truth import AgreedTruth
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.sampling import Draw, choose
 
 LEAST_LABELLED, LEAST_LINKED, LEAST_MATCHES, WIDEST = 50, 10, 10, 0.5
@@ -266,3 +267,22 @@ def estimate(
     notes = (*(() if found.valued else (BAND,)), found.missed())
     least, count = float(candidates.scores[candidates.linked].min()), int(candidates.linked.sum())
     return Estimate(least, count, precision, recall, f, tuple(points), notes)
+
+
+def estimate_of_study(
+    candidates: Candidates,
+    truth: AgreedTruth,
+    agreement: Agreement,
+    drawn: Mapping[str, Sequence[int]],
+    checked: Mapping[Pair, bool] | None = None,
+) -> Estimate:
+    """The same for a study under an agreement, whose labels call records by their rows; `drawn` are the rows of the
+    pairs that were drawn from the list, by owner; none where rows were drawn.
+    """
+    first, second = sorted(agreement.owners)
+    if not drawn:
+        tables = agreement.sampling.tables
+        return estimate(candidates, truth, rows=(tables[first], tables[second]), checked=checked)
+    pairs = {(str(a), str(b)) for a, b in zip(drawn[first], drawn[second])}
+    flags = np.array([pair in pairs for pair in candidates.pairs])
+    return estimate(replace(candidates, drawn=flags), truth, checked=checked)

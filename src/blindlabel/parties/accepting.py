@@ -25,13 +25,14 @@ _WHO = {
     "coordinator and an owner": _COORDINATOR,
     LATER_COPY: _COORDINATOR,
     "everybody, from the agreement": "everybody, about which of your rows are sampled",
+    "coordinator, by row numbers": "the coordinator, about which of your rows are sampled",
 }
 """Lines of the account as they are called to whoever joins; of those with one name the first is said."""
 _MORE = {
     _OWNER: " A bit is one answer, yes or no.",
     _COORDINATOR: " Together with a cheating owner it can read records: no owner should control it.",
 }
-_SETTINGS = ("encoding.engine", "release", "rounds", "budget.most_yes", "sampling.method")
+_SETTINGS = ("encoding.engine", "release", "rounds", "budget.most_yes", "sampling.method", "sampling.estimates")
 """On which the account depends."""
 _NONE = Entry("", 0, 0, "")
 

@@ -14,7 +14,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 
@@ -85,16 +85,18 @@ class CoordinatorParty:
         *,
         source: str = "The agreement",
         keep: Callable[[list[Invitation]], None] = lambda _: None,
+        drawn: Mapping[str, tuple[int, ...]] | None = None,
     ) -> list[Invitation]:
         """Begin a study under this agreement; the invitations for its owners are to be given to them privately. `keep`
-        writes them down before the study is there: nobody could make them again.
+        writes them down before the study is there: nobody could make them again. `drawn`: the rows of either owner in
+        the pairs that were drawn from the linkage's list, where the agreement names one.
         """
         agreement = agreements.from_text(text, source=source)
         account_of(agreement)
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
-        state = new_state(agreement, public, secrets.token_hex(32))
+        state = new_state(agreement, public, secrets.token_hex(32), drawn or {})
 
         key = identity.public.to_bytes().hex()
         invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]

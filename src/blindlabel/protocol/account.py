@@ -8,6 +8,8 @@ most `MOST_VOID` void ones, and in the end the `truth`, with what is released:
 - `"matches"`: which pairs match. A pair is a match where both questions say yes, and the question about one of the
   other's records says yes to at most `most_yes` own ones in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k) bits after t
   rounds. `"labels"`: one of three (match, no match, discarded) for every pair. `"none"`: nothing.
+- Where pairs are drawn from a linkage's list, which of its N rows stand in one of at most n drawn pairs: log₂ Σ_{k ≤ n}
+  C(N, k) bits. All pairs of the sampled rows are answered: the coordinator sees outcomes of more than the drawn ones.
 - With enriched sampling, which of its offered keys were chosen (at most c of M) and which of the other's sampled
   records were: log₂ Σ_{k ≤ c} C(M, k) + m bits. Much of that is chance. It is about blocking keys of the table, and
   says nothing about an encryption key, which is made later.
@@ -70,7 +72,11 @@ class Exposure:
     """Blocking keys that an owner offers another, and how many of them are chosen; none without enriched sampling."""
     chosen: int = 0
     named: int = 0
-    """Bits that the agreement itself says about which rows are sampled; none where they are drawn."""
+    """Bits about which rows are sampled for whoever knows their numbers; none where nobody does."""
+    named_to: str = "everybody, from the agreement"
+    """Who that is."""
+    listed: int = 0
+    """Rows of a linkage's table, where samples are drawn from its list."""
 
     @property
     def outcome(self) -> float:
@@ -142,9 +148,11 @@ def key_bits(exposure: Exposure, own: int, others: int) -> int:
 
 
 def sampling_bits(exposure: Exposure) -> int:
-    """Bits about the other owner's blocking keys that an enriched sample gives an owner."""
+    """Bits about the other owner's table that a sample gives an owner: about its blocking keys, or which own rows have
+    a candidate in it.
+    """
     if not exposure.chosen:
-        return 0
+        return ceil(bits(messages.Sample, Sizes(0, 0, listed=choices(exposure.listed, exposure.records))))
     sizes = Sizes(0, exposure.records, offers=exposure.offers, choice=choices(exposure.offers, exposure.chosen))
     drawing = (messages.Offered, messages.Chosen, messages.Picked, messages.Sample)
     return ceil(sum(bits(kind, sizes) for kind in drawing) + bits(messages.Pairing, sizes))
@@ -192,10 +200,10 @@ def outcome_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: in
 
 def stored_bits(exposure: Exposure) -> tuple[int, int]:
     """Bits of a pairing that a coordinator still has after the rounds, and those of them that can be about one key: a
-    label and its round for each pair, or that it is open or set aside; of each round its totals, which questions were
-    too loose, and which records were set aside.
+    label and its round for each pair, or that it is open, set aside or not drawn; of each round its totals, which
+    questions were too loose, and which records were set aside.
     """
-    pairs, states = exposure.records**2, 2 * exposure.rounds + 2
+    pairs, states = exposure.records**2, 2 * exposure.rounds + 2 + bool(exposure.listed)
     of_round = 4 * exposure.records + bits(Tally, Sizes(exposure.records, exposure.records))
     once = outcome_bits(exposure, [(0, 0)], MOST_VOID, exposure.offers)
     return ceil(pairs * log2(states) + exposure.rounds * of_round + once), ceil(pairs + of_round)
@@ -215,8 +223,8 @@ def account(exposure: Exposure, bears: int = 0) -> Account:
     """What each party, and each two together, can learn; `bears` is what one key can lose."""
     entries = [*_alone(exposure), *(_of_three(exposure) if exposure.owners > 2 else ()), *_together(exposure, bears)]
     if exposure.named:
-        says = "Which rows are sampled: the agreement names them, and no owner keeps that secret."
-        entries.append(Entry("everybody, from the agreement", exposure.named, exposure.named, says))
+        says = "Which rows of a table its sampled records are: no owner keeps that secret from it."
+        entries.append(Entry(exposure.named_to, exposure.named, exposure.named, says))
     used_ = "a key of one owner for one asker and one round"
     return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
 

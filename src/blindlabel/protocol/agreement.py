@@ -189,6 +189,8 @@ class Agreement(Shape):
             offers=account.OFFERS_PER_RECORD * self.sampling.records if self.sampling.by_keys else 0,
             chosen=int(self.sampling.share * self.sampling.records) if self.sampling.by_keys else 0,
             named=self.sampling.named_bits,
+            named_to="coordinator, by row numbers" if self.sampling.by_row else "everybody, from the agreement",
+            listed=max(self.sampling.tables.values(), default=0) if self.sampling.by_list else 0,
         )
 
 
@@ -293,6 +295,8 @@ def _contradictions_of_preparation(agreement: Agreement) -> Iterator[str]:
 def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
     sampling = agreement.sampling
     yield from sampling.contradictions(agreement.owners, agreement.attributes)
+    if sampling.by_list and agreement.release == "labels":
+        yield 'release: "labels" would tell owners which pairs of the list were drawn, and so its partners'
     if agreement.records_asked < sampling.records:
         yield (
             f"budget.records_asked: {agreement.records_asked} questions do not suffice for one round of"

@@ -1,8 +1,9 @@
 """Labels of a pairing, and what a round of answers adds to them.
 
 The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an
-open pair, `ASIDE` one that was set aside, any other value v is an agreed pair with label v & 1, agreed in round v >> 1
-(voided rounds do not count). Rules:
+open pair, `ASIDE` one that was set aside, `NOT_DRAWN` one that is not to be labelled (pairs are drawn from a list, and
+it is none of them); any other value v is an agreed pair with label v & 1, agreed in round v >> 1 (voided rounds do not
+count). Rules:
 
 1. A pair once agreed keeps its label and round, whatever later answers say.
 2. An open pair is agreed in the round in which both owners' answers for it are equal; the label is that answer.
@@ -47,6 +48,9 @@ MOST_ROUNDS = 100
 ASIDE = 2 * MOST_ROUNDS + 2
 """The byte of a pair that was set aside."""
 
+NOT_DRAWN = ASIDE + 2
+"""The byte of a pair that is not to be labelled."""
+
 UNSAID = 127
 """In place of a round that is not said."""
 
@@ -61,9 +65,12 @@ def pairings(owners: Iterable[str]) -> list[tuple[str, str]]:
     return list(itertools.combinations(sorted(owners), 2))
 
 
-def no_labels(first: int, second: int) -> Labels:
-    """All pairs open."""
-    return np.zeros((first, second), dtype=np.uint8)
+def no_labels(first: int, second: int, drawn: tuple[Sequence[int], Sequence[int]] | None = None) -> Labels:
+    """All pairs open; or those alone that were drawn, by their places."""
+    labels = np.full((first, second), np.uint8(0 if drawn is None else NOT_DRAWN))
+    if drawn is not None:
+        labels[list(drawn[0]), list(drawn[1])] = 0
+    return labels
 
 
 @dataclass(frozen=True)
@@ -82,8 +89,14 @@ class Settled:
 
 def is_agreed(labels: Labels) -> npt.NDArray[np.bool_]:
     """Which pairs have a label."""
-    agreed: npt.NDArray[np.bool_] = (labels != 0) & (labels != ASIDE)
+    agreed: npt.NDArray[np.bool_] = ~is_discarded(labels) & (labels != NOT_DRAWN)
     return agreed
+
+
+def is_discarded(labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which pairs were to be labelled and have no label."""
+    without: npt.NDArray[np.bool_] = (labels == 0) | (labels == ASIDE)
+    return without
 
 
 def is_match(labels: Labels) -> npt.NDArray[np.bool_]:
@@ -220,6 +233,6 @@ def from_bytes(data: bytes, first: int, second: int) -> Labels:
     if len(data) != first * second:
         raise NotFitting("The size of the labels is wrong for the samples.")
     labels = np.frombuffer(data, dtype=np.uint8).reshape(first, second)
-    if np.any(labels == 1) or np.any((labels > ASIDE) & (labels >> 1 != UNSAID)):
+    if np.any(labels == 1) or np.any((labels > ASIDE) & (labels != NOT_DRAWN) & (labels >> 1 != UNSAID)):
         raise NotFitting("The labels hold a value that no round can give.")
     return labels

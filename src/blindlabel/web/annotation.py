@@ -24,7 +24,7 @@ from blindlabel.storage.annotations import difference, source_of
 from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp, Seat
 from blindlabel.web.components import KEYS, key_button, offer_undo, tell, text
-from blindlabel.web.question_pane import QuestionPane, Written
+from blindlabel.web.question_pane import QuestionPane, TruthPane, Written
 from blindlabel.web.record_pane import RecordPane, asked_for
 
 
@@ -149,6 +149,7 @@ class Annotation:
             with ui.element("div").classes("right"):
                 self._choices = Choices(self._app, self._chosen)
                 self._pane = QuestionPane(self._app, self._typed, self._acted)
+                self._truth = TruthPane(self._chosen)
                 self._pane.verdict.build_evidence()
         self._root.set_visibility(False)
 
@@ -165,6 +166,7 @@ class Annotation:
         self._order = self._order if order is None else order
         own, fixed = self._cache.record(record), self._why_fixed(record)
         self._record, self._round, self._confirming = record, task.round, ""
+        self._truth.clear()
         self._own.show(own, task, fixed=bool(fixed))
         self._show_place()
         shown = (task.question or "") if fixed else task.draft
@@ -181,6 +183,7 @@ class Annotation:
         self._begin_visit(task, fixed=bool(fixed))
         self._on_shown(record)
         await self._judge(checked, shown)
+        await self._tell_truth(own, task)
         await self._own.shade()
         self._pane.points.show(self._last.text, self._cache.check(self._last.text))
         await self._choices.show(own, task, fixed=bool(fixed))
@@ -214,7 +217,7 @@ class Annotation:
         self._root.set_visibility(False)
         self._pane.editor.listen(annotating=False)
         if not by_history:
-            ui.navigate.history.replace("/")
+            ui.navigate.history.replace(self._app.base)
         self._on_leave()
 
     async def refresh(self) -> None:
@@ -326,6 +329,8 @@ class Annotation:
         self._pane.editor.kept(written)
         self._pane.confirm("")
         self._show_state()
+        if checked.ok and await self._tell_truth(self._cache.record(record), self.seat.task(record)):
+            return
         if not checked.ok:
             self._pane.show(question, checked, written.version)
             tell("Not saved: it has an error. The text is kept as a draft.", "problem")
@@ -333,6 +338,16 @@ class Annotation:
             await self._go_on(record)
         else:
             tell("Saved.")
+
+    async def _tell_truth(self, own: OwnRecord, task: Task | None) -> bool:
+        """In practice: show what the saved question does; whether that was not shown before."""
+        practice = self._app.practice
+        if practice is None or task is None or task.question is None or task.question == self._truth.told:
+            return False
+        found = await run.io_bound(practice.told, own, task)
+        if found is not None and own.record == self._record:
+            self._truth.show(found, own, task.question)
+        return True
 
     def _log_saved(self, question: str, source: str, verdict: Verdict | None) -> None:
         if self._visit is not None and verdict is not None:
@@ -370,8 +385,8 @@ class Annotation:
         self._pane.explain(why)
         self._pane.editor.replace(question, quietly=True)
 
-    def _chosen(self, question: str, *, suggested: bool) -> None:
-        """One of the choices of a later round was taken."""
+    def _chosen(self, question: str, *, suggested: bool = False) -> None:
+        """One of the choices of a later round was taken, or the better question of a practice."""
         if self._record is None or self._why_fixed(self._record):
             return
         if suggested:

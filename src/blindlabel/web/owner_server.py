@@ -30,7 +30,7 @@ from urllib.parse import parse_qs
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 from nicegui import ui
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -223,19 +223,7 @@ def create_app(app: OwnerApp) -> FastAPI:
         except InputError as error:
             return PlainTextResponse(str(error), 413)
 
-    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
-    def page(request: Request, record: int | None = None) -> None:
-        ui.colors(
-            primary="#0b5f66",
-            secondary="#34495e",
-            accent="#0b5f66",
-            positive="#1b6e3c",
-            negative="#a8281e",
-            warning="#8a5a00",
-        )
-        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
-        OwnerPage(app, str(request.scope.get(BROWSER, "")), record)
-
+    _add_pages(app)
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
 
     framework.add_static_files("/static", _STATIC)
@@ -252,23 +240,50 @@ def create_app(app: OwnerApp) -> FastAPI:
     return api
 
 
+def _add_pages(app: OwnerApp) -> None:
+    def build(shown: OwnerApp, browser: str, record: int | None) -> None:
+        ui.colors(
+            primary="#0b5f66",
+            secondary="#34495e",
+            accent="#0b5f66",
+            positive="#1b6e3c",
+            negative="#a8281e",
+            warning="#8a5a00",
+        )
+        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
+        OwnerPage(shown, browser, record)
+
+    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
+    def page(request: Request, record: int | None = None) -> None:
+        build(app, str(request.scope.get(BROWSER, "")), record)
+
+    @ui.page("/practice", title="Practice – blindlabel")
+    def practice(request: Request, record: int | None = None) -> Response | None:
+        browser = str(request.scope.get(BROWSER, ""))
+        name = app.cache.annotations.name_of(browser)
+        found = app.practice_of(name) if name else None
+        if found is None:
+            return RedirectResponse("/")
+        found.cache.annotations.name(browser, name)
+        build(found, browser, record)
+        return None
+
+
 _FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5f66"/>'
     '<path d="M8 10h10M8 16h16M8 22h7" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>'
 )
 
 
-def serve(
-    workspace: Workspace, *, port: int | None = None, browsers: int = 1, on_ready: Callable[[list[str]], None]
-) -> None:
+def serve(app: OwnerApp, *, port: int | None = None, browsers: int = 1, on_ready: Callable[[list[str]], None]) -> None:
     """Serve the app until stopped. Without a port, the one of last time where it is free, so that an open tab finds it
     again.
     """
+    workspace = app.workspace
     listening = _listen(workspace, port)
     chosen: int = listening.getsockname()[1]
     workspace.remember(_PORT, str(chosen))
     tokens = [secrets.token_urlsafe(24) for _ in range(browsers)]
-    app = OwnerApp(workspace)
     app.prepare()
     instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
     guard = Guard(create_app(app), port=chosen, tokens=tokens, key=_key(workspace), instance=instance)

@@ -24,9 +24,10 @@ from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, key_button, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, key_button, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
+from blindlabel.web.practice import PractisedTruth
 from blindlabel.web.record_pane import RecordWords, completion_words, marked, marked_apart
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
@@ -232,6 +233,53 @@ def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]
     return found
 
 
+# The truth, in practice
+
+MOST_WRONG = 3
+"""Wrong records that are shown."""
+
+
+class TruthPane:
+    """The truth about a saved question, and a better one to take."""
+
+    def __init__(self, on_take: Callable[[str], Any]) -> None:
+        self._on_take, self._better = on_take, ""
+        self.told = ""
+        """The question about which the truth is shown."""
+        with (
+            ui.element("section")
+            .classes("pane evidence-pane truth")
+            .props('aria-label="The truth" aria-live=polite') as self._root
+        ):
+            self._title = text("h3", "")
+            self._rows = EvidenceRows()
+            self._better_text = text("p", "")
+            self._take = button("Take it", lambda: self._on_take(self._better))
+            text("p", "Change the question and save it again, or press Ctrl+Enter for the next record.", "quiet")
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is told before a question is saved."""
+        self.told = ""
+        self._root.set_visibility(False)
+
+    def show(self, told: tuple[PractisedTruth, Question | None], own: OwnRecord, question: str) -> None:
+        """Show what a saved question does."""
+        truth, better = told
+        self.told, self._better = question, better.text if better is not None else ""
+        self._title.text = truth.sentence
+        shown = [("Partner: " + ("found" if truth.found else "missed"), truth.partner)]
+        shown += [(f"Wrong {number}: let pass", one) for number, one in enumerate(truth.passed[:MOST_WRONG], 1)]
+        rows = [{"id": said, "attributes": marked_apart(own.prepared, one)} for said, one in shown]
+        more = len(truth.passed) - MOST_WRONG
+        self._rows.show(rows, f"and {more:,} more" if more > 0 else "")
+        chain = better.chain if better is not None else None
+        none = "" if truth.is_right else "Nothing that the app offers does better."
+        self._better_text.text = none if chain is None else f"A better one: {sentence_of(chain, own.prepared)}"
+        self._take.set_visibility(chain is not None)
+        self._root.set_visibility(True)
+
+
 VIEW = "web_view"
 MOST_FINDINGS = 5
 
@@ -291,9 +339,9 @@ class QuestionPane:
     def _show_view(self) -> None:
         self.points.set_visibility(self._as_points)
         self._text_view.set_visibility(not self._as_points)
-        for button, pressed in ((self._points_button, self._as_points), (self._text_button, not self._as_points)):
-            button.props(f"aria-pressed={'true' if pressed else 'false'}")
-            button.classes(**({"add": "pressed"} if pressed else {"remove": "pressed"}))
+        for one, pressed in ((self._points_button, self._as_points), (self._text_button, not self._as_points)):
+            one.props(f"aria-pressed={'true' if pressed else 'false'}")
+            one.classes(**({"add": "pressed"} if pressed else {"remove": "pressed"}))
 
     def focus(self) -> None:
         """Put the cursor where one writes."""
