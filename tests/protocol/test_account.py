@@ -125,6 +125,7 @@ def test_what_an_enriched_sample_tells_is_in_the_account() -> None:
     assert used(enriched, ROUND, sampled=True).owner - used(DEFAULT, ROUND).owner == told
     assert account(enriched).key == account(DEFAULT).key
     assert record_bits(enriched) - record_bits(DEFAULT) == told, "which may all be about one record"
+    assert record_bits(replace(DEFAULT, shown=9, shown_bits=1000.0)) - record_bits(DEFAULT) == 1000, "shown in clear"
 
 
 @pytest.mark.parametrize("records", [8, 600])

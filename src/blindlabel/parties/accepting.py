@@ -25,6 +25,7 @@ _WHO = {
     "coordinator and an owner": _COORDINATOR,
     LATER_COPY: _COORDINATOR,
     "everybody, from the agreement": "everybody, about which of your rows are sampled",
+    "owner, from checked pairs": "another owner, of records that are shown to it in clear",
     "coordinator, by row numbers": "the coordinator, about which of your rows are sampled",
 }
 """Lines of the account as they are called to whoever joins; of those with one name the first is said."""
@@ -32,7 +33,15 @@ _MORE = {
     _OWNER: " A bit is one answer, yes or no.",
     _COORDINATOR: " Together with a cheating owner it can read records: no owner should control it.",
 }
-_SETTINGS = ("encoding.engine", "release", "rounds", "budget.most_yes", "sampling.method", "sampling.estimates")
+_SETTINGS = (
+    "encoding.engine",
+    "release",
+    "rounds",
+    "budget.most_yes",
+    "sampling.method",
+    "sampling.estimates",
+    "sampling.checked",
+)
 """On which the account depends."""
 _NONE = Entry("", 0, 0, "")
 

@@ -160,6 +160,12 @@ class CoordinatorParty:
         """End a study as it stands."""
         self._apply(study, rules.close)
 
+    def keep_checked(self, study: str, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """The pairs that are checked in clear: these, unless others were drawn before."""
+        drawn = tuple(pairs)
+        self._apply(study, lambda _, now: StudyStep(now.model_copy(update={"checked": now.checked or drawn})))
+        return self.load(study).state.checked
+
     # Messages
 
     def receive(self, wire: bytes) -> bool:

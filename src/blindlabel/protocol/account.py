@@ -17,7 +17,7 @@ most `MOST_VOID` void ones, and in the end the `truth`, with what is released:
 *About one record* an owner learns less. What is told of a record follows from which of the asker's questions say yes to
 it, a subset of at most `most_yes` or "too many", and from which of the asker's records its own question says yes to.
 That can be any subset: a yes more can set a record of the asker aside, to which others say yes as often as they may.
-So n + log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round, and all that an enriched sample tells.
+So n + log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round, all that a sample tells, and a record that is shown in clear.
 
 *About a key* a cheating asker learns less. Its answers can be made to speak of the other's key instead of its records,
 a zero test for each pair; but only pairs to which the other's own question says yes can show it the result as a match,
@@ -75,6 +75,9 @@ class Exposure:
     """Bits about which rows are sampled for whoever knows their numbers; none where nobody does."""
     named_to: str = "everybody, from the agreement"
     """Who that is."""
+    shown: int = 0
+    """Records of each owner that are shown to the other in clear, and the bits of one."""
+    shown_bits: float = 0.0
     listed: int = 0
     """Rows of a linkage's table, where samples are drawn from its list."""
 
@@ -187,8 +190,8 @@ def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
 
 def record_bits(exposure: Exposure) -> int:
     """Bits about any one record of the other owner, and about the question for it."""
-    few = choices(exposure.records, exposure.most_yes)
-    return ceil(exposure.rounds * (exposure.records + few + log2(1 + 2.0**-few))) + sampling_bits(exposure)
+    few, clear = choices(exposure.records, exposure.most_yes), exposure.shown_bits
+    return ceil(exposure.rounds * (exposure.records + few + log2(1 + 2.0**-few)) + clear) + sampling_bits(exposure)
 
 
 def outcome_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int, offers: int) -> int:
@@ -225,6 +228,10 @@ def account(exposure: Exposure, bears: int = 0) -> Account:
     if exposure.named:
         says = "Which rows of a table its sampled records are: no owner keeps that secret from it."
         entries.append(Entry(exposure.named_to, exposure.named, exposure.named, says))
+    if exposure.shown:
+        clear = ceil(exposure.shown * exposure.shown_bits)
+        says = f"Up to {exposure.shown} records of each, in clear, with its owner's consent."
+        entries.append(Entry("owner, from checked pairs", clear, clear, says))
     used_ = "a key of one owner for one asker and one round"
     return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
 
