@@ -144,7 +144,7 @@ def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None
         f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} from {folder}."
         + ("" if once else " Stop with Ctrl-C.")
     )
-    server.run(once=once)
+    server.serve(once=once)
     say(f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners.")
 
 
