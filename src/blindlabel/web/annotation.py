@@ -19,6 +19,7 @@ from blindlabel.language import Question
 from blindlabel.language.chain import Chain, term_text
 from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Verdict
+from blindlabel.language.suggestions.judgement import CHANCES
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
 from blindlabel.storage.annotations import difference, source_of
@@ -32,7 +33,7 @@ from blindlabel.web.record_pane import RecordPane, asked_for
 
 @dataclass(frozen=True)
 class WayToGoOn:
-    """One way to go on."""
+    """One version of a question, or in a later round one way to go on."""
 
     name: str
     question: str
@@ -42,41 +43,45 @@ class WayToGoOn:
 
 
 class Choices:
-    """The choices of a later round; not shown in the first."""
+    """Versions of a question side by side, each with its verdict, the best of them marked: in a later round what to do
+    with the question that was asked, and whenever a person compares.
+    """
 
     def __init__(self, app: OwnerApp, on_choice: Callable[..., Any]) -> None:
         self._app, self._on_choice = app, on_choice
         self._choices: list[WayToGoOn] = []
         self._shown: tuple[int, int] | None = None
-        with ui.element("section").classes("pane choices").props('aria-label="Ways to go on"') as self._root:
-            text("h3", "You asked before; what now?")
+        with ui.element("section").classes("pane choices").props('aria-label="Versions of the question"') as self._root:
+            self._title = text("h3", "")
             self._list = ui.element("div").classes("choice-list")
         self._root.set_visibility(False)
 
-    async def show(self, own: OwnRecord, task: Task, *, fixed: bool) -> None:
-        """Show the choices for a record."""
+    async def show(self, own: OwnRecord, task: Task, *, fixed: bool, mine: str = "") -> None:
+        """Show the choices for a record that came back, or the versions of a question of one's own."""
         self._shown = (own.record, task.round)
-        self._root.set_visibility(bool(task.previous) and not fixed)
+        before = mine or (task.previous[-1][1] if task.previous else "")
+        self._root.set_visibility(bool(before) and not fixed)
+        self._title.text = "Side by side; take one" if mine else "You asked before; what now?"
         self._list.clear()
         self._choices = []
-        if not task.previous or fixed:
+        if not before or fixed:
             return
-        made = await run.io_bound(self._made, own, task)
+        made = await run.io_bound(self._made, own, task, "Mine" if mine else "Keep it", before)
         if made is None or self._shown != (own.record, task.round):
             return
-        self._choices = made
+        self._choices, best = made, best_of([choice.verdict for choice in made])
         with self._list:
             for place, choice in enumerate(made):
-                self._build(place, choice)
+                self._build(place, choice, best=place == best)
 
-    def _build(self, place: int, choice: WayToGoOn) -> None:
+    def _build(self, place: int, choice: WayToGoOn, *, best: bool) -> None:
         offered = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
         with offered.classes("choice"):
             with ui.element("span").classes("choice-name"):
                 text("strong", choice.name)
                 text("kbd", KEYS[f"option-{place + 1}"][0])
-            text("span", choice.verdict.brief, f"chip chip-{choice.verdict.level}")
-            text("span", choice.difference, "choice-difference")
+            text("span", choice.verdict.headline, f"chip chip-{choice.verdict.level}")
+            text("span", ("The best of these: " if best else "") + choice.difference, "choice-difference")
 
     def take(self, place: int) -> None:
         """Take one of the choices."""
@@ -84,16 +89,16 @@ class Choices:
             choice = self._choices[place]
             self._on_choice(choice.question, suggested=choice.suggested)
 
-    def _made(self, own: OwnRecord, task: Task) -> list[WayToGoOn]:
-        previous = task.previous[-1][1]
-        checked = check_question(self._app.workspace.agreement, previous)
+    def _made(self, own: OwnRecord, task: Task, called: str, question: str) -> list[WayToGoOn]:
+        checked = check_question(self._app.workspace.agreement, question)
         before = checked.chain
-        wanted = [("Keep it", previous, False)]
+        wanted = [(called, question, False)]
         if before is not None and before.conditions:
             found = self._app.judging.neighbours(own, task, before)
             wanted += [(name, made.text, False) for name, made in found.items()]
         with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
-            wanted.append(("Suggest another", self._app.judging.suggest(own, task).text, True))
+            another = "Suggest another" if called == "Keep it" else "Suggested"
+            wanted.append((another, self._app.judging.suggest(own, task).text, True))
         choices = [self._choice(own, before, *one) for one in wanted]
         return [one for one in choices if one is not None]
 
@@ -106,7 +111,20 @@ class Choices:
         after = checked.chain
         verdict = self._app.judging.verdict(own, question)
         said = editing.difference(before, after) if before and after else "written differently"
-        return WayToGoOn(name, question, verdict, "as it was asked" if name == "Keep it" else said, suggested)
+        own_words = {"Keep it": "as it was asked", "Mine": "as it stands"}
+        return WayToGoOn(name, question, verdict, own_words.get(name, said), suggested)
+
+
+def best_of(verdicts: Sequence[Verdict]) -> int | None:
+    """The place of the best verdict; None where no other is worse."""
+
+    def worth(one: Verdict) -> tuple[int, int, float]:
+        kinds = ("bad", "warn", "good")
+        return kinds.index(one.level), [chance.words for chance in reversed(CHANCES)].index(one.chance), -one.risk
+
+    best = max(range(len(verdicts)), key=lambda place: worth(verdicts[place]), default=None)
+    same = best is None or all(worth(one) == worth(verdicts[best]) for one in verdicts)
+    return None if same else best
 
 
 _DONE: dict[TaskState, str] = {
@@ -368,6 +386,8 @@ class Annotation:
             await self._save(written, then_next=name == "save-next")
         elif name == "suggest":
             await self._suggest()
+        elif name == "compare":
+            await self._compare(written.text)
         elif name == "discard":
             await self._discard()
         elif name == "leave":
@@ -469,6 +489,14 @@ class Annotation:
             enough = f"{points.bar} of {points.total} points are enough" if points.conditions else suggested.why
             self._pane.points.explain(suggested)
             self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}. {suggested.history}".rstrip())
+
+    async def _compare(self, question: str) -> None:
+        """Show versions of the question side by side."""
+        task = self.seat.task(self._record) if self._record is not None else None
+        if task is None or not question.strip() or self._why_fixed(task.record):
+            tell("There is nothing to compare yet: write a question, or let one be suggested.", "problem")
+        else:
+            await self._choices.show(self._cache.record(task.record), task, fixed=False, mine=question)
 
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question

@@ -293,9 +293,6 @@ class RecordPane:
                 "The stronger a word is coloured, the fewer of your other rows have it. Click it to ask for it.",
                 "legend",
             )
-            with ui.element("div").classes("criteria-pinned"):
-                text("strong", "When two records match")
-                text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
             self._build_mark()
 
     def _build_mark(self) -> None:
