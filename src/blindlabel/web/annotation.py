@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp, Seat
 from blindlabel.web.components import KEYS, button, key_button, offer_undo, tell, text
 from blindlabel.web.question_pane import QuestionPane, TruthPane, Written
-from blindlabel.web.record_pane import RecordPane, asked_for
+from blindlabel.web.record_pane import WHY, RecordPane, asked_for
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Choices:
         self._shown: tuple[int, int] | None = None
         with ui.element("section").classes("pane choices").props('aria-label="Versions of the question"') as self._root:
             self._title = text("h3", "")
+            self._earlier = ui.element("ol").classes("earlier")
             self._list = ui.element("div").classes("choice-list")
         self._root.set_visibility(False)
 
@@ -61,7 +62,8 @@ class Choices:
         self._shown = (own.record, task.round)
         before = mine or (task.previous[-1][1] if task.previous else "")
         self._root.set_visibility(bool(before) and not fixed)
-        self._title.text = "Side by side; take one" if mine else "You asked before; what now?"
+        self._title.text = "Side by side; take one" if mine else "What was asked before, and how to go on"
+        self._show_earlier(task, shown=not mine)
         self._list.clear()
         self._choices = []
         if not before or fixed:
@@ -73,6 +75,20 @@ class Choices:
         with self._list:
             for place, choice in enumerate(made):
                 self._build(place, choice, best=place == best)
+
+    def _show_earlier(self, task: Task, *, shown: bool) -> None:
+        """All questions of earlier rounds about the record, with what came of each."""
+        self._earlier.clear()
+        with self._earlier:
+            for number, question in task.previous if shown else ():
+                chain = check_question(self._app.workspace.agreement, question).chain
+                with ui.element("li"):
+                    text("strong", f"Round {number}:")
+                    text(
+                        "span",
+                        " ".join(question.split()) if chain is None or not chain.conditions else editing.summary(chain),
+                    ).props("dir=auto")
+                    text("span", f"Came back: {WHY[self._app.cache.back(number + 1, task.record)]}.", "quiet")
 
     def _build(self, place: int, choice: WayToGoOn, *, best: bool) -> None:
         offered = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
@@ -99,8 +115,22 @@ class Choices:
         with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
             another = "Suggest another" if called == "Keep it" else "Suggested"
             wanted.append((another, self._app.judging.suggest(own, task).text, True))
-        choices = [self._choice(own, before, *one) for one in wanted]
-        return [one for one in choices if one is not None]
+        asked = {self._meaning(text): number for number, text in task.previous}
+        ways: dict[object, WayToGoOn] = {}
+        for one in wanted:
+            choice, key = self._choice(own, before, *one), self._meaning(one[1])
+            if choice is None or key in ways:
+                continue  # the same question under another name is no other way
+            said = f"{choice.difference}; asked in round {asked[key]}" if key in asked and ways else choice.difference
+            ways[key] = replace(choice, difference=said)
+        return list(ways.values())
+
+    def _meaning(self, question: str) -> object:
+        """Equal for two questions that ask the same."""
+        chain = check_question(self._app.workspace.agreement, question).chain
+        if chain is None:
+            return " ".join(question.split())
+        return frozenset(chain.conditions), chain.bar, frozenset(chain.exclusions), frozenset(chain.unless)
 
     def _choice(
         self, own: OwnRecord, before: Chain | None, name: str, question: str, suggested: bool
@@ -275,6 +305,10 @@ class Annotation:
         here, all_of_them = len(order), len(self._cache.tasks)
         shown = "" if here == all_of_them else f" shown; the round has {all_of_them:,}"
         self._place.text = f"Record {order.index(self._record) + 1:,} of {here:,}{shown}"
+
+    def put(self, question: str) -> None:
+        """Put a question in, as a suggestion, to be changed here."""
+        self._show_suggestion(question, "")
 
     def close(self, *, by_history: bool = False) -> None:
         """Back to the list."""
