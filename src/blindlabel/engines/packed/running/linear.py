@@ -9,9 +9,8 @@ sums, by Horner's rule:
 
 Few questions use few columns, `width` of them. Then a record's slots are cut into stretches of that width, every
 stretch takes the inner products with its own features in its own columns, which needs only 2·width − 1 steps, and the
-stretches are added up at the end, again by Horner's rule. `babies` divides the width there, so that the rotation by
-`babies` places serves for this as well: two Galois keys whatever the sizes. Records are encrypted moved by width − 1
-places, so that no step goes backwards.
+stretches are added up at the end, again by Horner's rule, which takes a third Galois key. Records are encrypted moved
+by width − 1 places, so that no step goes backwards.
 """
 
 from __future__ import annotations
@@ -105,9 +104,7 @@ def _folded(ring: Ring, layout: RecordLayout, steps: Steps, total: Cipher, keys:
     """All stretches of a record added up, in the columns of the first."""
     folded = total
     for _ in range(steps.folds(layout)):
-        for _ in range(steps.width // steps.babies):
-            folded = ring.automorphism(folded, ring.rotation(steps.babies), keys)
-        folded = ring.add(folded, total)
+        folded = ring.add(ring.automorphism(folded, ring.rotation(steps.width), keys), total)
     return folded
 
 
