@@ -31,7 +31,6 @@ class CompiledKernel(BuildHookInterface):
     ) -> None:
         """Add the library to the wheel, which then belongs to this platform."""
         root = Path(self.root)
-        (root / _LIBRARY).unlink(missing_ok=True)
         if not compiled(root / _FOLDER / "periodic.c", root / _LIBRARY):
             return
         build_data["artifacts"].append(str(_LIBRARY))
@@ -43,9 +42,14 @@ def compiled(source: Path, library: Path) -> bool:
     """Whether it could be compiled. Instructions beyond the oldest x86-64 are chosen when it runs."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    options = ["-std=gnu11", "-O3", "-fPIC", "-shared", "-o", str(library), str(source)]
+    made = library.with_suffix(f".{os.getpid()}")
+    options = ["-std=gnu11", "-O3", "-fPIC", "-shared", "-o", str(made), str(source)]
+    command = [*shlex.split(os.environ.get("CC", "cc")), *options]
     try:
-        return subprocess.run([*compiler, *options], check=False, capture_output=True).returncode == 0  # noqa: S603 - the builder's own compiler
+        done = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - the builder's own compiler
     except OSError:
         return False
+    if done.returncode:
+        return False
+    made.replace(library)  # at once: somebody may be about to load it
+    return True

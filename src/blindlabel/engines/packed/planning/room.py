@@ -39,18 +39,18 @@ WRONG = 1e-6
 """How likely a label may be wrong, at most."""
 _LEAST_BLOCK = 16
 """Records of a batch: fewer would make records hardly smaller, and the stretches to add up many."""
-_ROTATION, _RESIDUES, _PRODUCT = 0.0085, 0.0045, 0.026
+_ROTATION, _RESIDUES, _PRODUCT = 0.0085, 0.003, 0.026
 """Processor seconds at degree 16384 and five primes, on a quiet machine: key switching, a ciphertext as residues or
 back, a product of two with what goes with it.
 """
-_SUMMAND, _PATTERN = 1.0e-4, 1.9e-9
-"""The same for a summand of a product of matrices, and for transforming its pattern, times the stride squared."""
+_SUMMAND, _PATTERN = 2.0e-5, 4.0e-8
+"""The same for a summand of a product of matrices by the kernel in C, and for transforming its pattern, times the
+stride.
+"""
 _WORDS, _BACK, _SUMMED = 0.3, 0.4, 0.004
 """In rotations: a ciphertext as words, words as a ciphertext, a summand of a product of matrices."""
 _MOST_ROTATED = 1 << 30
 """Bytes of rotated record ciphertexts that are held at once: those of one batch."""
-_MOST_SUMS = 1 << 28
-"""Bytes of sums that are held at once, unless one group has more."""
 _RANGES: dict[str, tuple[int, int]] = {"records": (1, 1_000_000)} | {
     found.field: (found.setting.least, found.setting.most)
     for found in declared(Encoded)
@@ -184,11 +184,6 @@ class Room:
         """Groups that so many questions make."""
         return len(groups(questions, self.group_size(questions)))
 
-    def groups_together(self) -> int:
-        """Groups whose matrices are multiplied together: as many as there is memory for."""
-        each = self.columns(self.terms.records).outputs * self.steps.giants
-        return max(1, _MOST_SUMS // (each * 8 * 2 * self.ring.data_primes * self.ring.degree))
-
     # -- noise and error
 
     @cached_property
@@ -312,7 +307,7 @@ class Room:
         inner = steps.babies * self.layout.chunks
         folds = outputs * steps.folds(self.layout)
         rotated = inner * (_ROTATION + _RESIDUES) + folds * _ROTATION
-        summand = _SUMMAND + _PATTERN * self.layout.stride**2 * 16384 / ring.degree
+        summand = _SUMMAND + _PATTERN * self.layout.stride * 16384 / ring.degree
         made = outputs * steps.giants * (_ROTATION + _RESIDUES + summand * inner)
         aligned = group_count * self.forms * _ROTATION
         multiplied = group_count * (self.shape.products + sum(self.below) + 3) * _PRODUCT

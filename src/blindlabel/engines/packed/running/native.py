@@ -30,20 +30,18 @@ class Kernel:
     library: ctypes.CDLL
     version: int
 
-    def sums(self, ring: Ring, patterns: Residues, words: Residues) -> Residues:
-        """As `periodic.sums`."""
+    def add_sums(self, ring: Ring, patterns: Residues, words: Residues, result: Residues) -> None:
+        """What `periodic.sums` makes, added to what is there."""
         rows, inner, stride = patterns.shape
         primes, length = ring.primes[: words.shape[2]], words.shape[3] // (2 * stride)
         small = np.empty((rows * inner, stride), dtype=np.int32)
         left = np.empty((stride, rows, inner), dtype=np.uint64)
-        result = np.zeros((rows, *words.shape[1:]), dtype=np.uint64)
         size, t = (rows * inner, stride), ring.modulus
         self._call("coefficients", patterns, small, *size, t, _roots(ring, stride, t, back=True), _places(stride))
         for index, prime in enumerate(primes):
             self._call("constants", small, left, *size, prime, _roots(ring, stride, prime))
             sizes = (rows, inner, len(primes), index, stride, length)
             self._call("add_products", left, words, result, *sizes, prime)
-        return result
 
     def _call(self, name: str, *arguments: npt.NDArray[Any] | int) -> None:
         given = [
@@ -67,6 +65,12 @@ def opened(path: Path) -> Kernel | None:
     except (OSError, AttributeError):  # not compiled, or for another machine
         return None
     return Kernel(library, version) if version in VERSIONS else None
+
+
+def name() -> str:
+    """What the linear step is done with here."""
+    found = kernel()
+    return "NumPy" if found is None else VERSIONS[found.version]
 
 
 def fits(words: Residues, stride: int) -> bool:

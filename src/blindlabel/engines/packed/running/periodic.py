@@ -35,11 +35,15 @@ def sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) 
     position], as words [row, part, prime, position]. Words of a lower level have fewer primes.
     """
     size = max(1, _MOST_PATTERNS // max(1, patterns[0].size))
-    parts = [patterns[start : start + size] for start in range(0, patterns.shape[0], size)]
     kernel = native.kernel() if native.fits(words, layout.stride) else None
-    if kernel is not None:
-        return np.concatenate([kernel.sums(ring, part, words) for part in parts])
-    return np.concatenate([by_numpy(ring, layout, part, words) for part in parts])
+    result = np.zeros((patterns.shape[0], *words.shape[1:]), dtype=np.uint64)
+    for start in range(0, patterns.shape[0], size):
+        part, place = patterns[start : start + size], result[start : start + size]
+        if kernel is None:
+            place[...] = by_numpy(ring, layout, part, words)
+        else:
+            kernel.add_sums(ring, part, words, place)
+    return result
 
 
 def by_numpy(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) -> Residues:
