@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from blindlabel.cli.main import run
+from blindlabel.engines.interface import TermsError
+from blindlabel.engines.packed.planning.room import room_of
 from blindlabel_lab.bench.measured import table
+from blindlabel_lab.bench.packed import terms_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _BLOCK = re.compile(r"<!-- measured: (.+?) -->\n(.*?)\n?<!-- end -->", re.DOTALL)
@@ -32,6 +35,16 @@ def test_every_figure_says_what_it_is_of() -> None:
     for one in _MEASURED:
         assert one["wrong_labels"] == 0
         assert all(one[name] for name in ("machine", "date", "commit", "kernel", "parameters", "agreement"))
+
+
+def test_the_largest_study_is_what_the_account_allows() -> None:
+    page = (DOCS / "how-to" / "scale.md").read_text("utf-8")
+    said = re.search(r"\*\*([\d,]+) × \1\*\*.*?about \*\*(\d+) minutes\*\*", page, re.DOTALL)
+    assert said is not None
+    records = int(said[1].replace(",", ""))
+    assert round(room_of(terms_of("count", records, 148, 8)).seconds() / 60) == int(said[2])
+    with pytest.raises(TermsError, match="withstand the loss"):
+        room_of(terms_of("count", records + 1, 148, 8))
 
 
 def test_figures_are_kept_with_where_they_come_from(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

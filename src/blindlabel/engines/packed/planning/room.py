@@ -281,7 +281,7 @@ class Room:
             predicates=[str(probe) for probe in probes],
             places=places,
             wrong=self.wrong,
-            seconds=round(self._seconds(), 1),
+            seconds=round(self.seconds(), 1),
             bytes=self.sizes(),
         )
 
@@ -299,7 +299,7 @@ class Room:
             "answers": ciphers * ring.cipher_bytes(noise.PADDED),
         }
 
-    def _seconds(self) -> float:
+    def seconds(self) -> float:
         """Of a round of as many questions as records, from the number of operations."""
         ring, steps, records = self.ring, self.steps, self.terms.records
         group_count = self.group_count(records)
