@@ -185,14 +185,13 @@ def test_opened_values_alone_and_pads_alone_say_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [4, len(QUESTIONS)], ids=["a tile that all share", "tiles for everybody"])
-def test_the_number_of_workers_changes_no_answer(count: int) -> None:
-    terms, wanted = replace(SMALL, records=4096), QUESTIONS[:count]
-    groups = room_of(terms).group_count(count)
-    assert (groups < 4) == (count == 4) and room_of(terms).columns(count).outputs > 1
+def test_workers_that_share_a_tile_change_no_answer() -> None:
+    """Where there are more tiles, each makes some: see the killed worker below."""
+    terms, wanted = replace(SMALL, records=4096), QUESTIONS[:4]
+    room = room_of(terms)
+    assert room.group_count(4) == 1 and room.columns(4).outputs > 1
     one = Round(terms, Working(workers=2))
     assert (one.run(RECORDS[:5], wanted) == in_clear(RECORDS[:5], wanted)).all()
-    assert len(one.answers) == groups
 
 
 @pytest.mark.slow
