@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.transport.front import Front
     from blindlabel.transport.server_limits import ServerLimits
+    from blindlabel.web.app import OwnerApp
 
 
 def _check_keys(coordinator: CoordinatorParty) -> None:
@@ -143,13 +144,21 @@ def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None
         f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} from {folder}."
         + ("" if once else " Stop with Ctrl-C.")
     )
-    server.run(once=once)
+    server.serve(once=once)
     say(f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners.")
 
 
 def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: bool) -> None:
-    """Serve the app until Ctrl-C; open a browser with its link, or only print the links."""
+    """Serve the app of a workspace until Ctrl-C."""
+    from blindlabel.web.app import OwnerApp
+
     workspace = workspace_at(at)
+    with _running_beside(at) if run else contextlib.nullcontext():
+        serve_app(OwnerApp(workspace), port=port, browser=browser, browsers=browsers)
+
+
+def serve_app(app: OwnerApp, *, port: int | None, browser: bool, browsers: int = 1, quiet: bool = False) -> None:
+    """Serve until Ctrl-C; open a browser with the app's link, or only print the links, quietly not as the result."""
     try:
         from blindlabel.web.owner_server import serve
     except ModuleNotFoundError as error:
@@ -157,7 +166,7 @@ def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: b
 
     def ready(links: list[str]) -> None:
         for link in links:
-            result(link)
+            (say if quiet else result)(link)
         sys.stdout.flush()
         each = "this link in a browser" if len(links) == 1 else "each of these links in a browser of its own"
         say(f"Open {each} on this machine; a link lets one browser in. Stop with Ctrl-C; everything is kept.")
@@ -167,8 +176,7 @@ def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: b
     # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as
     # well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _running_beside(at) if run else contextlib.nullcontext():
-        serve(workspace, port=port, browsers=browsers, on_ready=ready)
+    serve(app, port=port, browsers=browsers, on_ready=ready)
 
 
 @contextlib.contextmanager

@@ -30,12 +30,13 @@ from urllib.parse import parse_qs
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 from nicegui import ui
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export.formats import FORMATS, archive_of
+from blindlabel.protocol.advice import so_far
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.owner_page import OwnerPage
@@ -65,6 +66,24 @@ _POLICY = (
 )
 
 
+NO_LINK = (
+    "This browser has not been let in yet. Open the link that <code>blindlabel owner annotate</code> printed in its"
+    " window; it begins with this address and carries a token. Where the window is gone, stop the app and start it"
+    " again: it prints a new link."
+)
+USED_LINK = (
+    "This link has been used: it lets one browser in. Go on in the browser that opened it first. For another browser,"
+    " stop the app and start <code>blindlabel owner annotate</code> again, with <code>--browsers 2</code> for two."
+    " Nothing that was written is lost by that."
+)
+_HELP_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not let in – blindlabel</title>'
+    "<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:38rem;margin:3rem auto;padding:0 1rem}}</style>"
+    "<main><h1>This browser is not let in</h1><p>{}</p></main></html>"
+)
+
+
 class Guard:
     """Wraps an application; see the rules above."""
 
@@ -86,17 +105,16 @@ class Guard:
         browser = self._browser(scope)
         token = self._token(scope)
         if not refusal and browser is None and token is None:
-            refusal = "Open the link that `blindlabel owner annotate` printed; it lets this browser in."
+            refusal = NO_LINK
         if not refusal and browser is None and token in self._used:
-            refusal = (
-                "This link has been used: it lets one browser in. Stop the app and start it again for another link, or"
-                " with --browsers for several."
-            )
+            refusal = USED_LINK
         if refusal and scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         elif refusal:
-            await _answer(send, 403, refusal, self._headers)
+            helps = refusal in (NO_LINK, USED_LINK)
+            page = {"content-type": "text/html; charset=utf-8"} if helps else {}
+            await _answer(send, 403, _HELP_PAGE.format(refusal) if helps else refusal, self._headers | page)
         elif token is not None:
             await self._exchange(send, token, browser)
         else:
@@ -206,7 +224,7 @@ def create_app(app: OwnerApp) -> FastAPI:
 
     @api.get("/plot.svg")
     def plot() -> Response:
-        return Response(agreement_plot(rounds_of_owner(app.cache.state)), media_type="image/svg+xml")
+        return Response(agreement_plot(so_far(rounds_of_owner(app.cache.state))), media_type="image/svg+xml")
 
     @api.get("/export/{peer}/{format}")
     def export(peer: str, format: str) -> Response:
@@ -223,19 +241,7 @@ def create_app(app: OwnerApp) -> FastAPI:
         except InputError as error:
             return PlainTextResponse(str(error), 413)
 
-    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
-    def page(request: Request, record: int | None = None) -> None:
-        ui.colors(
-            primary="#0b5f66",
-            secondary="#34495e",
-            accent="#0b5f66",
-            positive="#1b6e3c",
-            negative="#a8281e",
-            warning="#8a5a00",
-        )
-        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
-        OwnerPage(app, str(request.scope.get(BROWSER, "")), record)
-
+    _add_pages(app)
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
 
     framework.add_static_files("/static", _STATIC)
@@ -252,23 +258,50 @@ def create_app(app: OwnerApp) -> FastAPI:
     return api
 
 
+def _add_pages(app: OwnerApp) -> None:
+    def build(shown: OwnerApp, browser: str, record: int | None) -> None:
+        ui.colors(
+            primary="#0b5f66",
+            secondary="#34495e",
+            accent="#0b5f66",
+            positive="#1b6e3c",
+            negative="#a8281e",
+            warning="#8a5a00",
+        )
+        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
+        OwnerPage(shown, browser, record)
+
+    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
+    def page(request: Request, record: int | None = None) -> None:
+        build(app, str(request.scope.get(BROWSER, "")), record)
+
+    @ui.page("/practice", title="Practice – blindlabel")
+    def practice(request: Request, record: int | None = None) -> Response | None:
+        browser = str(request.scope.get(BROWSER, ""))
+        name = app.cache.annotations.name_of(browser)
+        found = app.practice_of(name) if name else None
+        if found is None:
+            return RedirectResponse("/")
+        found.cache.annotations.name(browser, name)
+        build(found, browser, record)
+        return None
+
+
 _FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5f66"/>'
     '<path d="M8 10h10M8 16h16M8 22h7" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>'
 )
 
 
-def serve(
-    workspace: Workspace, *, port: int | None = None, browsers: int = 1, on_ready: Callable[[list[str]], None]
-) -> None:
+def serve(app: OwnerApp, *, port: int | None = None, browsers: int = 1, on_ready: Callable[[list[str]], None]) -> None:
     """Serve the app until stopped. Without a port, the one of last time where it is free, so that an open tab finds it
     again.
     """
+    workspace = app.workspace
     listening = _listen(workspace, port)
     chosen: int = listening.getsockname()[1]
     workspace.remember(_PORT, str(chosen))
     tokens = [secrets.token_urlsafe(24) for _ in range(browsers)]
-    app = OwnerApp(workspace)
     app.prepare()
     instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
     guard = Guard(create_app(app), port=chosen, tokens=tokens, key=_key(workspace), instance=instance)
