@@ -36,6 +36,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.export.formats import FORMATS, archive_of
+from blindlabel.protocol.advice import so_far
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.owner_page import OwnerPage
@@ -65,6 +66,24 @@ _POLICY = (
 )
 
 
+NO_LINK = (
+    "This browser has not been let in yet. Open the link that <code>blindlabel owner annotate</code> printed in its"
+    " window; it begins with this address and carries a token. Where the window is gone, stop the app and start it"
+    " again: it prints a new link."
+)
+USED_LINK = (
+    "This link has been used: it lets one browser in. Go on in the browser that opened it first. For another browser,"
+    " stop the app and start <code>blindlabel owner annotate</code> again, with <code>--browsers 2</code> for two."
+    " Nothing that was written is lost by that."
+)
+_HELP_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not let in – blindlabel</title>'
+    "<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:38rem;margin:3rem auto;padding:0 1rem}}</style>"
+    "<main><h1>This browser is not let in</h1><p>{}</p></main></html>"
+)
+
+
 class Guard:
     """Wraps an application; see the rules above."""
 
@@ -86,17 +105,16 @@ class Guard:
         browser = self._browser(scope)
         token = self._token(scope)
         if not refusal and browser is None and token is None:
-            refusal = "Open the link that `blindlabel owner annotate` printed; it lets this browser in."
+            refusal = NO_LINK
         if not refusal and browser is None and token in self._used:
-            refusal = (
-                "This link has been used: it lets one browser in. Stop the app and start it again for another link, or"
-                " with --browsers for several."
-            )
+            refusal = USED_LINK
         if refusal and scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         elif refusal:
-            await _answer(send, 403, refusal, self._headers)
+            helps = refusal in (NO_LINK, USED_LINK)
+            page = {"content-type": "text/html; charset=utf-8"} if helps else {}
+            await _answer(send, 403, _HELP_PAGE.format(refusal) if helps else refusal, self._headers | page)
         elif token is not None:
             await self._exchange(send, token, browser)
         else:
@@ -206,7 +224,7 @@ def create_app(app: OwnerApp) -> FastAPI:
 
     @api.get("/plot.svg")
     def plot() -> Response:
-        return Response(agreement_plot(rounds_of_owner(app.cache.state)), media_type="image/svg+xml")
+        return Response(agreement_plot(so_far(rounds_of_owner(app.cache.state))), media_type="image/svg+xml")
 
     @api.get("/export/{peer}/{format}")
     def export(peer: str, format: str) -> Response:

@@ -29,6 +29,7 @@ from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.practice import PractisedTruth
 from blindlabel.web.record_pane import RecordWords, completion_words, marked, marked_apart
+from blindlabel.web.tried_records import TriedPane
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
 
@@ -43,6 +44,8 @@ class Written:
     version: int
     action: str = ""
     detail: str = ""
+    overtaken: bool = False
+    """Whether it was typed over a text that is not the newest any more."""
 
 
 class QuestionEditor(Element, component="browser/question_editor.js", esm={"blindlabel-question": "browser/question"}):
@@ -155,7 +158,8 @@ def _offered(function: Function) -> dict[str, object]:
 def _written(event: GenericEventArguments) -> Written:
     told = event.args
     action, detail = str(told.get("name", "")), str(told.get("detail", ""))
-    return Written(str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]), action, detail)
+    known = (str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]))
+    return Written(*known, action, detail, bool(told.get("overtaken", False)))
 
 
 # The verdict
@@ -164,9 +168,10 @@ def _written(event: GenericEventArguments) -> Written:
 class VerdictPane:
     """Says what is to be thought of the question."""
 
-    def __init__(self, judging: Judging) -> None:
-        self._judging = judging
-        with ui.element("div").classes("verdict").props("role=status aria-live=polite") as self._root:
+    def __init__(self, workspace: Workspace, judging: Judging) -> None:
+        self._workspace, self._judging = workspace, judging
+        self._shown: list[Record] = []
+        with ui.element("div").classes("verdict").props("role=status aria-live=polite tabindex=-1") as self._root:
             self._headline = text("strong", "")
             self._detail = text("span", "")
             self._says = text("span", "", "says")
@@ -181,8 +186,9 @@ class VerdictPane:
             ui.element("section").classes("pane evidence-pane").props('aria-label="Imagined records"') as self._made_up
         ):
             text("h3", "Imagined from your table: what differs from your record is marked")
-            self._imagined = EvidenceRows()
+            self._imagined = EvidenceRows("Try", self._try)
             text("p", TRIALS, "quiet")
+        self.tried = TriedPane(self._workspace)
 
     def clear(self, sentence: str = "No question yet.") -> None:
         """Nothing is known about the question."""
@@ -190,12 +196,14 @@ class VerdictPane:
         self._root.classes(replace="verdict")
         self._rows.set_visibility(False)
         self._made_up.set_visibility(False)
+        self.tried.show(None, None)
 
     def show(self, verdict: Verdict, own: OwnRecord, question: Question, cost: str) -> None:
         """Show a verdict with its evidence, and what the question says in a sentence."""
         self._headline.text, self._detail.text, self._cost.text = verdict.headline, verdict.detail, cost
         self._says.text = "" if question.chain is None else sentence_of(question.chain, own.prepared)
-        imagined = imagined_of(verdict, own.prepared)
+        imagined, self._shown = imagined_of(verdict, own.prepared), [*verdict.missed, *verdict.passing]
+        self.tried.show(own, question)
         self._imagined.show(imagined, "")
         self._made_up.set_visibility(bool(imagined))
         self._root.classes(replace=f"verdict verdict-{verdict.level}")
@@ -207,6 +215,10 @@ class VerdictPane:
                 evidence_of(self._judging, verdict, question.usable()),
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
             )
+
+    def _try(self, place: int) -> None:
+        """Edit one of the imagined."""
+        self.tried.edit(self._shown[place].attributes)
 
 
 def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:
@@ -292,6 +304,9 @@ class QuestionPane:
         self._as_points = app.workspace.remembered(VIEW) != "text"
         self._words: RecordWords | None = None
         with ui.element("section").classes("pane question").props('aria-label="Question"'):
+            with ui.element("div").classes("criteria-pinned"):
+                text("strong", "When two records match")
+                text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
             with ui.element("div").classes("views").props('role=group aria-label="View"'):
                 self._points_button = key_button("Points", "", lambda: self.switch(as_points=True))
                 self._text_button = key_button("Text", "", lambda: self.switch(as_points=False))
@@ -307,7 +322,7 @@ class QuestionPane:
                 ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as found
             ):
                 self._findings = found
-            self.verdict = VerdictPane(app.judging)
+            self.verdict = VerdictPane(app.workspace, app.judging)
             self._why = text("p", "", "why")
             self._build_confirmation()
             self._build_buttons()
@@ -315,7 +330,8 @@ class QuestionPane:
 
     def _build_buttons(self) -> None:
         with ui.element("div").classes("actions").props('role=group aria-label="Actions"') as self._actions:
-            for label, name in (("Save and next", "save-next"), ("Save", "save"), ("Suggest", "suggest")):
+            named = {"save-next": "Save and next", "save": "Save", "suggest": "Suggest", "compare": "Compare"}
+            for name, label in named.items():
                 key_button(label, name, partial(self.editor.act, name), "main" if name == "save-next" else "outline")
             key_button("Discard", "discard", partial(self.editor.act, "discard"))
         self._fixed = text("p", "", "reason")
@@ -368,7 +384,8 @@ class QuestionPane:
         self._words = words
         checked = self._app.cache.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
-        self.points.open(own, offered, fixed=bool(fixed))
+        self.points.open(own, offered, question, "/".join(key.split("/")[-2:]), fixed=bool(fixed))
+        self.verdict.tried.show(own, checked)
         self.editor.load(key, serial, question, offered, checked.problems if checked else (), fixed=bool(fixed))
         self._actions.set_visibility(not fixed)
         self._fixed.text = fixed
