@@ -11,7 +11,9 @@ CODE := src lab/src tests
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt scripts/setup
+KERNEL := $(addprefix src/blindlabel/engines/packed/running/,periodic.c vectors.h) hatch_build.py
+
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt scripts/setup $(KERNEL)
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup
 	@touch $@
 
@@ -74,4 +76,4 @@ screenshots: $(STAMP)
 	@$(BIN)/python scripts/screenshots
 
 clean:
-	rm -rf $(VENV) .venv-gates .venv-tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results site
+	rm -rf $(VENV) .venv-gates .venv-tools .venv-clks .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results site
