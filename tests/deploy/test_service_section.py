@@ -11,19 +11,15 @@ import os
 import re
 import shlex
 import shutil
-import socket
-import ssl
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from blindlabel.protocol.agreement import to_text
-from support.egress import OUTSIDE, certificate, egress, pass_on
+from support.egress import OUTSIDE, certificate, egress, tls_in_front
 from support.patience import PATIENCE, Patience
 from support.study_parties import free_port, small_agreement, write_person_tables
 
@@ -46,33 +42,6 @@ def unit(name: str) -> configparser.SectionProxy:
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     parser.read_string((ROOT / "deploy" / "systemd" / name).read_text("utf-8"))
     return parser["Service"]
-
-
-@contextmanager
-def tls_in_front(pem: Path, key: Path, port: int) -> Iterator[int]:
-    """What a TLS proxy does: its port leads to another, in clear."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem, key)
-
-    def serve(raw: socket.socket) -> None:
-        with (
-            suppress(OSError),
-            context.wrap_socket(raw, server_side=True) as inside,
-            socket.create_connection(("127.0.0.1", port)) as behind,
-        ):
-            back = threading.Thread(target=pass_on, args=(behind, inside), daemon=True)
-            back.start()
-            pass_on(inside, behind)
-            back.join()
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield listener.getsockname()[1]
 
 
 class Machine:
