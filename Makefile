@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 CODE := src lab/src tests
 
-.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates campaign audit screenshots clean
+.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates campaign audit docs screenshots clean
 
 setup: $(STAMP)
 
@@ -63,10 +63,15 @@ campaign: $(STAMP)
 audit: $(STAMP)
 	@$(BIN)/python scripts/audit
 
+# The documentation as a site, in site/; nothing in it asks another host for anything.
+docs: $(STAMP)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "Read it at http://127.0.0.1:8000: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
+
 # Pictures of the web app: two into docs/images, all states into a folder to look at.
 screenshots: $(STAMP)
 	@scripts/ensure-chromium >/dev/null
 	@$(BIN)/python scripts/screenshots
 
 clean:
-	rm -rf $(VENV) .venv-gates .venv-tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results
+	rm -rf $(VENV) .venv-gates .venv-tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results site

@@ -7,7 +7,7 @@ gates. OpenFHE's BinFHE classes are written and read as files only, so everythin
 folder, in memory where the machine has one.
 
 Gates of two inputs only. Those of three would be 1.4 to 1.6 times as fast and cost a second parameter set, a mapping of
-circuits and negation by hand, since OpenFHE's own is silently wrong there (docs/decisions/0007-gates-of-two-inputs.md).
+circuits and negation by hand, since OpenFHE's own is silently wrong there (docs/decisions/0005).
 
 Evaluation may be spread over forked processes, which inherit the loaded key. Threads do not help, since OpenFHE holds
 Python's lock during a gate. Forked processes must not encrypt: they would all start from one state of OpenFHE's random
