@@ -108,7 +108,7 @@ def test_ports_agree_everywhere() -> None:
     assert f"port {port}" in proxy and "name coordinator" in proxy
 
 
-@pytest.mark.parametrize("unit", ["blindlabel-coordinator.service", "blindlabel-owner@.service"])
+@pytest.mark.parametrize("unit", [path.name for path in (DEPLOY / "systemd").iterdir()])
 def test_units_of_systemd_start_commands_that_exist(unit: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (DEPLOY / "systemd" / unit).read_text("utf-8")
     parser = configparser.ConfigParser(interpolation=None, strict=False)

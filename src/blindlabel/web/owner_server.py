@@ -20,7 +20,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import PlainTextResponse
 from nicegui import ui
 
-from blindlabel.errors import InputError, OutsideError
+from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.export.formats import FORMATS, archive_of
 from blindlabel.storage.access import Access
 from blindlabel.storage.workspace import Workspace
@@ -176,7 +176,7 @@ def _listening(workspace: Workspace, serving: Serving) -> socket.socket:
             listener.bind(serving.host)
             Path(serving.host).chmod(0o660)
         except OSError as error:
-            raise OutsideError(f"{serving.host} cannot be opened: {error.strerror}.") from error
+            raise OutsideError(f"{serving.host} cannot be opened: {reason(error)}.") from error
         listener.listen(128)
         return listener
     wanted = serving.port if serving.port is not None else int(workspace.remembered(_PORT) or 0)
