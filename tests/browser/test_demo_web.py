@@ -60,7 +60,6 @@ def test_newcomer_clicks_through_a_round_alone(links: dict[str, str], browser: B
         page.goto(links[owner])
         page.get_by_role("textbox", name="Name").fill("Ada")
         page.keyboard.press("Enter")
-        page.get_by_role("button", name="Skip the guide").click()
         expect(page.locator(".state-saved")).to_have_count(3)
         page.get_by_role("button", name="Many at once").click()
         page.get_by_text("Suggest for all open records…").click()

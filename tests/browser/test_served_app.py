@@ -10,7 +10,6 @@ from blindlabel.cli.main import run
 from blindlabel.storage.access import Access
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from support.egress import certificate, tls_in_front
 from support.study_parties import free_port
 from support.web_app import new_context, running
@@ -20,7 +19,6 @@ def test_person_signs_in_through_the_proxy_and_is_out_when_the_account_is(browse
     study = Rehearsal(tmp_path / "study", Wanted(records=4))
     study.begin()
     folder = study.workspace("anna").folder
-    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     Access(Workspace.open(folder).database).set_password("Ada Byron", "difference engine")
     port = free_port()
     with tls_in_front(*certificate(tmp_path, "localhost"), port) as outside:

@@ -16,7 +16,6 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from support.patience import PATIENCE
 from support.web_app import App, open_app, running, show_text
 
@@ -47,7 +46,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         criteria="<img src=x onerror=window.hit=1> " + ATTACKS[2],
     )
     study.begin()
-    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "study" / "anna") as started:
         yield started
 

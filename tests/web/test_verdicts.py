@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from blindlabel.language import Record, interpret
 from blindlabel.language.chain import Chain, Condition, text_of
 from blindlabel.language.formula import Atom, atoms_of
 from blindlabel.language.record import View
+from blindlabel.language.suggestions import Verdict
+from blindlabel.language.suggestions.judgement import OwnRows
 from blindlabel.parties.questions import check_question
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import points_pane as editing
+from blindlabel.web.annotation import best_of
 from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.question_pane import imagined_of
@@ -45,7 +49,7 @@ def judged(judging: Judging, workspace: Workspace, text: str, record: int = 0) -
 def test_every_kind_of_question_gets_its_verdict(workspace: Workspace, judging: Judging) -> None:
     own = workspace.records()[0]
     phone = own.prepared.attributes["phone_number"].split()[-1]
-    assert judged(judging, workspace, f'ret is_in("{phone}", $r)') == ("strict", "warn", 0)
+    assert judged(judging, workspace, f'ret is_in("{phone}", $r)') == ("good", "good", 0)
     assert judged(judging, workspace, "ret true")[:2] == ("always", "bad")
     assert judged(judging, workspace, "ret false")[:2] == ("never", "bad")
     assert judged(judging, workspace, 'ret is_in("qqqq", $r)') == ("not-itself", "bad", 0)
@@ -149,6 +153,17 @@ def test_difference_between_two_questions_is_said_in_words() -> None:
     after = Chain((word("a", 3), word("c", 2)), 4)
     assert editing.difference(before, after) == "without b; with c (2); a 4 → 3; enough: 5 → 4"
     assert editing.difference(before, before) == "the same"
+
+
+def test_the_best_version_is_likely_found_and_lets_nobody_pass() -> None:
+    own = OwnRows(100, 0, True)
+    good, strict = Verdict("good", own, 0.9, 0.0, 0.1), Verdict("strict", own, 0.5, 0.0, 0.0)
+    safer = replace(good, risk=0.05)
+    bad = Verdict("loose", replace(own, others=40), 1.0, 1.0, 40.0)
+    assert best_of([strict, good, bad]) == 1
+    assert best_of([good, safer]) == 1
+    assert best_of([bad, strict]) == 1
+    assert best_of([good, good]) is None and best_of([good]) is None and best_of([]) is None, "nothing is worse"
 
 
 def test_a_table_that_changed_is_said_and_the_sample_takes_its_place(workspace: Workspace, judging: Judging) -> None:

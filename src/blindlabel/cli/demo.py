@@ -1,5 +1,6 @@
 """`blindlabel demo`: a whole study on this machine, from generated tables to ground truth; `demo --web`: one that is
-half annotated, with every party's pages to click through alone; `generate`: two such tables and the truth about them.
+half annotated, with every party's pages to click through alone; `practice`: writing questions about invented records;
+`generate`: two such tables and the truth about them.
 """
 
 from __future__ import annotations
@@ -189,6 +190,36 @@ def _first_line(process: subprocess.Popen[str]) -> str:
     if not line:
         raise OutsideError("An owner's app did not start.")
     return line
+
+
+def practice(
+    kind: Annotated[str, typer.Argument(help="What the records are about: persons or products.")] = "persons",
+    *,
+    at: Annotated[Path | None, typer.Option("--at", help="Folder to keep it in, or to go on with.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed invents the same tables.")] = 1,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1.")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Practise writing questions, without a study: eight invented records on the same pages, and after each question
+    the truth. Stop with Ctrl-C; then it says what it came to.
+    """
+    from dataclasses import asdict
+
+    from blindlabel.cli.serving import serve_app
+    from blindlabel.web.app import OwnerApp
+    from blindlabel.web.practice import Practice
+
+    with ExitStack() as stack:
+        folder = at or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-practice-")))
+        made = Practice(folder.resolve(), kind, seed)
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):
+            serve_app(OwnerApp(made.workspace, made), port=port, browser=not no_browser, quiet=json)
+        found = made.result()
+    if json:
+        result_json(asdict(found))
+    else:
+        result(found.sentence)
 
 
 def generate(

@@ -484,6 +484,38 @@ def export(
         say(f"{count} ids. Whoever has this file and the labels knows which of your records match.")
 
 
+@app.command("checked")
+def checked(
+    pairs: Annotated[Path, typer.Argument(help="The coordinator's file of pairs that are to be checked.")],
+    *,
+    at: WorkspaceFolder,
+    to: Annotated[Path, typer.Option("--to", help="The file to write.")],
+    other: Annotated[
+        Path | None,
+        typer.Option("--with", help="What the other owner's `owner checked` wrote: show both side by side."),
+    ] = None,
+    yes: Unasked = False,
+) -> None:
+    """Check pairs in clear, so that an estimate has a value: first seal your records of these pairs for the other
+    owner, which is your consent; then, with what it sealed for you, write both side by side. Enter 1 (match) or 0 in
+    the column `match` of the coordinator's file and return that file.
+    """
+    from blindlabel.export.formats import replacing
+    from blindlabel.parties import checking
+
+    workspace = workspace_at(at)
+    if other is not None:
+        replacing(to, lambda part: checking.write_side_by_side(workspace, pairs, other, part))
+        say(f"{to} has records of both in clear: keep it here, and delete it when {pairs.name} is filled in.")
+        return
+    count = len(checking.own_records(workspace, pairs))
+    (peer,) = workspace.state().peers
+    if not yes and not is_meant(f"Show {count} of your records to the experts of {peer}, in clear?"):
+        raise InputError("Nothing was shown.")
+    replacing(to, lambda part: checking.write_shown(workspace, pairs, part))
+    say(f"{to} holds {count} records, sealed for {peer} alone.")
+
+
 @app.command("delete")
 def delete(*, at: WorkspaceFolder, yes: Unasked = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.transport.front import Front
     from blindlabel.transport.server_limits import ServerLimits
+    from blindlabel.web.app import OwnerApp
 
 
 def _check_keys(coordinator: CoordinatorParty) -> None:
@@ -143,13 +144,23 @@ def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None
         f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} from {folder}."
         + ("" if once else " Stop with Ctrl-C.")
     )
-    server.run(once=once)
+    server.serve(once=once)
     say(f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners.")
 
 
 def annotate(at: Path, *, browser: bool, run: bool, **where: Any) -> None:
-    """Serve the app until Ctrl-C; open a browser with its link, or only print the links. `where` is the `Serving`."""
+    """Serve the app of a workspace until Ctrl-C."""
+    from blindlabel.web.app import OwnerApp
+
     workspace = workspace_at(at)
+    with _running_beside(at) if run else contextlib.nullcontext():
+        serve_app(OwnerApp(workspace), browser=browser, **where)
+
+
+def serve_app(app: OwnerApp, *, browser: bool, quiet: bool = False, **where: Any) -> None:
+    """Serve until Ctrl-C; open a browser with the app's link, or only print the links, quietly not as the result.
+    `where` is the `Serving`.
+    """
     try:
         from blindlabel.web.owner_server import Serving, serve
     except ModuleNotFoundError as error:
@@ -160,7 +171,7 @@ def annotate(at: Path, *, browser: bool, run: bool, **where: Any) -> None:
 
     def ready(links: list[str]) -> None:
         for link in links:
-            result(link)
+            (say if quiet else result)(link)
         sys.stdout.flush()
         if serving.address:
             who = f"are who the proxy says in {serving.header}" if serving.header else "sign in with their accounts"
@@ -174,8 +185,7 @@ def annotate(at: Path, *, browser: bool, run: bool, **where: Any) -> None:
     # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as
     # well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _running_beside(at) if run else contextlib.nullcontext():
-        serve(workspace, serving, on_ready=ready)
+    serve(app, serving, on_ready=ready)
 
 
 @contextlib.contextmanager

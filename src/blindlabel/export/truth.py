@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.errors import InputError
-from blindlabel.protocol.labels import UNSAID, is_agreed, is_match, label_and_round
+from blindlabel.protocol.labels import UNSAID, is_agreed, is_discarded, is_match, label_and_round
 
 if TYPE_CHECKING:
     from blindlabel.parties.coordinator import CoordinatorParty
@@ -110,7 +110,7 @@ class DiscardedPairs(_Cells[tuple[int, int]]):
     """The pairs without a label."""
 
     def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        return ~is_agreed(row)
+        return is_discarded(row)
 
     def _pair(self, i: int, j: int, value: int) -> tuple[int, int]:  # noqa: ARG002
         return i, j

@@ -34,6 +34,8 @@ def chain_in_words(chain: Chain) -> str:
 
 
 _MOST_WAYS = 4
+_MOST_SAID = 10
+"""Conditions that a sentence says one by one, over all ways together."""
 _MOST_TRIED = 12
 
 
@@ -98,4 +100,5 @@ def _ways(points: Sequence[int], bar: int) -> list[tuple[int, ...]] | None:
         for way in every
         if 0 <= sum(points[place] for place in way) - bar < min((points[place] for place in way), default=1)
     ]
-    return reaching if len(reaching) <= _MOST_WAYS else None
+    short = len(reaching) <= _MOST_WAYS and sum(map(len, reaching)) <= max(_MOST_SAID, len(points))
+    return reaching if short else None

@@ -47,8 +47,8 @@ class Bodies(Protocol):
         """Whether the body is there."""
         ...
 
-    def write(self, pieces: Iterable[bytes]) -> Blob:
-        """Store a body; its name follows from its content."""
+    def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:
+        """Store a body; its name follows from its content. What is `passing` is in no backup."""
         ...
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:

@@ -18,19 +18,20 @@ from blindlabel.language import Question
 from blindlabel.language.chain import Chain, call_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Verdict
+from blindlabel.language.suggestions.judgement import CHANCES
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.annotations import difference, source_of
 from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp, Seat
 from blindlabel.web.components import KEYS, key_button, offer_undo, tell, text
-from blindlabel.web.question_pane import QuestionPane, Written
+from blindlabel.web.question_pane import QuestionPane, TruthPane, Written
 from blindlabel.web.record_pane import RecordPane, asked_for
 
 
 @dataclass(frozen=True)
 class WayToGoOn:
-    """One way to go on."""
+    """One version of a question, or in a later round one way to go on."""
 
     name: str
     question: str
@@ -40,41 +41,45 @@ class WayToGoOn:
 
 
 class Choices:
-    """The choices of a later round; not shown in the first."""
+    """Versions of a question side by side, each with its verdict, the best of them marked: in a later round what to do
+    with the question that was asked, and whenever a person compares.
+    """
 
     def __init__(self, app: OwnerApp, on_choice: Callable[..., Any]) -> None:
         self._app, self._on_choice = app, on_choice
         self._choices: list[WayToGoOn] = []
         self._shown: tuple[int, int] | None = None
-        with ui.element("section").classes("pane choices").props('aria-label="Ways to go on"') as self._root:
-            text("h3", "You asked before; what now?")
+        with ui.element("section").classes("pane choices").props('aria-label="Versions of the question"') as self._root:
+            self._title = text("h3", "")
             self._list = ui.element("div").classes("choice-list")
         self._root.set_visibility(False)
 
-    async def show(self, own: OwnRecord, task: Task, *, fixed: bool) -> None:
-        """Show the choices for a record."""
+    async def show(self, own: OwnRecord, task: Task, *, fixed: bool, mine: str = "") -> None:
+        """Show the choices for a record that came back, or the versions of a question of one's own."""
         self._shown = (own.record, task.round)
-        self._root.set_visibility(bool(task.previous) and not fixed)
+        before = mine or (task.previous[-1][1] if task.previous else "")
+        self._root.set_visibility(bool(before) and not fixed)
+        self._title.text = "Side by side; take one" if mine else "You asked before; what now?"
         self._list.clear()
         self._choices = []
-        if not task.previous or fixed:
+        if not before or fixed:
             return
-        made = await run.io_bound(self._made, own, task)
+        made = await run.io_bound(self._made, own, task, "Mine" if mine else "Keep it", before)
         if made is None or self._shown != (own.record, task.round):
             return
-        self._choices = made
+        self._choices, best = made, best_of([choice.verdict for choice in made])
         with self._list:
             for place, choice in enumerate(made):
-                self._build(place, choice)
+                self._build(place, choice, best=place == best)
 
-    def _build(self, place: int, choice: WayToGoOn) -> None:
+    def _build(self, place: int, choice: WayToGoOn, *, best: bool) -> None:
         button = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
         with button.classes("choice"):
             with ui.element("span").classes("choice-name"):
                 text("strong", choice.name)
                 text("kbd", KEYS[f"option-{place + 1}"][0])
-            text("span", choice.verdict.brief, f"chip chip-{choice.verdict.level}")
-            text("span", choice.difference, "choice-difference")
+            text("span", choice.verdict.headline, f"chip chip-{choice.verdict.level}")
+            text("span", ("The best of these: " if best else "") + choice.difference, "choice-difference")
 
     def take(self, place: int) -> None:
         """Take one of the choices."""
@@ -82,16 +87,16 @@ class Choices:
             choice = self._choices[place]
             self._on_choice(choice.question, suggested=choice.suggested)
 
-    def _made(self, own: OwnRecord, task: Task) -> list[WayToGoOn]:
-        previous = task.previous[-1][1]
-        checked = check_question(self._app.workspace.agreement, previous)
+    def _made(self, own: OwnRecord, task: Task, called: str, question: str) -> list[WayToGoOn]:
+        checked = check_question(self._app.workspace.agreement, question)
         before = checked.chain
-        wanted = [("Keep it", previous, False)]
+        wanted = [(called, question, False)]
         if before is not None and before.conditions:
             found = self._app.judging.neighbours(own, task, before)
             wanted += [(name, made.text, False) for name, made in found.items()]
         with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
-            wanted.append(("Suggest another", self._app.judging.suggest(own, task).text, True))
+            another = "Suggest another" if called == "Keep it" else "Suggested"
+            wanted.append((another, self._app.judging.suggest(own, task).text, True))
         choices = [self._choice(own, before, *one) for one in wanted]
         return [one for one in choices if one is not None]
 
@@ -104,7 +109,20 @@ class Choices:
         after = checked.chain
         verdict = self._app.judging.verdict(own, question)
         said = editing.difference(before, after) if before and after else "written differently"
-        return WayToGoOn(name, question, verdict, "as it was asked" if name == "Keep it" else said, suggested)
+        own_words = {"Keep it": "as it was asked", "Mine": "as it stands"}
+        return WayToGoOn(name, question, verdict, own_words.get(name, said), suggested)
+
+
+def best_of(verdicts: Sequence[Verdict]) -> int | None:
+    """The place of the best verdict; None where no other is worse."""
+
+    def worth(one: Verdict) -> tuple[int, int, float]:
+        kinds = ("bad", "warn", "good")
+        return kinds.index(one.level), [chance.words for chance in reversed(CHANCES)].index(one.chance), -one.risk
+
+    best = max(range(len(verdicts)), key=lambda place: worth(verdicts[place]), default=None)
+    same = best is None or all(worth(one) == worth(verdicts[best]) for one in verdicts)
+    return None if same else best
 
 
 class Annotation:
@@ -149,6 +167,7 @@ class Annotation:
             with ui.element("div").classes("right"):
                 self._choices = Choices(self._app, self._chosen)
                 self._pane = QuestionPane(self._app, self._typed, self._acted)
+                self._truth = TruthPane(self._chosen)
                 self._pane.verdict.build_evidence()
         self._root.set_visibility(False)
 
@@ -165,6 +184,7 @@ class Annotation:
         self._order = self._order if order is None else order
         own, fixed = self._cache.record(record), self._why_fixed(record)
         self._record, self._round, self._confirming = record, task.round, ""
+        self._truth.clear()
         self._own.show(own, task, fixed=bool(fixed))
         self._show_place()
         shown = (task.question or "") if fixed else task.draft
@@ -181,6 +201,7 @@ class Annotation:
         self._begin_visit(task, fixed=bool(fixed))
         self._on_shown(record)
         await self._judge(checked, shown)
+        await self._tell_truth(own, task)
         await self._own.shade()
         self._pane.points.show(self._last.text, self._cache.check(self._last.text))
         await self._choices.show(own, task, fixed=bool(fixed))
@@ -214,7 +235,7 @@ class Annotation:
         self._root.set_visibility(False)
         self._pane.editor.listen(annotating=False)
         if not by_history:
-            ui.navigate.history.replace("/")
+            ui.navigate.history.replace(self._app.base)
         self._on_leave()
 
     async def refresh(self) -> None:
@@ -277,6 +298,8 @@ class Annotation:
             await self._save(written, then_next=name == "save-next")
         elif name == "suggest":
             await self._suggest()
+        elif name == "compare":
+            await self._compare(written.text)
         elif name == "discard":
             await self._discard()
         elif name == "leave":
@@ -326,6 +349,8 @@ class Annotation:
         self._pane.editor.kept(written)
         self._pane.confirm("")
         self._show_state()
+        if checked.ok and await self._tell_truth(self._cache.record(record), self.seat.task(record)):
+            return
         if not checked.ok:
             self._pane.show(question, checked, written.version)
             tell("Not saved: it has an error. The text is kept as a draft.", "problem")
@@ -333,6 +358,16 @@ class Annotation:
             await self._go_on(record)
         else:
             tell("Saved.")
+
+    async def _tell_truth(self, own: OwnRecord, task: Task | None) -> bool:
+        """In practice: show what the saved question does; whether that was not shown before."""
+        practice = self._app.practice
+        if practice is None or task is None or task.question is None or task.question == self._truth.told:
+            return False
+        found = await run.io_bound(practice.told, own, task)
+        if found is not None and own.record == self._record:
+            self._truth.show(found, own, task.question)
+        return True
 
     def _log_saved(self, question: str, source: str, verdict: Verdict | None) -> None:
         if self._visit is not None and verdict is not None:
@@ -363,6 +398,14 @@ class Annotation:
             self._pane.points.explain(suggested)
             self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}. {suggested.history}".rstrip())
 
+    async def _compare(self, question: str) -> None:
+        """Show versions of the question side by side."""
+        task = self.seat.task(self._record) if self._record is not None else None
+        if task is None or not question.strip() or self._why_fixed(task.record):
+            tell("There is nothing to compare yet: write a question, or let one be suggested.", "problem")
+        else:
+            await self._choices.show(self._cache.record(task.record), task, fixed=False, mine=question)
+
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question
         if self._visit is not None:
@@ -370,8 +413,8 @@ class Annotation:
         self._pane.explain(why)
         self._pane.editor.replace(question, quietly=True)
 
-    def _chosen(self, question: str, *, suggested: bool) -> None:
-        """One of the choices of a later round was taken."""
+    def _chosen(self, question: str, *, suggested: bool = False) -> None:
+        """One of the choices of a later round was taken, or the better question of a practice."""
         if self._record is None or self._why_fixed(self._record):
             return
         if suggested:

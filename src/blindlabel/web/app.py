@@ -34,6 +34,7 @@ from blindlabel.storage.annotations import Annotations, Mark, team_of
 from blindlabel.storage.round_questions import RoundProgress
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.judging import Judging
+from blindlabel.web.practice import Practice, nearer, practice_folder
 
 # What all tabs share
 
@@ -408,12 +409,13 @@ class Uploads:
 
 
 class OwnerApp:
-    """One app over one workspace."""
+    """One app over one workspace; of a study, or of a practice at the address `base`."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
+    def __init__(self, workspace: Workspace, practice: Practice | None = None, base: str = "/") -> None:
+        self.workspace, self.practice, self.base = workspace, practice, base
         self.cache = CachedWorkspace(workspace)
-        self.judging = Judging(workspace)
+        self.judging = Judging(workspace) if practice is None else practice.judging
+        self._practices: dict[str, OwnerApp] = {}
         self.uploads = Uploads()
         self._judged = -1
         self._judging_now = threading.Lock()
@@ -421,6 +423,14 @@ class OwnerApp:
     def seat(self, name: str) -> Seat:
         """One person who annotates."""
         return Seat(self.cache, self.judging, name)
+
+    def practice_of(self, name: str, *, make: bool = False) -> OwnerApp | None:
+        """The practice of a person of this study; None where there is none and none shall be made."""
+        folder = practice_folder(self.workspace, name)
+        if name not in self._practices and (make or folder.exists()):
+            made = Practice(folder, nearer(self.workspace.agreement.attributes))
+            self._practices[name] = OwnerApp(made.workspace, made, "/practice")
+        return self._practices.get(name)
 
     def truths(self) -> dict[str, AgreedTruth]:
         """After the end: the ground truth with every other owner; empty while its labels are still on their

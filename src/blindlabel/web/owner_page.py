@@ -1,6 +1,6 @@
 """The owner's page as one tab sees it: who sits here (a name, asked once, for the annotation log and for sharing the
-work; it stays here), the head with progress and help, the list, the annotation window, how the study stands, and
-handing in a round.
+work; it stays here), the head with progress and help, the offer to practise and what it came to, the list, the
+annotation window, how the study stands, and handing in a round. A practice is the same page over its own workspace.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from blindlabel.storage.access import Access, Session
 from blindlabel.storage.annotations import Team, Visit
 from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
-from blindlabel.web.app import OwnerApp
+from blindlabel.web.app import OwnerApp, Seat
 from blindlabel.web.components import button, tell, text
 from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
@@ -98,6 +98,7 @@ class NameDialog:
 _KINDS = {
     "good": ("would probably be found, and fits no other row", "would probably be found, and fit no other row"),
     "strict": ("is strict", "are strict"),
+    "few": ("is tried on too few rows", "are tried on too few rows"),
     "relatives": ("would let close relatives pass", "would let close relatives pass"),
     "others": ("also fits other rows", "also fit other rows"),
     "too-strict": ("is too strict", "are too strict"),
@@ -199,10 +200,55 @@ def said(figures: list[tuple[int, str]]) -> str:
     return (", ".join(found) + ".") if found else ""
 
 
+# Practice
+
+OFFERED = "practice_offered_to"
+"""What is remembered of a person who said no, before the name."""
+
+
+class PracticePanel:
+    """In a study, offers practice to each person once; in a practice, says what it has come to."""
+
+    def __init__(self, app: OwnerApp, seat: Seat) -> None:
+        self._app, self._seat = app, seat
+        with ui.element("section").classes("standing practice").props('aria-label="Practice"') as self._root:
+            self._title = text("h2", "New here? Practise first" if app.practice is None else "Your practice")
+            self._said = text("p", "")
+            with ui.element("div").classes("actions") as self._actions:
+                button("Practise", self.begin, "main")
+                button("Not now", self._decline)
+        self._actions.set_visibility(app.practice is None)
+        self.refresh(writing=False)
+
+    def refresh(self, *, writing: bool) -> None:
+        """Show what is to be shown now."""
+        if self._app.practice is not None:
+            self._said.text = self._app.practice.result().sentence
+            self._root.set_visibility(not writing)
+            return
+        name = self._seat.name
+        self._said.text = (
+            "Eight invented records whose partners are known, on these same screens. After each question you see the"
+            " truth: whether it finds the partner, and who else passes. Nothing of it is sent to anybody."
+        )
+        asked = not name or self._app.workspace.remembered(f"{OFFERED} {name}") or self._app.practice_of(name)
+        self._root.set_visibility(not asked and not writing)
+
+    async def begin(self) -> None:
+        """Go to this person's practice; made where there is none."""
+        self._said.text = "Inventing eight records …"
+        await run.io_bound(self._app.practice_of, self._seat.name, make=True)
+        ui.navigate.to("/practice")
+
+    def _decline(self) -> None:
+        self._app.workspace.remember(f"{OFFERED} {self._seat.name}", "yes")
+        self._root.set_visibility(False)
+
+
 # The page
 
-GUIDE_SEEN = "web_guide_seen"
 UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
+PRACTISING = "Practice: every record here is invented, and nothing is sent to anybody."
 
 
 class OwnerPage:
@@ -216,8 +262,11 @@ class OwnerPage:
         self._build_dialogs()
         self._build_head()
         with ui.element("div").classes("page"):
-            self._verifying = Verifying(app)
-            self._standing = StandingPanel(app)
+            self._practice = PracticePanel(app, self._seat)
+            with ui.element("div") as study:
+                self._verifying = Verifying(app)
+                self._standing = StandingPanel(app)
+            study.set_visibility(app.practice is None)
             self._list = RecordList(app, self._seat, self._open, self._next_open)
             self._annotation = Annotation(
                 app,
@@ -236,12 +285,10 @@ class OwnerPage:
             self._begin()
 
     def _begin(self) -> None:
-        """Once the name is known: the record in the address, or the guide at the first visit."""
+        """Once the name is known: the record in the address."""
         if self._first is not None:
             first = self._first
             ui.timer(0, lambda: self._annotation.open(first, self._list.order), once=True)
-        elif self._app.workspace.remembered(GUIDE_SEEN) != "yes":
-            self._guide.open()
 
     def _named(self, name: str) -> None:
         self._seat.name = name
@@ -253,8 +300,9 @@ class OwnerPage:
 
     def _build_head(self) -> None:
         workspace = self._app.workspace
-        if workspace.agreement.encoding.engine == "plain":
-            text("div", UNENCRYPTED, "banner").props("role=note")
+        practising = self._app.practice is not None
+        if practising or workspace.agreement.encoding.engine == "plain":
+            text("div", PRACTISING if practising else UNENCRYPTED, "banner").props("role=note")
         self._problem = text("div", "", "banner").props("role=alert")
         with ui.element("header").classes("head"):
             with ui.element("div").classes("title"):
@@ -267,13 +315,12 @@ class OwnerPage:
                     'rounded instant-feedback aria-label="Saved questions"'
                 )
             with ui.element("nav").classes("help").props('aria-label="Help"'):
-                for label, opener in (
-                    ("Criteria", self._agreed.open),
-                    ("Language", self._language.open),
-                    ("Keys", self._keys.open),
-                    ("Guide", self._guide.open),
-                ):
-                    button(label, opener, "flat dense")
+                for label, dialog in (("Criteria", self._agreed), ("Language", self._language), ("Keys", self._keys)):
+                    button(label, dialog.open, "flat dense")
+                if not practising:
+                    button("Practice", self._practise, "flat dense")
+                elif self._app.base != "/":
+                    button("Back to the study", lambda: ui.navigate.to("/"), "flat dense")
                 if self._session.signs_out:
                     button("Sign out", lambda: ui.navigate.to("/sign-out"), "flat dense")
             self._build_round_actions()
@@ -297,7 +344,6 @@ class OwnerPage:
         self._agreed = reference.agreed_dialog(workspace)
         self._language = reference.language_dialog(workspace)
         self._keys = reference.keys_dialog()
-        self._guide = reference.guide_dialog(lambda: workspace.remember(GUIDE_SEEN, "yes"))
         self._suggest_all = bulk.SuggestAll(self._app, lambda: self._seat, self._show_all)
         self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all)
         self._import = bulk.ImportQuestions(self._app, lambda: self._seat, self._show_all)
@@ -328,7 +374,8 @@ class OwnerPage:
         self._problem.set_visibility(bool(self._problem.text))
         self._show_progress()
         writing = self._annotation.record is not None
-        self._round_actions.set_visibility(self._cache.writable)
+        self._round_actions.set_visibility(self._cache.writable and self._app.practice is None)
+        self._practice.refresh(writing=writing)
         self._list.root.set_visibility(bool(self._cache.tasks) and not writing)
         if not writing:
             self._list.refresh()
@@ -359,13 +406,16 @@ class OwnerPage:
 
     # What the person does
 
+    async def _practise(self) -> None:
+        await self._practice.begin()
+
     async def _open(self, record: int) -> None:
         self._list.root.set_visibility(False)
-        ui.navigate.history.push(f"/?record={record}")
+        ui.navigate.history.push(f"{self._app.base}?record={record}")
         await self._annotation.open(record, self._list.order)
 
     def _shown(self, record: int) -> None:
-        ui.navigate.history.replace(f"/?record={record}")
+        ui.navigate.history.replace(f"{self._app.base}?record={record}")
         self._show_all()
 
     def _left(self) -> None:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 from nicegui import ui
 
 from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.export.formats import FORMATS, archive_of
-from blindlabel.storage.access import Access
+from blindlabel.storage.access import Access, Session
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.guard import SESSION, TOKEN, Door, Guard
@@ -60,19 +60,7 @@ def create_app(app: OwnerApp) -> FastAPI:
         except InputError as error:
             return PlainTextResponse(str(error), 413)
 
-    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
-    def page(request: Request, record: int | None = None) -> None:
-        ui.colors(
-            primary="#0b5f66",
-            secondary="#34495e",
-            accent="#0b5f66",
-            positive="#1b6e3c",
-            negative="#a8281e",
-            warning="#8a5a00",
-        )
-        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
-        OwnerPage(app, request.scope[SESSION], record)
-
+    _add_pages(app)
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
 
     framework.add_static_files("/static", _STATIC)
@@ -87,6 +75,33 @@ def create_app(app: OwnerApp) -> FastAPI:
         favicon=_FAVICON,
     )
     return api
+
+
+def _add_pages(app: OwnerApp) -> None:
+    def build(shown: OwnerApp, session: Session, record: int | None) -> None:
+        ui.colors(
+            primary="#0b5f66",
+            secondary="#34495e",
+            accent="#0b5f66",
+            positive="#1b6e3c",
+            negative="#a8281e",
+            warning="#8a5a00",
+        )
+        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
+        OwnerPage(shown, session, record)
+
+    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
+    def page(request: Request, record: int | None = None) -> None:
+        build(app, request.scope[SESSION], record)
+
+    @ui.page("/practice", title="Practice – blindlabel")
+    def practice(request: Request, record: int | None = None) -> Response | None:
+        session = request.scope[SESSION]
+        found = app.practice_of(session.name) if session.name else None
+        if found is None:
+            return RedirectResponse("/")
+        build(found, session, record)
+        return None
 
 
 _FAVICON = (
@@ -124,16 +139,16 @@ class Serving:
         return Door(frozenset({origin.removesuffix(":443")}), networks, self.header)
 
 
-def serve(workspace: Workspace, serving: Serving, *, on_ready: Callable[[list[str]], None]) -> None:
+def serve(app: OwnerApp, serving: Serving, *, on_ready: Callable[[list[str]], None]) -> None:
     """Serve the app until stopped."""
     serving.door(0)  # what is wrong with it is said before anything is opened
+    workspace = app.workspace
     access = Access(workspace.database)
     if serving.address and not serving.header and not access.accounts():
         raise InputError("Nobody could sign in. Make accounts with `blindlabel owner accounts add`, or --user-header.")
     with _listening(workspace, serving) as listener:
         chosen = 0 if listener.family == socket.AF_UNIX else int(listener.getsockname()[1])
         workspace.remember(_PORT, str(chosen))
-        app = OwnerApp(workspace)
         app.prepare()
         tokens = [] if serving.address else [secrets.token_urlsafe(24) for _ in range(serving.browsers)]
         instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()

@@ -279,9 +279,6 @@ class RecordPane:
             self._reason = text("p", "", "reason")
             self.words = RecordWords(app.workspace, on_word)
             text("p", "The darker a word, the fewer of your other rows have it. Click it to ask for it.", "legend")
-            with ui.element("div").classes("criteria-pinned"):
-                text("strong", "When two records match")
-                text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
             self._build_mark()
 
     def _build_mark(self) -> None:

@@ -76,7 +76,7 @@ class MemoryBodies:
         """Whether the body is there."""
         return blob.hash in self._kept
 
-    def write(self, pieces: Iterable[bytes]) -> Blob:
+    def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:  # noqa: ARG002
         """Store a body."""
         content = b"".join(pieces)
         blob = blob_of(content)
