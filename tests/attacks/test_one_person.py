@@ -16,7 +16,7 @@ import pytest
 
 from blindlabel.engines.interface import Outcomes
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import labels, messages
+from blindlabel.protocol import labels, messages, rounds
 from blindlabel.protocol.account import record_bits
 from blindlabel.records.generator import Size, generate
 from support.study_by_rules import Study
@@ -147,7 +147,12 @@ def test_which_records_are_set_aside_reads_a_question_and_the_account_has_it() -
     assert few < 25 <= record_bits(AGREEMENT.exposure) / AGREEMENT.rounds - few, "more than a choice of five"
 
 
-def test_too_loose_question_makes_nobody_else_write() -> None:
+@pytest.mark.parametrize("flaw", [False, True])
+def test_too_loose_question_makes_nobody_else_write(flaw: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if flaw:  # as it was: whoever is asked again writes anew
+        begin = rounds.begin
+        monkeypatch.setattr(rounds, "begin", lambda step, still_open, *_kept: begin(step, still_open))
+
     def answering(asker: str, _holder: str, number: int, rows: Sequence[int], columns: Sequence[int]) -> Outcomes:
         says = np.eye(RECORDS, dtype=np.uint8)
         if asker == "anna" and number == 1:
@@ -158,6 +163,6 @@ def test_too_loose_question_makes_nobody_else_write() -> None:
     study.to_the_end()
     second = study.state.rounds[1]
     assert second.asked == {"anna>berta": (3,), "berta>anna": tuple(range(RECORDS))}
-    assert second.kept == {"anna": (), "berta": tuple(range(RECORDS))}
-    assert study.owners["berta"].rounds[1].carried and study.state.ended == "agreed"
+    assert second.kept == {"anna": (), "berta": () if flaw else tuple(range(RECORDS))}, "fifty, for one of anna's"
+    assert study.owners["berta"].rounds[1].carried != flaw and study.state.ended == "agreed"
     assert labels.is_match(study.truth("berta", "anna")).sum() == RECORDS

@@ -413,7 +413,7 @@ def test_search_filter_and_keys_of_the_list(expert: Expert, context: BrowserCont
     expect(page.locator(".row-open")).to_have_count(1)
     expect(page.locator(".count")).to_have_text("1 of 16 records")
     page.keyboard.type("zzz")
-    expect(page.get_by_text("No record of this round is like that.")).to_be_visible()
+    expect(page.get_by_text("No record of this round fits the search and the filter.")).to_be_visible()
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
     expect(page.locator(".row-open")).to_have_count(16)

@@ -16,7 +16,7 @@ import difflib
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -135,6 +135,13 @@ class Annotations:
             found: str | None = connection.execute(query.order_by(table.c.suggested.desc()).limit(1)).scalar()
             return found
 
+    def drafters(self, round: int) -> dict[int, str]:
+        """Who began last to write about each record of a round."""
+        table = tables.visit
+        query = sa.select(table.c.record, table.c.annotator).where(table.c.round == round, table.c.typed.is_not(None))
+        with self._database.read() as connection:
+            return {row.record: row.annotator for row in connection.execute(query.order_by(table.c.typed))}
+
     # Marks
 
     def marks(self) -> dict[int, Mark]:
@@ -162,11 +169,11 @@ class Annotations:
         written = {(row.round, row.record): row for row in rows}
         return {task.record: task_of(task.record, task.round, task.back, written) for task in tasks}
 
-    def save_second(self, record: int, values: dict[str, str | None]) -> None:
+    def save_second(self, record: int, values: dict[str, str | None], was: Mapping[int, str] | None = None) -> None:
         """Write a draft or question of the second annotator of a record."""
         with self._database.write() as connection:
             number = self._workspace.writable_round(connection, [record])
-            upsert(connection, tables.second, number, record, values)
+            upsert(connection, tables.second, number, record, values, was)
 
     def discard_second(self, record: int) -> None:
         """Forget the second question about a record in this round."""

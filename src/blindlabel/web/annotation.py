@@ -12,19 +12,21 @@ from functools import partial
 from typing import Any
 
 from nicegui import run, ui
+from nicegui.elements.mixins.text_element import TextElement
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question
-from blindlabel.language.chain import Chain, call_of
+from blindlabel.language.chain import Chain, term_text
 from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Verdict
 from blindlabel.language.suggestions.judgement import CHANCES
 from blindlabel.parties.questions import check_question
-from blindlabel.protocol.interfaces import OwnRecord, Task
+from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
 from blindlabel.storage.annotations import difference, source_of
+from blindlabel.storage.round_questions import WrittenMeanwhile
 from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp, Seat
-from blindlabel.web.components import KEYS, key_button, offer_undo, tell, text
+from blindlabel.web.components import KEYS, button, key_button, offer_undo, tell, text
 from blindlabel.web.question_pane import QuestionPane, TruthPane, Written
 from blindlabel.web.record_pane import RecordPane, asked_for
 
@@ -73,8 +75,8 @@ class Choices:
                 self._build(place, choice, best=place == best)
 
     def _build(self, place: int, choice: WayToGoOn, *, best: bool) -> None:
-        button = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
-        with button.classes("choice"):
+        offered = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
+        with offered.classes("choice"):
             with ui.element("span").classes("choice-name"):
                 text("strong", choice.name)
                 text("kbd", KEYS[f"option-{place + 1}"][0])
@@ -125,6 +127,49 @@ def best_of(verdicts: Sequence[Verdict]) -> int | None:
     return None if same else best
 
 
+_DONE: dict[TaskState, str] = {
+    "saved": "has saved a question",
+    "draft": "is writing a question",
+    "open": "has discarded the question",
+}
+
+
+class Overtaken:
+    """Shown where somebody else has written about the record that is open here: both texts, and which one to go on
+    with. Until that is said, nothing of this tab is written over the other.
+    """
+
+    def __init__(self, on_take: Callable[[], Any], on_keep: Callable[[], Any]) -> None:
+        self.now: Task | None = None
+        """What stands there, while it is to be decided."""
+        with ui.element("section").classes("pane overtaken").props("role=alert") as self._root:
+            self._said = text("strong", "")
+            with ui.element("div").classes("both-texts"):
+                self._theirs, self._mine = self._text("What stands there now"), self._text("What you have here")
+            with ui.element("div").classes("actions"):
+                button("Go on with what stands there", on_take)
+                button("Keep mine instead", on_keep)
+        self.hide()
+
+    def _text(self, title: str) -> TextElement:
+        with ui.element("div"):
+            text("h3", title)
+            return text("pre", "").props("dir=auto tabindex=0")
+
+    def show(self, now: Task, writer: str, name: str, mine: str) -> None:
+        """Ask which of two texts it shall be: what somebody (maybe of the same name, in another tab) wrote, or mine."""
+        who = "Another tab of yours" if writer == name else writer or "Somebody else"
+        self._said.text = f"{who} {_DONE[now.state]} for this record. Nothing of either text is lost."
+        self._theirs.text, self._mine.text = now.draft or "(no question)", mine or "(no question)"
+        self.now = now
+        self._root.set_visibility(True)
+
+    def hide(self) -> None:
+        """It is decided."""
+        self.now = None
+        self._root.set_visibility(False)
+
+
 class Annotation:
     """The window of one tab; it is built once and filled for each record."""
 
@@ -147,6 +192,8 @@ class Annotation:
         self._visit: int | None = None
         self._suggestion: str | None = None
         self._loaded = ""
+        self._base = ""
+        """The newest text about the record that this tab knows of: what it writes goes over that and nothing else."""
         self._last = Written("", 0, "", 0)
         self._confirming = ""
         """The text that will be saved in spite of a bad verdict when saving is asked for again."""
@@ -165,6 +212,7 @@ class Annotation:
                 self._place = text("span", "", "quiet")
             self._own = RecordPane(self._app, self._word_clicked)
             with ui.element("div").classes("right"):
+                self._overtaken = Overtaken(self._take_theirs, self._keep_mine)
                 self._choices = Choices(self._app, self._chosen)
                 self._pane = QuestionPane(self._app, self._typed, self._acted)
                 self._truth = TruthPane(self._chosen)
@@ -183,7 +231,8 @@ class Annotation:
             return
         self._order = self._order if order is None else order
         own, fixed = self._cache.record(record), self._why_fixed(record)
-        self._record, self._round, self._confirming = record, task.round, ""
+        self._record, self._round, self._confirming, self._base = record, task.round, "", task.draft
+        self._overtaken.hide()
         self._truth.clear()
         self._own.show(own, task, fixed=bool(fixed))
         self._show_place()
@@ -223,11 +272,9 @@ class Annotation:
     def _show_place(self) -> None:
         assert self._record is not None
         order = self._order if self._record in self._order else list(self._cache.tasks)
-        self._place.text = f"Record {order.index(self._record) + 1:,} of {len(order):,}"
-
-    def focus_search(self) -> None:
-        """Put the cursor into the search of the list."""
-        self._pane.editor.focus_element(".search-field")
+        here, all_of_them = len(order), len(self._cache.tasks)
+        shown = "" if here == all_of_them else f" shown; the round has {all_of_them:,}"
+        self._place.text = f"Record {order.index(self._record) + 1:,} of {here:,}{shown}"
 
     def close(self, *, by_history: bool = False) -> None:
         """Back to the list."""
@@ -247,6 +294,10 @@ class Annotation:
             self.close()
         elif self._visit is not None and self._why_fixed(self._record):
             await self.open(self._record)
+        else:
+            self._own.show_mark()
+            if task.draft not in (self._base, self._last.text) or self._overtaken.now not in (None, task):
+                self._tell_overtaken(task)
 
     # What the person does
 
@@ -259,8 +310,10 @@ class Annotation:
             self._pane.confirm("")
         if written.text != self._suggestion:
             self._pane.explain("")
-        if written.text != self._loaded and not self._keep(written):
-            return
+        if written.overtaken:
+            self._tell_overtaken(self.seat.task(self._record or 0))
+        if written.text != self._loaded:
+            self._keep(written)
         checked = self._cache.check(written.text) if written.text.strip() else None
         self._pane.show(written.text, checked, written.version)
         await self._judge(checked, written.text)
@@ -268,19 +321,54 @@ class Annotation:
     def _is_stale(self, written: Written) -> bool:
         return self._record is None or (written.key, written.serial) != (self._last.key, self._last.serial)
 
-    def _keep(self, written: Written) -> bool:
+    def _keep(self, written: Written) -> None:
+        """Keep what is typed, unless somebody else has written meanwhile and nothing is decided: then it waits in the
+        tab.
+        """
         assert self._record is not None
+        if self._overtaken.now is not None:
+            self._tell_overtaken(self._overtaken.now)
+            return
         try:
-            self.seat.save_draft(self._record, written.text)
+            self.seat.save_draft(self._record, written.text, self._base)
             if self._visit is not None:
                 self._cache.annotations.typed(self._visit)
                 self._loaded = "\0"  # from now on every text is a change
+        except WrittenMeanwhile as meanwhile:
+            self._tell_overtaken(meanwhile.task_now)
+            return
         except InputError as error:
             tell(str(error), "problem")
-            return False
+            return
+        self._kept(written)
+
+    def _kept(self, written: Written) -> None:
+        self._base = written.text
         self._pane.editor.kept(written)
         self._show_state()
-        return True
+
+    # Somebody else at the same record
+
+    def _tell_overtaken(self, now: Task | None) -> None:
+        if now is not None:
+            self._cache.refresh()
+            second = self.seat.is_second(now.record)
+            writer = self.seat.name if second else self._cache.writer(now.record)
+            self._overtaken.show(now, writer, self.seat.name, self._last.text)
+
+    def _take_theirs(self) -> None:
+        now = self._overtaken.now
+        if now is not None:
+            self._base = now.draft
+            self._overtaken.hide()
+            self._pane.editor.replace(now.draft)
+
+    def _keep_mine(self) -> None:
+        now = self._overtaken.now
+        if now is not None:
+            self._base = now.draft
+            self._overtaken.hide()
+            self._keep(self._last)
 
     def _show_state(self) -> None:
         task = self.seat.task(self._record) if self._record is not None else None
@@ -306,6 +394,8 @@ class Annotation:
             self.close()
         elif name == "view":
             self._pane.switch()
+        elif name == "question":
+            self._pane.focus()
         elif name == "unsure":
             self._own.toggle_unsure()
         elif name.startswith("option-"):
@@ -341,14 +431,16 @@ class Annotation:
             source = source_of(question, self._suggestion)
             if self._suggestion is None:
                 source = self._cache.source_before(record, question) or source
-            self.seat.save(record, question, source)
+            self.seat.save(record, question, source, self._base)
             self._log_saved(question, source, verdict)
+        except WrittenMeanwhile as meanwhile:
+            self._tell_overtaken(meanwhile.task_now)
+            return
         except InputError as error:
             tell(str(error), "problem")
             return
-        self._pane.editor.kept(written)
+        self._kept(written)
         self._pane.confirm("")
-        self._show_state()
         if checked.ok and await self._tell_truth(self._cache.record(record), self.seat.task(record)):
             return
         if not checked.ok:
@@ -427,7 +519,11 @@ class Annotation:
         before = self.seat.task(record) if record is not None else None
         if record is None or before is None or before.state == "open" or self._why_fixed(record):
             return
-        change = self.seat.discard(record)
+        try:
+            change = self.seat.discard(record, self._base)
+        except WrittenMeanwhile as meanwhile:
+            self._tell_overtaken(meanwhile.task_now)
+            return
         await self.open(record)
 
         async def undo() -> str:
@@ -452,7 +548,7 @@ class Annotation:
             return
         if not self._pane.points.click(word, attribute):
             lowered = self._app.workspace.agreement.terms().case == "lower"
-            self._pane.editor.insert(call_of(asked_for(word, attribute, self._app.workspace), plain=lowered))
+            self._pane.editor.insert(term_text(asked_for(word, attribute, self._app.workspace), plain=lowered))
 
     # The verdict
 

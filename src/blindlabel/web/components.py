@@ -27,6 +27,9 @@ KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "view": ("Alt+V", "points or text"),
         "next": ("Alt+N", "next record of the list"),
         "previous": ("Alt+P", "previous record of the list"),
+        "words": ("Alt+W", "to the words of your record"),
+        "question": ("Alt+Q", "to the question"),
+        "verdict": ("Alt+J", "to the verdict"),
         "leave": ("Alt+L", "back to the list; so does the browser's own back"),
         "unsure": ("Alt+U", "not sure, or sure again"),
         **{

@@ -56,17 +56,30 @@ _POLICY = (
     " 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; form-action 'self'; frame-ancestors 'none';"
     " base-uri 'none'; object-src 'none'"
 )
-_SIGN_IN = """<!doctype html>
+_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Sign in – blindlabel</title>
-<style>body {{ font: 1.1rem sans-serif; max-width: 22rem; margin: 10vh auto; padding: 0 1rem }}
+<meta name="color-scheme" content="light dark"><title>{title} – blindlabel</title>
+<style>body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 38rem; margin: 3rem auto; padding: 0 1rem }}
 input, button {{ font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; margin: .2rem 0 1rem }}</style>
-</head><body><main><h1>Sign in</h1>{problem}<form method="post" action="/sign-in">
+</head><body><main><h1>{title}</h1>{content}</main></body></html>
+"""
+_FORM = """<form method="post" action="/sign-in">
 <label for="name">Name</label><input id="name" name="name" autocomplete="username" required autofocus>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required>
-<button type="submit">Sign in</button></form></main></body></html>
-"""
+<button type="submit">Sign in</button></form>"""
+NO_LINK = (
+    "This browser has not been let in yet, or its 30 days are over. Open the link that <code>blindlabel owner"
+    " annotate</code> printed in its window; it begins with this address and carries a token. Where the window is gone,"
+    " stop the app and start it again: it prints a new link."
+)
+USED_LINK = (
+    "This link has been used: it lets one browser in. Go on in the browser that opened it first. For another browser,"
+    " stop the app and start <code>blindlabel owner annotate</code> again, with <code>--browsers 2</code> for two."
+    " Nothing that was written is lost by that."
+)
+NOBODY = "The proxy did not say who you are. Sign in where it asks you to, or tell whoever runs it."
+SIGNED_OUT = "Sign in first; a session ends by itself after half a day."
 
 
 @dataclass(frozen=True)
@@ -114,7 +127,9 @@ class Guard:
         elif session is None and self.door.signs_in and path == "/":
             await self._send_to(send, "/sign-in")
         elif session is None:
-            await self._refuse(scope, receive, send, self._way_in(token))
+            served = NOBODY if self.door.header else SIGNED_OUT if self.door.signs_in else ""
+            help_ = served or (NO_LINK if token is None else USED_LINK)
+            await self._refuse(scope, receive, send, _PAGE.format(title="This browser is not let in", content=help_))
         elif session.signs_out and path == "/sign-out":
             self._access.sign_out(browser=session.browser)
             await self._send_to(send, "/sign-in")
@@ -128,7 +143,8 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await _answer(send, 403, refusal, self._headers)
+            kind = "html" if refusal.startswith("<!doctype") else "plain"
+            await _answer(send, 403, refusal, self._headers | {"content-type": f"text/{kind}; charset=utf-8"})
 
     async def _send_to(self, send: Send, path: str, cookie: str = "") -> None:
         answer = {"location": path, "cache-control": "no-store"} | ({"set-cookie": cookie} if cookie else {})
@@ -172,19 +188,6 @@ class Guard:
                 return replace(found, signs_out=self.door.signs_in)
         return None
 
-    def _way_in(self, token: str | None) -> str:
-        """What to do, for somebody who has no session."""
-        if self.door.header:
-            return "The proxy did not say who you are. Sign in where it asks you to, or tell whoever runs it."
-        if self.door.signs_in:
-            return "Sign in first; a session ends by itself after half a day."
-        if token in self._used:
-            return (
-                "This link has been used: it lets one browser in. Stop the app and start it again for another link, or"
-                " with --browsers for several."
-            )
-        return "Open the link that `blindlabel owner annotate` printed; it lets this browser in for 30 days."
-
     # Getting in
 
     def _token(self, scope: Scope) -> str | None:
@@ -208,7 +211,7 @@ class Guard:
         page = self._headers | {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
         page["referrer-policy"] = "same-origin"  # with none at all, browsers send no origin with our own form
         if scope["method"] != "POST" or not _all(scope, "origin"):
-            await _answer(send, 200, _SIGN_IN.format(problem=""), page)
+            await _answer(send, 200, _PAGE.format(title="Sign in", content=_FORM), page)
             return
         fields = parse_qs((await _body(receive)).decode("utf-8", "replace"))
         name = " ".join(fields.get("name", [""])[0].split())
@@ -223,7 +226,8 @@ class Guard:
                 await self._send_to(send, "/", cookie)
                 return
             problem, status = "Name or password is wrong.", 403
-        await _answer(send, status, _SIGN_IN.format(problem=f'<p role="alert">{problem}</p>'), page)
+        told = f'<p role="alert">{problem}</p>'
+        await _answer(send, status, _PAGE.format(title="Sign in", content=told + _FORM), page)
 
     def _cookie(self, value: str, seconds: float) -> str:
         secure = "; Secure" if self.door.proxies is not None else ""

@@ -247,6 +247,10 @@ class PracticePanel:
 
 # The page
 
+AWAY = (
+    "The app on this machine does not answer. Nothing is lost: what you have typed is kept in this tab. Start"
+    " blindlabel owner annotate again, and it goes on here."
+)
 UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
 PRACTISING = "Practice: every record here is invented, and nothing is sent to anybody."
 
@@ -304,6 +308,7 @@ class OwnerPage:
         if practising or workspace.agreement.encoding.engine == "plain":
             text("div", PRACTISING if practising else UNENCRYPTED, "banner").props("role=note")
         self._problem = text("div", "", "banner").props("role=alert")
+        text("div", AWAY, "banner away").props("role=alert")
         with ui.element("header").classes("head"):
             with ui.element("div").classes("title"):
                 text("h1", workspace.agreement.name)
@@ -431,8 +436,6 @@ class OwnerPage:
     async def _list_key(self, written: Written) -> None:
         if written.action == "next-open":
             await self._next_open()
-        elif written.action == "search":
-            self._annotation.focus_search()
         elif written.action == "help":
             self._keys.open()
 

@@ -44,6 +44,8 @@ class Written:
     version: int
     action: str = ""
     detail: str = ""
+    overtaken: bool = False
+    """Whether it was typed over a text that is not the newest any more."""
 
 
 class QuestionEditor(Element, component="browser/question_editor.js", esm={"blindlabel-question": "browser/question"}):
@@ -156,7 +158,8 @@ def _offered(function: Function) -> dict[str, object]:
 def _written(event: GenericEventArguments) -> Written:
     told = event.args
     action, detail = str(told.get("name", "")), str(told.get("detail", ""))
-    return Written(str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]), action, detail)
+    known = (str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]))
+    return Written(*known, action, detail, bool(told.get("overtaken", False)))
 
 
 # The verdict
@@ -168,7 +171,7 @@ class VerdictPane:
     def __init__(self, workspace: Workspace, judging: Judging) -> None:
         self._workspace, self._judging = workspace, judging
         self._shown: list[Record] = []
-        with ui.element("div").classes("verdict").props("role=status aria-live=polite") as self._root:
+        with ui.element("div").classes("verdict").props("role=status aria-live=polite tabindex=-1") as self._root:
             self._headline = text("strong", "")
             self._detail = text("span", "")
             self._says = text("span", "", "says")
@@ -381,7 +384,7 @@ class QuestionPane:
         self._words = words
         checked = self._app.cache.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
-        self.points.open(own, offered, fixed=bool(fixed))
+        self.points.open(own, offered, question, "/".join(key.split("/")[-2:]), fixed=bool(fixed))
         self.verdict.tried.show(own, checked)
         self.editor.load(key, serial, question, offered, checked.problems if checked else (), fixed=bool(fixed))
         self._actions.set_visibility(not fixed)

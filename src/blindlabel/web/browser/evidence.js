@@ -7,7 +7,7 @@ export default {
         <button v-if="action" type="button" class="evidence-action" :aria-label="action + ': ' + row.id"
           @click="$emit('act', number)">{{ action }}</button>
         <strong>{{ row.id }}</strong>
-        <span v-for="attribute in row.attributes" :key="attribute.name" class="evidence-value"
+        <span v-for="attribute in row.attributes" :key="attribute.name" class="evidence-value" dir="auto"
           ><span class="evidence-name">{{ attribute.name }}</span
           ><template v-for="(part, place) in attribute.parts" :key="place"
             ><mark v-if="part.hit">{{ part.text }}</mark><span v-else>{{ part.text }}</span></template></span>
