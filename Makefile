@@ -11,7 +11,9 @@ CODE := src lab/src tests
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt constraints-build.txt constraints-dev.txt scripts/setup
+KERNEL := $(addprefix src/blindlabel/engines/packed/running/,periodic.c vectors.h) hatch_build.py
+
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt constraints-build.txt constraints-dev.txt scripts/setup $(KERNEL)
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup
 	@touch $@
 

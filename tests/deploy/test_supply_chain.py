@@ -117,7 +117,12 @@ def test_release_has_packages_a_list_of_parts_and_checksums_of_all(tmp_path: Pat
     assert checked.returncode == 0
     named = {line.split("  ")[1] for line in made[0].splitlines()}
     assert named == {str(path.relative_to(release)) for path in release.rglob("*") if path.is_file()} - {"SHA256SUMS"}
-    assert {f"blindlabel-{__version__}-py3-none-any.whl", f"blindlabel_lab-{__version__}-py3-none-any.whl"} <= named
+    wheels = {name.partition("-py3-")[0] for name in named if name.endswith(".whl")}
+    assert {
+        f"blindlabel-{__version__}",
+        f"blindlabel_lab-{__version__}",
+        f"wheelhouse/blindlabel-{__version__}",
+    } == wheels
     parts = json.loads((release / "blindlabel.cdx.json").read_text())
     assert parts["bomFormat"] == "CycloneDX" and parts["metadata"]["component"]["hashes"]
     listed = {f"{part['name']}=={part['version']}" for part in parts["components"]}

@@ -23,12 +23,16 @@ from blindlabel.protocol import coordinator_rules, facts, labels, messages, roun
 from blindlabel.protocol.account import choices, record_bits
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.shape import Amount, Shape
+from blindlabel.protocol.standing import Known, Standing
 from blindlabel.protocol.telling import Nothing, Sizes, Tells, declared
 
 Answers = dict[str, Outcomes]
 
 
-@pytest.mark.parametrize("shape", [*messages.KINDS.values(), messages.Header], ids=lambda shape: shape.__name__)
+SHAPES_THAT_TRAVEL = [*messages.KINDS.values(), messages.Header, Known, Standing]
+
+
+@pytest.mark.parametrize("shape", SHAPES_THAT_TRAVEL, ids=lambda shape: shape.__name__)
 def test_every_field_says_what_it_tells_or_why_nothing(shape: type[Shape]) -> None:
     missing = [name for name, said in declared(shape) if said is None]
     assert not missing, f"{shape.__name__} has fields that declare nothing: {missing}"

@@ -236,25 +236,18 @@ def account(exposure: Exposure, bears: int = 0) -> Account:
     return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
 
 
-def _rounds(exposure: Exposure) -> list[tuple[int, int]]:
-    """All of them, with every record open."""
-    return [(exposure.records, exposure.records)] * exposure.rounds
-
-
 def _contents(exposure: Exposure) -> int:
-    return content_bits(exposure, _rounds(exposure)) + MOST_VOID + sampling_bits(exposure)
+    whole = [(exposure.records, exposure.records)] * exposure.rounds
+    return content_bits(exposure, whole) + MOST_VOID + sampling_bits(exposure)
 
 
-def _outcomes(exposure: Exposure) -> tuple[int, int]:
-    """Of a first round, and of all."""
-    rounds = _rounds(exposure)
-    first, every = (outcome_bits(exposure, some, MOST_VOID, exposure.offers) for some in (rounds[:1], rounds))
-    return first, every
+def _outcomes(exposure: Exposure, rounds: int) -> int:
+    return outcome_bits(exposure, [(exposure.records, exposure.records)] * rounds, MOST_VOID, exposure.offers)
 
 
 def _alone(exposure: Exposure) -> Iterator[Entry]:
     says = "Outcomes of pairs: one for each direction, more where pairs are asked again. No record and no question."
-    yield Entry("coordinator", *_outcomes(exposure), says)
+    yield Entry("coordinator", _outcomes(exposure, 1), _outcomes(exposure, exposure.rounds), says)
     contents, of_record = _contents(exposure), record_bits(exposure)
     asks = "About the other's records. One that cheats chooses what the bits are about, not how many there are."
     asked = "About the other's questions. One that cheats can force a no, and undo an exclusion or an exception to it."
@@ -281,7 +274,7 @@ def _together(exposure: Exposure, bears: int) -> Iterator[Entry]:
         " round (from a cheating coordinator, or a copy of its folder and keys in that round) can have the records"
         " of that round."
     )
-    yield Entry("coordinator and an owner", _outcomes(exposure)[1], None, says)
+    yield Entry("coordinator and an owner", _outcomes(exposure, exposure.rounds), None, says)
     kept, of_key = stored_bits(exposure)
     says = "A label and its round for each pair; lists and single outcomes are gone."
     if of_key > bears:

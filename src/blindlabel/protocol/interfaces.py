@@ -389,6 +389,10 @@ class Studies(Protocol):
         """What has been moved, by owner and kind."""
         ...
 
+    def waited_since(self, study: str) -> dict[str, float]:
+        """When the last message went to each owner or came from it: since then what it has to do is waited for."""
+        ...
+
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
         ...

@@ -22,6 +22,7 @@ from nicegui import ui
 
 from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.export.formats import FORMATS, archive_of
+from blindlabel.protocol.advice import so_far
 from blindlabel.storage.access import Access, Session
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
@@ -43,7 +44,7 @@ def create_app(app: OwnerApp) -> FastAPI:
 
     @api.get("/plot.svg")
     def plot() -> Response:
-        return Response(agreement_plot(rounds_of_owner(app.cache.state)), media_type="image/svg+xml")
+        return Response(agreement_plot(so_far(rounds_of_owner(app.cache.state))), media_type="image/svg+xml")
 
     @api.get("/export/{peer}/{format}")
     def export(peer: str, format: str) -> Response:

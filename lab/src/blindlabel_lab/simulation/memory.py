@@ -365,6 +365,10 @@ class MemoryStudies:
         """Traffic is not counted."""
         return []
 
+    def waited_since(self, study: str) -> dict[str, float]:  # noqa: ARG002
+        """Time does not pass."""
+        return {}
+
     def milestones(self, study: str) -> list[tuple[str, float]]:  # noqa: ARG002
         """Time does not pass."""
         return []
