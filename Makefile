@@ -81,4 +81,4 @@ screenshots: $(STAMP)
 	@$(BIN)/python scripts/screenshots
 
 clean:
-	rm -rf $(VENV) .venv-gates .venv-tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results site dist
+	rm -rf $(VENV) .venv-gates .venv-tools .venv-clks .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results site dist

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +129,7 @@ class Coordinator:
         if not state.ended:
             raise InputError(f"The study is in round {state.round}. Estimates are made when it is over.")
         (truth,) = truths_of_coordinator(self._party, named).values()
-        rows = [{place: str(row) for place, row in enumerate(state.samples[owner])} for owner in sorted(state.samples)]
-        return agreement, state, of_study(listed, agreement, state.drawn), replace(truth, ids_a=rows[0], ids_b=rows[1])
+        return agreement, state, of_study(listed, agreement, state.drawn), truth
 
     def reinvite(
         self,
@@ -182,7 +180,9 @@ class Coordinator:
         self._party.close(self._party.find(study))
 
     def truths(self, study: str) -> dict[tuple[str, str], GroundTruth]:
-        """The labels as they stand, for every two owners; records are named by their places in the samples."""
+        """The labels as they stand, for every two owners; records are named by their places in the samples, in a study
+        about a linkage by their rows.
+        """
         found = truths_of_coordinator(self._party, self._party.find(study))
         return {pairing: GroundTruth.of(truth) for pairing, truth in found.items()}
 
