@@ -16,6 +16,7 @@ from blindlabel.language.chain import Chain, Term
 from blindlabel.language.formula import Atom, Bits, Formula, in_order
 from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 from blindlabel.parties.joining import own_table
+from blindlabel.parties.piloting import level_of
 from blindlabel.parties.questions import check_question, suggester_for
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.workspace import Workspace
@@ -69,7 +70,9 @@ class Judging:
 
     @cached_property
     def _suggester(self) -> Suggester:
-        return suggester_for(self._workspace, self.rows[0])
+        made = suggester_for(self._workspace, self.rows[0])
+        made.level = level_of(self._workspace)
+        return made
 
     @cached_property
     def rows(self) -> tuple[Sequence[Record], Sequence[str]]:

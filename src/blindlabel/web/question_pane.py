@@ -20,7 +20,8 @@ from blindlabel.language.formula import Atom, Formula, atoms_of, evaluate
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.in_words import sentence_of
 from blindlabel.language.signatures import Function
-from blindlabel.language.suggestions import TRIALS, Verdict
+from blindlabel.language.suggestions import Verdict
+from blindlabel.parties.piloting import level_of
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
@@ -188,7 +189,7 @@ class VerdictPane:
         ):
             text("h3", "Imagined from your table: what differs from your record is marked")
             self._imagined = EvidenceRows("Try", self._try)
-            text("p", TRIALS, "quiet")
+            text("p", level_of(self._workspace).sentence, "quiet")
         self.tried = TriedPane(self._workspace)
 
     def clear(self, sentence: str = "No question yet.") -> None:
