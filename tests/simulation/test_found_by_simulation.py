@@ -48,7 +48,7 @@ def test_seeds_that_once_failed(seed: int) -> None:
 @pytest.mark.parametrize("seed", [41000012, 41000170, 41000227, 41000502])
 def test_coordinator_that_is_restored_again_and_again_ends_nobodys_process(seed: int) -> None:
     """ "There is no such body for this owner" ended `owner run`; that the coordinator had forgotten messages was said
-    after it had them again; and an owner whose study was over ended before the coordinator had all that it needed.
+    after it had them again.
     """
     assert run(seed, rates={"backup of coordinator": 0.15, "stopped": 0.1, "crash": 0.01}).violations == ()
 

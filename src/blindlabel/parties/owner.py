@@ -98,7 +98,7 @@ class OwnerParty:
         self.sampling = EnrichedSampling(store, self.identity, self._table, self._change)
         self._has: frozenset[str] = frozenset()
         """Own messages that the coordinator has, by digest, as far as is known."""
-        self.is_level = False
+        self._is_level = False
         """Whether it had all that was handed over, when it was last asked."""
         self._superseded: set[int] = set()
         """Numbers of own messages in whose place it has others."""
@@ -218,12 +218,12 @@ class OwnerParty:
             self._take_in(self.line.fetch(known, 0.0).messages[:1])  # the signed message itself says what is wrong
         if standing.has is not None:
             self._has = frozenset(standing.has)
-            self.is_level = False
-        if self.is_level:
+            self._is_level = False
+        if self._is_level:
             return False
         had, before = self._has, [one for one in self.store.sent() if one[0] not in self._superseded]
         missing = [one for one in before if messages.parse(one[1]).digest not in had]
-        self.is_level = not missing
+        self._is_level = not missing
         try:
             self._hand_over(missing)
         except NotFitting:  # with what came in after the restore; where that is a fork, the next message says so
@@ -389,7 +389,7 @@ def run(owner: OwnerParty, source: QuestionSource | None, *, once: bool, tell: C
             time.sleep(WAIT)
             continue
         owner.tell_news()
-        if is_over(owner) and not owner.is_ahead and owner.is_level:
+        if is_over(owner) and not owner.is_ahead:
             owner.store.say("over", 1.0, "The study is over.")
             return True
         if happened:
