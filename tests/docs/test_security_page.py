@@ -12,11 +12,15 @@ from pathlib import Path
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages
-from blindlabel.protocol.account import SHARE, Exposure, key_bits
+from blindlabel.protocol.account import SHARE, Exposure, key_bits, sampling_bits
 
 ROOT = Path(__file__).parents[2]
 SHORT = (ROOT / "docs" / "explanation" / "security.md").read_text("utf-8")
 BEHIND = (ROOT / "docs" / "explanation" / "security-argument.md").read_text("utf-8")
+
+ENRICHED = agreements.new(
+    "t", ["anna", "berta"], ["name"], sampling={"method": "enriched", "blocking": ["name"]}
+).exposure
 
 
 def test_the_page_is_read_in_ten_minutes_and_begins_with_the_adversaries() -> None:
@@ -43,6 +47,11 @@ def test_figures_of_the_default_agreement_are_those_of_its_account() -> None:
     ):
         assert re.search(rf"(?<![\d,]){bits:,} bits", rows[who]), (who, bits)
     assert f"can lose {account.key.bears:,}" in rows["the same, about one key"]
+    behind = (
+        f"every record | {asks.cheating:,} |", f"{account.key.spent} of {account.key.bears:,}, and no key twice",
+        f"{coordinator.honest:,} to {coordinator.cheating:,} (four", f"{sampling_bits(ENRICHED)} bits at 50 × 50",
+    )  # fmt: skip
+    assert [one for one in behind if one not in BEHIND] == []
     three = account_of(agreements.new("bits", ["anna", "berta", "clara"], ["name"]))
     (others,) = (one for one in three.entries if one.party == "owner, of a pairing of two others")
     assert f"{others.cheating} bits" in rows["a third owner, about a pairing of two others"]

@@ -6,9 +6,9 @@ Each opens a folder that the commands can go on with, and the other way round. W
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.protocol.invitation import Invitation
+from blindlabel.protocol.sampling import choose
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.ledger import LedgerEntry, enter, table_hash
 from blindlabel.storage.secret_files import read_invitation, write_invitation
@@ -115,7 +116,8 @@ class Coordinator:
             raise InputError("The agreement has no checked pairs (sampling.checked).")
         drawing, ids = drawing_of(listed, truth, rows, {}), (truth.ids_a or {}, truth.ids_b or {})
         first, second = ({row: place for place, row in one.items()} for one in ids)
-        names = [drawing.names[place] for place in drawing.to_check(agreement.sampling.checked)]
+        found = [drawing.names[place] for place in drawing.to_check(agreement.sampling.checked)]
+        names = choose(found, len(found), secrets.randbelow)  # so that the order tells no owner the classes
         pairs = self._party.keep_checked(state.study, ((first[a], second[b]) for a, b in names))
         Path(to).mkdir(parents=True, exist_ok=True)
         return checking.write_pairs(agreement, pairs, Path(to))
@@ -130,8 +132,7 @@ class Coordinator:
         if not state.ended:
             raise InputError(f"The study is in round {state.round}. Estimates are made when it is over.")
         (truth,) = truths_of_coordinator(self._party, named).values()
-        rows = [{place: str(row) for place, row in enumerate(state.samples[owner])} for owner in sorted(state.samples)]
-        return agreement, state, of_study(listed, agreement, state.drawn), replace(truth, ids_a=rows[0], ids_b=rows[1])
+        return agreement, state, of_study(listed, agreement, state.drawn), truth
 
     def reinvite(
         self,
@@ -182,7 +183,9 @@ class Coordinator:
         self._party.close(self._party.find(study))
 
     def truths(self, study: str) -> dict[tuple[str, str], GroundTruth]:
-        """The labels as they stand, for every two owners; records are named by their places in the samples."""
+        """The labels as they stand, for every two owners; records are named by their places in the samples, in a study
+        about a linkage by their rows.
+        """
         found = truths_of_coordinator(self._party, self._party.find(study))
         return {pairing: GroundTruth.of(truth) for pairing, truth in found.items()}
 

@@ -437,7 +437,9 @@ def export(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Write the labels as they stand; records are named by their places in the samples."""
+    """Write the labels as they stand; records are named by their places in the samples, in a study about a linkage by
+    their rows (as ids).
+    """
     from blindlabel.cli.export import written_by_coordinator
 
     coordinator = coordinator_at(at, database)
