@@ -17,6 +17,7 @@ from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED
 from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
+from blindlabel.web.tried_records import tried_records
 from support.web_app import (
     App,
     expect_question,
@@ -85,6 +86,57 @@ def test_first_visit_asks_for_the_name_offers_practice_and_lets_no_second_browse
         expect(refused.locator("body")).to_contain_text("This link has been used: it lets one browser in.")
         first.close()
         second.close()
+
+
+def test_a_question_is_tried_on_records_of_ones_own_making(expert: Expert, context: BrowserContext) -> None:
+    """Yes or no as one types; kept for one record and for all; what is kept answers as the question changes."""
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()[3]
+    page.locator(".row-open").nth(3).click()
+    expect(page.get_by_role("heading", name=own.id)).to_be_visible()
+    given = own.prepared.attributes["given_name"].split()[0]
+    write(page, f'ret is_in("{given}", $r.given_name)')
+    expect(page.locator(".verdict strong")).not_to_be_empty()
+    tried = page.locator(".tried")
+    tried.get_by_role("button", name="Edit a copy of your record").click()
+    expect(tried.get_by_text("Yes: it passes.")).to_be_visible()
+    page.get_by_label("given_name", exact=True).fill("Zebedee")
+    expect(tried.get_by_text("No.", exact=True)).to_be_visible()
+    tried.get_by_role("button", name="Keep: it should be found").click()
+    expect(tried.locator("li")).to_contain_text("Your partner: missed")
+    tried.get_by_role("button", name="Edit a copy of your record").click()
+    tried.get_by_role("button", name="Keep for all records: it should not pass").click()
+    expect(tried.locator("li").nth(1)).to_contain_text("Your other: let pass")
+    write(page, 'ret is_in("zebedee", $r)')
+    expect(tried.locator("li").first).to_contain_text("Your partner: found")
+    expect(tried.locator("li").nth(1)).to_contain_text("Your other: kept out")
+    page.keyboard.press("Alt+n")
+    expect(page.get_by_role("heading", name=expert.workspace.records()[4].id)).to_be_visible()
+    expect(tried.locator("li")).to_have_count(1)
+    tried.get_by_role("button", name="Remove").click()
+    expect(tried.locator("li")).to_have_count(0)
+    assert [one.partner for one in tried_records(expert.workspace)] == [True], "that of the other record stays"
+
+
+def test_versions_stand_side_by_side_and_the_best_is_marked(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    page.locator(".row-open").nth(5).click()
+    page.get_by_role("button", name="Points", exact=True).click()
+    page.keyboard.press("Alt+c")
+    expect_told(page, "There is nothing to compare yet")
+    page.keyboard.press("Alt+g")
+    expect(page.locator(".why")).to_contain_text("Suggested")
+    bar = page.get_by_role("slider")
+    bar.fill(str(bar.get_attribute("max")))
+    expect(page.locator(".verdict-bad strong, .verdict-warn strong")).to_contain_text("strict")
+    page.keyboard.press("Alt+c")
+    choices = page.locator(".choice")
+    expect(choices.first).to_contain_text("Mine")
+    expect(choices.first).to_contain_text("strict")
+    expect(choices.filter(has_text="The best of these")).to_have_count(1)
+    expect(choices.first).not_to_contain_text("The best of these")
+    page.keyboard.press("Alt+2")
+    expect(page.locator(".points-bar strong")).not_to_have_text(str(bar.get_attribute("max")))
 
 
 def test_clicked_words_become_points_and_are_judged(expert: Expert, context: BrowserContext) -> None:
@@ -303,7 +355,7 @@ def test_killed_server_loses_nothing_not_even_what_is_typed_meanwhile(expert: Ex
     page = open_app(context, expert.app)
     open_record(page, 8)
     write(page, "ret is_empty($r)")
-    expect(page.locator(".cost")).to_contain_text("1 predicate")
+    expect(page.locator(".cost")).to_contain_text("1 condition")
     before = [task.draft for task in expert.workspace.tasks() if task.record != 8]
     expert.app.kill()
     page.keyboard.type(" & is_empty($r.age")
@@ -312,7 +364,7 @@ def test_killed_server_loses_nothing_not_even_what_is_typed_meanwhile(expert: Ex
         page.goto(expert.app.address + "?record=8")
     expect(page.get_by_role("heading", name=expert.workspace.records()[8].id)).to_be_visible()
     expect(page.locator(".cm-content")).to_contain_text("is_empty($r) & is_empty($r.age")
-    expect(page.locator(".cost")).to_contain_text("2 predicates")
+    expect(page.locator(".cost")).to_contain_text("2 conditions")
     assert expert.task(8)[0].startswith("ret is_empty($r) & is_empty($r.age")
     assert [task.draft for task in expert.workspace.tasks() if task.record != 8] == before
 
@@ -361,7 +413,7 @@ def test_search_filter_and_keys_of_the_list(expert: Expert, context: BrowserCont
     expect(page.locator(".row-open")).to_have_count(1)
     expect(page.locator(".count")).to_have_text("1 of 16 records")
     page.keyboard.type("zzz")
-    expect(page.get_by_text("No record of this round is like that.")).to_be_visible()
+    expect(page.get_by_text("No record of this round fits the search and the filter.")).to_be_visible()
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
     expect(page.locator(".row-open")).to_have_count(16)

@@ -89,8 +89,7 @@ def test_nothing_without_the_token_or_its_cookie(app: App) -> None:
     assert httpx.get(app.address, headers=signed_in(app)).status_code == 200
     used = httpx.get(app.link, follow_redirects=False)
     assert used.status_code == 403 and "set-cookie" not in used.headers, "a link lets one browser in"
-    name, _, value = signed_in(app)["cookie"].partition("=")
-    forged = f"{name}={'0' * 32}.{value.partition('.')[2]}"
+    forged = signed_in(app)["cookie"].partition("=")[0] + "=" + "0" * 43
     assert httpx.get(app.address, headers={"cookie": forged}).status_code == 403
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import tomllib
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from dataclasses import dataclass
 from math import ceil, comb, log2
 from pathlib import Path
@@ -31,7 +33,7 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.secret_files import read_invitation
 from blindlabel.storage.workspace import Workspace
 from support.direct_line import DirectLine
-from support.linkages import linkage
+from support.linkages import linkage, true_measures
 from support.study_parties import confirm_all
 
 LINKED, TIMES, PAIRS = 60, 4, 100
@@ -122,7 +124,7 @@ def judged(folder: Path, *more: object) -> Judged:
 
 @pytest.fixture(scope="module")
 def by_list(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    return judged(tmp_path_factory.mktemp("list"), "--records", PAIRS)
+    return judged(tmp_path_factory.mktemp("list"), "--records", PAIRS, "--checked", 20)
 
 
 @pytest.fixture(scope="module")
@@ -289,6 +291,128 @@ def test_what_the_coordinator_and_owners_learn_by_a_list_is_in_the_account(
     )
     more = found["list"]["owner that asks"] - found["rows"]["owner that asks"]
     assert more == ceil(log2(sum(comb(2 * ROWS, k) for k in range(PAIRS + 1))))  # which rows the pairs have
+
+
+@dataclass(frozen=True)
+class Checking:
+    """The files of checked pairs of a study, each owner's, sealed for the other and filled in by experts."""
+
+    study: Judged
+    folder: Path
+
+    def file(self, owner: str) -> Path:
+        return self.folder / f"checked-{owner}.csv"
+
+    def rows(self, owner: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(self.file(owner).read_text().splitlines()))
+
+    def owner(self, owner: str, to: str, *more: object) -> int:
+        places = ("--at", self.study.folder / owner, "--to", self.folder / to)
+        return run([str(one) for one in ("owner", "checked", self.file(owner), *places, *more)])
+
+    def fill_in(self, owner: str, says: dict[str, str]) -> None:
+        rows = [row | {"match": says[row["pair"]]} for row in self.rows(owner)]
+        with self.file(owner).open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def truly(self) -> dict[str, str]:
+        """By pair, whether it matches."""
+        places = {one.record: one.position for one in self.study.workspaces["zoe"].records()}
+        return {row["pair"]: str(int(MATCHES[places[int(row["record_zoe"])]])) for row in self.rows("zoe")}
+
+
+@pytest.fixture
+def checking(by_list: Judged, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Checking:
+    command = ("checked", "things", by_list.folder / "list.csv", "--at", by_list.folder / "home", "--to", tmp_path)
+    out, _ = printed(capsys, *command)
+    assert out.split() == [str(tmp_path / f"checked-{owner}.csv") for owner in sorted(OWNERS)]
+    return Checking(by_list, tmp_path)
+
+
+def test_checked_pairs_are_drawn_by_class_and_once_and_tell_an_owner_no_class(checking: Checking) -> None:
+    rows, state = checking.rows("anna"), checking.study.state
+    assert set(rows[0]) == {"pair", "record_anna", "match", "study"} and not any(row["match"] for row in rows)
+    assert [int(row["record_anna"]) for row in rows] == [first for first, _ in state.checked]
+    (labels,) = checking.study.coordinator.labels(state.study).values()
+    linked = {int(n): bool(side) for (n, _), side in zip(CANDIDATES.pairs, CANDIDATES.linked)}
+    kinds = [(linked[state.samples["zoe"][j]], int(labels[i, j])) for i, j in state.checked]
+    classes = Counter((side, label & 1 if label >> 1 == 1 else 2) for side, label in kinds)
+    assert max(classes.values()) == 20 and len(classes) >= 4
+    assert kinds != sorted(kinds), "the order of the pairs is one of chance"
+
+
+def test_checked_pairs_are_seen_side_by_side_and_give_values(
+    checking: Checking, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert checking.owner("zoe", "zoe.sealed") == 1  # nobody said yes
+    assert "in clear? Nobody answered; say --yes" in capsys.readouterr().err.replace("\n", " ")
+    for owner in OWNERS:
+        assert checking.owner(owner, f"{owner}.sealed", "--yes") == 0
+    assert b"thing" not in (checking.folder / "zoe.sealed").read_bytes()
+    assert checking.owner("anna", "both.csv", "--with", checking.folder / "zoe.sealed") == 0
+    truly = checking.truly()
+    for row in csv.DictReader((checking.folder / "both.csv").read_text().splitlines()):
+        assert str(int(row["name_anna"] == row["name_zoe"])) == truly[row["pair"]]
+    capsys.readouterr()
+    assert checking.owner("anna", "x.csv", "--with", checking.folder / "anna.sealed") == 1
+    assert "does not hold zoe's records of these pairs, sealed for you" in capsys.readouterr().err.replace("\n", " ")
+    files = [part for owner in OWNERS for part in ("--checked", checking.file(owner))]
+    for owner in OWNERS:
+        checking.fill_in(owner, truly)
+    document: dict[str, Any] = json.loads(printed(capsys, *checking.study.estimate, *files, "--json")[0])
+    for name, true in zip(("precision", "recall", "f"), true_measures(CANDIDATES, MATCHES)):
+        figure = document[name]
+        assert figure["low"] <= figure["value"] <= figure["high"] and figure["low"] <= true <= figure["high"]
+    assert BAND not in document["notes"]
+
+
+def test_pairs_that_experts_do_not_settle_alike_are_not_left_out(
+    checking: Checking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truly, files = checking.truly(), [part for owner in OWNERS for part in ("--checked", checking.file(owner))]
+    checking.fill_in("anna", truly)
+    for other in (truly | {"2": str(1 - int(truly["2"]))}, truly | {"2": ""}):
+        checking.fill_in("zoe", other)
+        _, err = printed(capsys, *checking.study.estimate, *files, code=1)
+        assert "1 checked pairs are not settled: of 2 the owners say different things, or nothing" in err
+    twice = ("--checked", checking.file("anna")) * 2
+    assert "by the files of both owners" in printed(capsys, *checking.study.estimate, *twice, code=1)[1]
+
+
+def test_no_owner_shows_records_of_other_pairs_than_were_agreed(
+    checking: Checking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert checking.owner("anna", "anna.sealed", "--yes") == 0
+    lines = checking.file("anna").read_text().splitlines()
+    text, used = "\n".join(lines) + "\n", {line.split(",")[1] for line in lines}
+    unused = next(str(n) for n in range(PAIRS) if str(n) not in used)
+    number, _, *rest = lines[1].split(",")
+    for changed, sentence in (
+        (text.replace(lines[1], ",".join([number, unused, *rest])), "shown the records of other pairs"),
+        (text + "".join(f"{1000 + n},0,,{rest[-1]}\n" for n in range(120)), "pairs; 120 were agreed on"),
+        (text.replace(rest[-1], "0" * 64), "does not name checked pairs of this study"),
+        (text.replace("record_anna", "record_zoe"), "has no records of anna"),
+    ):
+        checking.file("anna").write_text(changed)
+        assert checking.owner("anna", "more.sealed", "--yes") == 1
+        assert sentence in capsys.readouterr().err.replace("\n", " ")
+    assert not (checking.folder / "more.sealed").exists()
+
+
+def test_checked_pairs_are_agreed_on_and_counted(
+    by_rows: Judged, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("checked", "things", by_rows.folder / "list.csv", "--at", by_rows.folder / "home", "--to", tmp_path)
+    assert "The agreement has no checked pairs" in printed(capsys, *command, code=1)[1]
+    write_linkage(tmp_path)
+    file = agreed(tmp_path, "--records", PAIRS, "--checked", 20, "--record-length", 100)
+    capsys.readouterr()
+    said = json.loads(printed(capsys, "check", file, "--json")[0])["account"]["parties"]
+    (entry,) = (one for one in said if one["party"] == "owner, from checked pairs")
+    assert entry["honest"] == ceil(120 * 100 * log2(0x110000)) and "Up to 120 records" in entry["says"]
 
 
 def test_a_plan_has_both_ways_to_sample_and_what_they_take(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,7 @@ app = typer.Typer(
 
 app.command("audit")(coordinator_audit)
 app.command("rekey")(coordinator_rekey)
+app.command("checked")(estimating.checked)
 app.command("estimate")(estimating.estimate)
 app.command("plan")(estimating.plan)
 
@@ -71,6 +72,7 @@ def new(
     threshold: estimating.Threshold = None,
     rows: estimating.TableRows = None,
     estimates: estimating.Estimates = False,
+    checked: estimating.Checked = 0,
     rounds: Annotated[int, typer.Option("--rounds", help="Rounds at most.")] = 3,
     engine: Annotated[str, typer.Option("--engine", help="packed, plain, or another that is installed.")] = "packed",
     record_length: Annotated[
@@ -100,7 +102,9 @@ def new(
         listed(attributes, "--attributes"),
         rounds=rounds,
         preparation=_preparation(types, proposal),
-        sampling=estimating.agreed_sampling(named, records, keys, candidates, threshold, rows, estimates=estimates),
+        sampling=estimating.agreed_sampling(
+            named, records, keys, candidates, threshold, rows, estimates=estimates, checked=checked
+        ),
         encoding={"engine": engine, "record_length": record_length},
     )
     file.write_text(to_text(made), encoding="utf-8")
@@ -433,7 +437,9 @@ def export(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Write the labels as they stand; records are named by their places in the samples."""
+    """Write the labels as they stand; records are named by their places in the samples, in a study about a linkage by
+    their rows (as ids).
+    """
     from blindlabel.cli.export import written_by_coordinator
 
     coordinator = coordinator_at(at, database)

@@ -1,5 +1,5 @@
-"""`blindlabel coordinator plan` and `estimate`: how many pairs of a linkage's candidates to label, and what the
-labels say about the linkage.
+"""`blindlabel coordinator plan`, `estimate` and `checked`: how many pairs of a linkage's candidates to label,
+and what the labels say about the linkage.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ Threshold = Annotated[
 TableRows = Annotated[
     tuple[int, int] | None, typer.Option("--rows", help="Rows of the linkage's tables, of the first and second owner.")
 ]
+Checked = Annotated[
+    int,
+    typer.Option("--checked", min=0, help="Pairs of a class to be checked in clear, so that estimates have values."),
+]
 Estimates = Annotated[
     bool, typer.Option("--estimates", help="Draw rows uniformly instead, and estimate the linkage from them.")
 ]
@@ -44,6 +48,7 @@ def agreed_sampling(
     rows: tuple[int, int] | None,
     *,
     estimates: bool,
+    checked: int,
 ) -> dict[str, Any]:
     """The section [sampling] of an agreement, from the options of `coordinator new`. What will be drawn is said."""
     from blindlabel.estimates import read_candidates
@@ -51,7 +56,7 @@ def agreed_sampling(
     if enriched and (candidates or estimates):
         raise InputError("An enriched sample says nothing of recall: --enriched goes without --candidates.")
     if candidates is None:
-        if estimates:
+        if estimates or checked:
             raise InputError("An estimate is of a linkage: name its list with --candidates.")
         method = {"method": "enriched", "blocking": enriched} if enriched else {}
         return {"records": 50 if records is None else records} | method
@@ -64,6 +69,7 @@ def agreed_sampling(
             say(f"{side}, scores {scores[0]:g} to {scores[1]:g}: {drawn} of {len(part):,} pairs will be drawn")
         wanted = sum(found.allocation(wanted))
     agreed = {"method": "uniform" if estimates else "candidates", "estimates": estimates, "records": wanted}
+    agreed["checked"] = checked
     return agreed | {"candidates": found.hash, "threshold": threshold, "tables": dict(zip(owners, rows))}
 
 
@@ -114,6 +120,10 @@ def estimate(
     candidates: CandidatesFile,
     *,
     at: Home,
+    checked: Annotated[
+        list[Path] | None,
+        typer.Option("--checked", help="An owner's file of checked pairs, filled in; once for each owner."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Write the curve as a picture (SVG).")] = None,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
@@ -127,7 +137,9 @@ def estimate(
     from blindlabel.export.formats import replacing
 
     studies_at(at, database).close()  # refuses a folder that is no coordinator's
-    found = Coordinator(at, database=database, passphrase=passphrase()).estimate(study, candidates)
+    found = Coordinator(at, database=database, passphrase=passphrase()).estimate(
+        study, candidates, checked=checked or []
+    )
     if plot is not None:
         replacing(plot, lambda path: write_plot(path, found.curve))
     if json:
@@ -141,3 +153,25 @@ def estimate(
         )
     for sentence in (*found.notes, TOLD):
         say(sentence)
+
+
+def checked(
+    study: StudyName,
+    candidates: CandidatesFile,
+    *,
+    at: Home,
+    to: Annotated[Path, typer.Option("--to", help="Folder for the files, one for each owner.")],
+    database: DatabaseAddress = None,
+) -> None:
+    """Draw the pairs of a study that both owners' experts are to check in clear, as the agreement says, and write a
+    file for each owner. It is drawn once: a second time the same pairs are written.
+    """
+    from blindlabel.api.parties import Coordinator
+
+    studies_at(at, database).close()
+    coordinator = Coordinator(at, database=database, passphrase=passphrase())
+    for path in coordinator.checked_pairs(study, candidates, to=to):
+        result(str(path))
+    say(
+        "Hand each to its owner, for `blindlabel owner checked`. `coordinator estimate --checked` takes both filled in."
+    )

@@ -96,6 +96,8 @@ class Drawing:
     kinds: Whole
     checked: Numbers
     """1 a match, 0 none, not a number where it was not checked."""
+    names: Sequence[Pair] = ()
+    """What the drawn pairs are called."""
 
     @cached_property
     def strata(self) -> Whole:
@@ -132,7 +134,7 @@ class Drawing:
         return (self.places >= 0) & chosen[self.places]
 
     def to_check(self, number: int, draw: Draw = secrets.randbelow) -> list[int]:
-        """So many of every class, for both owners to settle in clear."""
+        """So many of every class, one class after the other, for both owners to settle in clear."""
         return [place for members in self.classes for place in choose(members.tolist(), number, draw)]
 
     def at(self, chosen: Flags) -> tuple[Bounds, ...] | None:
@@ -242,7 +244,7 @@ def drawing_of(
             raise InputError(f"{len(wrong):,} pairs {what}: these files do not belong together.")
     found = np.array([(listed.get(pair, -1), kinds[pair]) for pair in pairs], dtype=np.int64).reshape(-1, 2)
     settled = np.array([float(checked.get(pair, np.nan)) for pair in pairs])
-    return Drawing(candidates, outside, found[:, 0], found[:, 1], settled)
+    return Drawing(candidates, outside, found[:, 0], found[:, 1], settled, pairs)
 
 
 def estimate(
@@ -269,20 +271,14 @@ def estimate(
     return Estimate(least, count, precision, recall, f, tuple(points), notes)
 
 
-def estimate_of_study(
-    candidates: Candidates,
-    truth: AgreedTruth,
-    agreement: Agreement,
-    drawn: Mapping[str, Sequence[int]],
-    checked: Mapping[Pair, bool] | None = None,
-) -> Estimate:
-    """The same for a study under an agreement, whose labels call records by their rows; `drawn` are the rows of the
-    pairs that were drawn from the list, by owner; none where rows were drawn.
+def of_study(
+    candidates: Candidates, agreement: Agreement, drawn: Mapping[str, Sequence[int]]
+) -> tuple[Candidates, tuple[int, int] | None]:
+    """A study's list with the pairs that were drawn from it, whose rows by owner are `drawn`; or, where rows were
+    drawn, how many the tables have.
     """
     first, second = sorted(agreement.owners)
     if not drawn:
-        tables = agreement.sampling.tables
-        return estimate(candidates, truth, rows=(tables[first], tables[second]), checked=checked)
+        return candidates, (agreement.sampling.tables[first], agreement.sampling.tables[second])
     pairs = {(str(a), str(b)) for a, b in zip(drawn[first], drawn[second])}
-    flags = np.array([pair in pairs for pair in candidates.pairs])
-    return estimate(replace(candidates, drawn=flags), truth, checked=checked)
+    return replace(candidates, drawn=np.array([pair in pairs for pair in candidates.pairs])), None

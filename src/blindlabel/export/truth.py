@@ -226,13 +226,17 @@ def own_ids(workspace: Workspace) -> dict[int, str]:
 
 
 def truths_of_coordinator(coordinator: CoordinatorParty, study: str) -> dict[tuple[str, str], AgreedTruth]:
-    """The labels as they stand, by pairing; the coordinator knows of records their places in the samples alone."""
-    state = coordinator.load(study).state
+    """The labels as they stand, by pairing. The coordinator knows of records their places in the samples alone; where
+    it drew rows by number, these are their ids.
+    """
+    state, known = coordinator.load(study).state, coordinator.agreement(study).sampling.by_row
+    rows = {owner: {place: str(row) for place, row in enumerate(drawn)} for owner, drawn in state.samples.items()}
     return {
         (first, second): AgreedTruth.of_matrix(
             (first, second),
             labels,
             (range(len(state.samples[first])), range(len(state.samples[second]))),
+            (rows[first], rows[second]) if known else (None, None),
             by_keys=(state.enriched(first), state.enriched(second)),
             study=study,
         )

@@ -16,9 +16,11 @@ import hashlib
 import json
 import re
 import secrets
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import log2
 from typing import Annotated, Any, Literal
 
 from pydantic import StringConstraints, ValidationError
@@ -190,6 +192,8 @@ class Agreement(Shape):
             chosen=int(self.sampling.share * self.sampling.records) if self.sampling.by_keys else 0,
             named=self.sampling.named_bits,
             named_to="coordinator, by row numbers" if self.sampling.by_row else "everybody, from the agreement",
+            shown=self.sampling.most_shown,
+            shown_bits=self.encoding.record_length * log2(sys.maxunicode + 1) if self.sampling.most_shown else 0.0,
             listed=max(self.sampling.tables.values(), default=0) if self.sampling.by_list else 0,
         )
 

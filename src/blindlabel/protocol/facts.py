@@ -126,6 +126,8 @@ class StudyState(Shape):
     """Where pairs were drawn from a linkage's list: the rows of either owner, pair by pair."""
     samples: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     rounds: tuple[RoundFacts, ...] = ()
+    checked: tuple[tuple[Position, Position], ...] = ()
+    """Pairs that are checked in clear, by places in the two samples."""
     labels: dict[str, Locked] = Field(default_factory=dict)
     """Current labels, by `first second`."""
     released: dict[str, Locked] = Field(default_factory=dict)

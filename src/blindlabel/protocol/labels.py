@@ -12,8 +12,8 @@ count). Rules:
 4. A record to which more than `most_yes` of the other's questions say yes is set aside: its open pairs get no label
    and are not asked again. So nobody can put many questions to one person.
 5. A question that says yes to more than `most_yes` of the records that are not set aside is too loose: its answers
-   label nothing, and it comes back to its own expert. Nobody else has to write anything because of it: whoever is
-   asked again only for that keeps the question of before.
+   label nothing, and it comes back to its own expert where one of its pairs is left. Nobody else has to write anything
+   because of it: whoever is asked again only for that keeps the question of before.
 6. Where more than half of a sample would be set aside by one owner's questions, these are too loose together: nothing
    is set aside, and all of them come back.
 7. An answer that is yes but for an exclusion is a no; where an exception gives the yes back, it is a yes.
@@ -80,7 +80,7 @@ class Settled:
     labels: Labels
     tally: Tally
     loose: tuple[tuple[int, ...], tuple[int, ...]]
-    """Records of the first and of the second owner whose questions were too loose."""
+    """Records of the first and of the second owner whose questions were too loose, and of which pairs are left."""
     aside: tuple[tuple[int, ...], tuple[int, ...]]
     """Records of the first and of the second owner that were set aside."""
     disagreed: tuple[tuple[int, ...], tuple[int, ...]]
@@ -141,7 +141,7 @@ def settle(
         raise NotFitting("A pair without agreement has a record that was not asked again.")
     first_loose, second_aside = _beyond(is_yes(first_says), most_yes, labels.shape[1])
     second_loose, first_aside = _beyond(is_yes(second_says), most_yes, labels.shape[0])
-    disagreed = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(columns), dtype=np.bool_)
+    disagreed, left = ((np.zeros(len(rows), np.bool_), np.zeros(len(columns), np.bool_)) for _ in range(2))
     after, tally = labels.copy(), Tally()
     height = max(1, STRIPE // max(1, len(columns)))
     for start in range(0, len(rows), height):
@@ -161,13 +161,14 @@ def settle(
         agreed, differ = compared & (one == other), compared & (one != other)
         settled = np.where(agreed, np.uint8(2 * round) + one.astype(np.uint8), labels[place])
         after[place] = np.where(aside, np.uint8(ASIDE), settled)
-        disagreed[0][stripe] = differ.any(axis=1)
-        disagreed[1][:] |= differ.any(axis=0)
+        for found, where in ((disagreed, differ), (left, after[place] == 0)):
+            found[0][stripe] = where.any(axis=1)
+            found[1][:] |= where.any(axis=0)
 
     def places(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return tuple(rows[first].tolist()), tuple(columns[second].tolist())
 
-    loose, aside_ = places(first_loose, second_loose), places(first_aside, second_aside)
+    loose, aside_ = places(first_loose & left[0], second_loose & left[1]), places(first_aside, second_aside)
     return Settled(after, tally, loose, aside_, places(*disagreed))
 
 

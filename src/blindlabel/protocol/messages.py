@@ -248,7 +248,7 @@ class Refused(Shape):
     """owner to coordinator: what `peer` sent in this round cannot be used. The round is void for everybody."""
 
     peer: Annotated[Name, KNOWN]
-    kind: Annotated[Literal["records", "answers"], Tells(lambda _: 1.0, "what cannot be used")]
+    kind: Annotated[Literal["records", "answers"], Tells(lambda _: 2.0, "which of the two owners cannot use what")]
 
 
 _LAST = Nothing("rounds before said it; for the last one a `round` is counted that is not sent")

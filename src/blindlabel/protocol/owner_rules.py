@@ -90,11 +90,7 @@ class OwnerState(Shape):
     @property
     def is_to_carry(self) -> bool:
         """Whether questions of an earlier round are still to be taken over into the current one."""
-        return (
-            bool(self.rounds)
-            and (self.rounds[-1].repeats or bool(self.rounds[-1].kept))
-            and not self.rounds[-1].carried
-        )
+        return any((one.repeats or one.kept) and not one.carried for one in self.rounds[-1:])
 
     @property
     def begun(self) -> int:

@@ -35,6 +35,8 @@ Draw = Callable[[int], int]
 
 KEYS_PER_ROW = 8
 """Blocking keys of a row, at most."""
+CLASSES = 6
+"""Of labelled pairs: linked or not; match, no match, not certain."""
 SHARE_ABOVE = 0.4
 """Of the pairs that are drawn from a list, so many are linked ones."""
 
@@ -67,6 +69,24 @@ class Sampling(Shape):
             "From this score on the list's pairs are linked; absent: its column `linked` says so.", -(10**9), 10**9
         ),
     ] = None
+    checked: Annotated[
+        int,
+        Setting(
+            "Pairs of each of six classes that both owners' experts see side by side in the end, so that estimates have"
+            " values: 20 would do; 0: none.",
+            0,
+            1000,
+        ),
+    ] = 0
+    pilot: Annotated[
+        int,
+        Setting(
+            "Pairs that both owners know and may show each other in clear, so that verdicts have the right level: 10 to"
+            " 20 would do; 0: none.",
+            0,
+            20,
+        ),
+    ] = 0
     tables: Annotated[
         dict[Name, Position],
         Setting("How many rows the linkage's table of each owner had.", example="anna = 1200\nberta = 900"),
@@ -101,6 +121,16 @@ class Sampling(Shape):
     def by_row(self) -> bool:
         """Whether the coordinator draws rows by their numbers in the owners' tables."""
         return self.by_list or self.estimates
+
+    @property
+    def most_checked(self) -> int:
+        """Pairs that are checked in clear, at most."""
+        return CLASSES * self.checked
+
+    @property
+    def most_shown(self) -> int:
+        """Pairs that are shown in clear, at most."""
+        return self.most_checked + self.pilot
 
     @property
     def named_bits(self) -> int:
@@ -169,6 +199,8 @@ class Sampling(Shape):
             yield "sampling.candidates: a list has pairs of two owners' rows, and its hash is needed"
         if self.estimates and self.method != "uniform":
             yield 'sampling.estimates: only rows that are drawn uniformly are told for estimates: method = "uniform"'
+        if self.checked and not self.by_row:
+            yield "sampling.checked: pairs are checked for estimates of a linkage, and this agreement is about none"
         if self.by_row and set(self.tables) != set(owners):
             yield "sampling.tables: how many rows the linkage's table of each owner had is needed"
 

@@ -301,6 +301,19 @@ class CoordinatorStore(KnowsUploads):
         with self.database.read() as connection:
             return [Traffic(*row) for row in connection.execute(query.order_by(known.owner, known.kind))]
 
+    def waited_since(self, study: str) -> dict[str, float]:
+        """When the last message went to each owner or came from it: since then what it has to do is waited for."""
+        sent, got, found = tables.outgoing.c, tables.incoming.c, dict[str, float]()
+        with self.database.read() as connection:
+            for table, who, at in (
+                (tables.outgoing, sent.receiver, sent.made),
+                (tables.incoming, got.sender, got.received),
+            ):
+                rows = sa.select(who, sa.func.max(at)).where(table.c.study == study).group_by(who)
+                for owner, latest in connection.execute(rows):
+                    found[owner] = max(latest, found.get(owner, 0.0))
+        return found
+
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
         known = tables.outgoing.c

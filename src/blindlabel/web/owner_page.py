@@ -16,7 +16,8 @@ from nicegui import run, ui
 from blindlabel.errors import InputError
 from blindlabel.language.suggestions import RISKIEST, Verdict
 from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
-from blindlabel.storage.annotations import Annotations, Team, Visit
+from blindlabel.storage.access import Access, Session
+from blindlabel.storage.annotations import Team, Visit
 from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
 from blindlabel.web.app import OwnerApp, Seat
@@ -60,8 +61,8 @@ def time_left(seconds: float | None) -> str:
 class NameDialog:
     """The dialog that asks for the name."""
 
-    def __init__(self, annotations: Annotations, browser: str, team: Team, on_named: Callable[[str], Any]) -> None:
-        self._annotations, self._browser, self._on_named = annotations, browser, on_named
+    def __init__(self, access: Access, browser: str, team: Team, on_named: Callable[[str], Any]) -> None:
+        self._access, self._browser, self._on_named = access, browser, on_named
         with ui.dialog().props('aria-label="Your name"') as self.dialog, ui.card().classes("sheet"):
             text("h2", "Who are you?")
             text(
@@ -83,7 +84,7 @@ class NameDialog:
 
     def _named(self, name: str) -> None:
         try:
-            kept = self._annotations.name(self._browser, name)
+            kept = self._access.name(self._browser, name)
         except InputError as error:
             self._problem.text = str(error)
             self._problem.set_visibility(True)
@@ -246,6 +247,10 @@ class PracticePanel:
 
 # The page
 
+AWAY = (
+    "The app on this machine does not answer. Nothing is lost: what you have typed is kept in this tab. Start"
+    " blindlabel owner annotate again, and it goes on here."
+)
 UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
 PRACTISING = "Practice: every record here is invented, and nothing is sent to anybody."
 
@@ -253,12 +258,12 @@ PRACTISING = "Practice: every record here is invented, and nothing is sent to an
 class OwnerPage:
     """One tab."""
 
-    def __init__(self, app: OwnerApp, browser: str, record: int | None) -> None:
-        self._app, self._cache = app, app.cache
+    def __init__(self, app: OwnerApp, session: Session, record: int | None) -> None:
+        self._app, self._cache, self._session = app, app.cache, session
         self._client = ui.context.client
         self._edition: object = None
-        self._seat = app.seat(self._cache.annotations.name_of(browser))
-        self._build_dialogs(browser)
+        self._seat = app.seat(session.name)
+        self._build_dialogs()
         self._build_head()
         with ui.element("div").classes("page"):
             self._practice = PracticePanel(app, self._seat)
@@ -303,6 +308,7 @@ class OwnerPage:
         if practising or workspace.agreement.encoding.engine == "plain":
             text("div", PRACTISING if practising else UNENCRYPTED, "banner").props("role=note")
         self._problem = text("div", "", "banner").props("role=alert")
+        text("div", AWAY, "banner away").props("role=alert")
         with ui.element("header").classes("head"):
             with ui.element("div").classes("title"):
                 text("h1", workspace.agreement.name)
@@ -320,6 +326,8 @@ class OwnerPage:
                     button("Practice", self._practise, "flat dense")
                 elif self._app.base != "/":
                     button("Back to the study", lambda: ui.navigate.to("/"), "flat dense")
+                if self._session.signs_out:
+                    button("Sign out", lambda: ui.navigate.to("/sign-out"), "flat dense")
             self._build_round_actions()
 
     def _who_sentence(self) -> str:
@@ -336,16 +344,16 @@ class OwnerPage:
                 ui.menu_item("Export questions", self._export_questions)
             self._hand_in_button = button("Hand in the round", self._hand_in.open, "main dense")
 
-    def _build_dialogs(self, browser: str) -> None:
+    def _build_dialogs(self) -> None:
         workspace = self._app.workspace
         self._agreed = reference.agreed_dialog(workspace)
         self._language = reference.language_dialog(workspace)
         self._keys = reference.keys_dialog()
-        self._suggest_all = bulk.SuggestAll(self._app, lambda: self._seat, self._show_all)
-        self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all)
+        self._suggest_all = bulk.SuggestAll(self._app, lambda: self._seat, self._show_all, self._edit)
+        self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all, self._edit)
         self._import = bulk.ImportQuestions(self._app, lambda: self._seat, self._show_all)
         self._hand_in = HandIn(self._app, self._open, self._show_all)
-        self._naming = NameDialog(self._cache.annotations, browser, self._cache.team, self._named)
+        self._naming = NameDialog(Access(workspace.database), self._session.browser, self._cache.team, self._named)
 
     # What changes
 
@@ -411,6 +419,10 @@ class OwnerPage:
         ui.navigate.history.push(f"{self._app.base}?record={record}")
         await self._annotation.open(record, self._list.order)
 
+    async def _edit(self, record: int, question: str) -> None:
+        await self._open(record)
+        self._annotation.put(question)
+
     def _shown(self, record: int) -> None:
         ui.navigate.history.replace(f"{self._app.base}?record={record}")
         self._show_all()
@@ -428,8 +440,6 @@ class OwnerPage:
     async def _list_key(self, written: Written) -> None:
         if written.action == "next-open":
             await self._next_open()
-        elif written.action == "search":
-            self._annotation.focus_search()
         elif written.action == "help":
             self._keys.open()
 

@@ -5,7 +5,7 @@ wrong with it, the verdict with the other own rows that it fits, and the actions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,14 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 from blindlabel.language import Diagnostic, Question, Record
+from blindlabel.language.chain import call_of
 from blindlabel.language.formatter import attribute_access
-from blindlabel.language.formula import Formula, atoms_of
+from blindlabel.language.formula import Atom, Formula, atoms_of, evaluate
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.in_words import sentence_of
 from blindlabel.language.signatures import Function
-from blindlabel.language.suggestions import TRIALS, Verdict
+from blindlabel.language.suggestions import Verdict
+from blindlabel.parties.piloting import level_of
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
@@ -29,6 +31,7 @@ from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.practice import PractisedTruth
 from blindlabel.web.record_pane import RecordWords, completion_words, marked, marked_apart
+from blindlabel.web.tried_records import TriedPane
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
 
@@ -43,6 +46,8 @@ class Written:
     version: int
     action: str = ""
     detail: str = ""
+    overtaken: bool = False
+    """Whether it was typed over a text that is not the newest any more."""
 
 
 class QuestionEditor(Element, component="browser/question_editor.js", esm={"blindlabel-question": "browser/question"}):
@@ -155,7 +160,8 @@ def _offered(function: Function) -> dict[str, object]:
 def _written(event: GenericEventArguments) -> Written:
     told = event.args
     action, detail = str(told.get("name", "")), str(told.get("detail", ""))
-    return Written(str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]), action, detail)
+    known = (str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]))
+    return Written(*known, action, detail, bool(told.get("overtaken", False)))
 
 
 # The verdict
@@ -164,9 +170,10 @@ def _written(event: GenericEventArguments) -> Written:
 class VerdictPane:
     """Says what is to be thought of the question."""
 
-    def __init__(self, judging: Judging) -> None:
-        self._judging = judging
-        with ui.element("div").classes("verdict").props("role=status aria-live=polite") as self._root:
+    def __init__(self, workspace: Workspace, judging: Judging) -> None:
+        self._workspace, self._judging = workspace, judging
+        self._shown: list[Record] = []
+        with ui.element("div").classes("verdict").props("role=status aria-live=polite tabindex=-1") as self._root:
             self._headline = text("strong", "")
             self._detail = text("span", "")
             self._says = text("span", "", "says")
@@ -181,8 +188,9 @@ class VerdictPane:
             ui.element("section").classes("pane evidence-pane").props('aria-label="Imagined records"') as self._made_up
         ):
             text("h3", "Imagined from your table: what differs from your record is marked")
-            self._imagined = EvidenceRows()
-            text("p", TRIALS, "quiet")
+            self._imagined = EvidenceRows("Try", self._try)
+            text("p", level_of(self._workspace).sentence, "quiet")
+        self.tried = TriedPane(self._workspace)
 
     def clear(self, sentence: str = "No question yet.") -> None:
         """Nothing is known about the question."""
@@ -190,12 +198,16 @@ class VerdictPane:
         self._root.classes(replace="verdict")
         self._rows.set_visibility(False)
         self._made_up.set_visibility(False)
+        self.tried.show(None, None)
 
     def show(self, verdict: Verdict, own: OwnRecord, question: Question, cost: str) -> None:
         """Show a verdict with its evidence, and what the question says in a sentence."""
-        self._headline.text, self._detail.text, self._cost.text = verdict.headline, verdict.detail, cost
+        capitals = capitals_of(question.usable(), own.prepared) if verdict.kind == "not-itself" else ""
+        self._headline.text, self._cost.text = verdict.headline, cost
+        self._detail.text = f"{verdict.detail} {capitals}".rstrip()
         self._says.text = "" if question.chain is None else sentence_of(question.chain, own.prepared)
-        imagined = imagined_of(verdict, own.prepared)
+        imagined, self._shown = imagined_of(verdict, own.prepared), [*verdict.missed, *verdict.passing]
+        self.tried.show(own, question)
         self._imagined.show(imagined, "")
         self._made_up.set_visibility(bool(imagined))
         self._root.classes(replace=f"verdict verdict-{verdict.level}")
@@ -207,6 +219,20 @@ class VerdictPane:
                 evidence_of(self._judging, verdict, question.usable()),
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
             )
+
+    def _try(self, place: int) -> None:
+        """Edit one of the imagined."""
+        self.tried.edit(self._shown[place].attributes)
+
+
+def capitals_of(formula: Formula, own: Record) -> str:
+    """Says which text the record has with other capitals only, where a question misses it by that."""
+    for atom in atoms_of(formula):
+        small = tuple(value.lower() if isinstance(value, str) else value for value in atom.arguments)
+        ignoring = Atom(atom.function, small, replace(atom.view, case="lower"))
+        if atom.view.case == "exact" and not evaluate(atom, own) and evaluate(ignoring, own):
+            return f"Your record has {call_of(ignoring)}: only the capitals differ. lower(…) ignores them."
+    return ""
 
 
 def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:
@@ -292,6 +318,9 @@ class QuestionPane:
         self._as_points = app.workspace.remembered(VIEW) != "text"
         self._words: RecordWords | None = None
         with ui.element("section").classes("pane question").props('aria-label="Question"'):
+            with ui.element("div").classes("criteria-pinned"):
+                text("strong", "When two records match")
+                text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
             with ui.element("div").classes("views").props('role=group aria-label="View"'):
                 self._points_button = key_button("Points", "", lambda: self.switch(as_points=True))
                 self._text_button = key_button("Text", "", lambda: self.switch(as_points=False))
@@ -307,7 +336,7 @@ class QuestionPane:
                 ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as found
             ):
                 self._findings = found
-            self.verdict = VerdictPane(app.judging)
+            self.verdict = VerdictPane(app.workspace, app.judging)
             self._why = text("p", "", "why")
             self._build_confirmation()
             self._build_buttons()
@@ -315,7 +344,8 @@ class QuestionPane:
 
     def _build_buttons(self) -> None:
         with ui.element("div").classes("actions").props('role=group aria-label="Actions"') as self._actions:
-            for label, name in (("Save and next", "save-next"), ("Save", "save"), ("Suggest", "suggest")):
+            named = {"save-next": "Save and next", "save": "Save", "suggest": "Suggest", "compare": "Compare"}
+            for name, label in named.items():
                 key_button(label, name, partial(self.editor.act, name), "main" if name == "save-next" else "outline")
             key_button("Discard", "discard", partial(self.editor.act, "discard"))
         self._fixed = text("p", "", "reason")
@@ -368,7 +398,8 @@ class QuestionPane:
         self._words = words
         checked = self._app.cache.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
-        self.points.open(own, offered, fixed=bool(fixed))
+        self.points.open(own, offered, question, "/".join(key.split("/")[-2:]), fixed=bool(fixed))
+        self.verdict.tried.show(own, checked)
         self.editor.load(key, serial, question, offered, checked.problems if checked else (), fixed=bool(fixed))
         self._actions.set_visibility(not fixed)
         self._fixed.text = fixed

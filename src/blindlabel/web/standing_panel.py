@@ -15,6 +15,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
 from blindlabel.parties.joining import confirm_heard, words_to_read_out
+from blindlabel.protocol.advice import LATER, NOT_RECALL, agreed_of_all, so_far
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.messages import Pairing
@@ -53,6 +54,12 @@ def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
     return [("matches", matches), ("no match", others), ("discarded", pairs - matches - others)]
 
 
+NOT_RELEASED = (
+    "The agreement releases matches to you and nothing else. Which pairs were settled as no match, and which were not"
+    " settled and discarded, is counted above and not said of single records."
+)
+
+
 def outcomes(app: OwnerApp) -> list[RecordOutcome]:
     """Each own record with its matches, by their places in the other's sample; nothing before the end."""
     state = app.cache.state
@@ -67,7 +74,7 @@ def outcomes(app: OwnerApp) -> list[RecordOutcome]:
             matches += [f"record {column + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
             if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
                 open_pairs += int((~is_agreed(row)).sum())
-        found.append(RecordOutcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
+        found.append(RecordOutcome(own.id, ", ".join(matches) or "no match agreed", f"{open_pairs:,}"))
     return found
 
 
@@ -114,7 +121,8 @@ class Verifying:
     def _build(self, peer: str) -> None:
         text("h3", peer)
         own = text("p", f"Your words for {peer} are being worked out …")
-        ui.timer(0, lambda: self._show_words(peer, own), once=True)
+        spoken = text("p", "", "words-own")
+        ui.timer(0, lambda: self._show_words(peer, own, spoken), once=True)
         field = ui.input(label=f"Words that {peer} reads to you").props("outlined dense autocomplete=off")
         field.classes("words-heard")
         problem = text("p", "", "reason").props("role=alert")
@@ -132,11 +140,10 @@ class Verifying:
         field.on("keydown.enter", confirm)
         button(f"Confirm {peer}", confirm, "main")
 
-    async def _show_words(self, peer: str, place: TextElement) -> None:
+    async def _show_words(self, peer: str, place: TextElement, spoken: TextElement) -> None:
         words = await run.io_bound(words_to_read_out, self._app.workspace, peer)
         if words is not None and not place.is_deleted:
-            place.text = f"Read to {peer}: {' '.join(words)}"
-            place.classes("words-own")
+            place.text, spoken.text = f"Read to {peer}:", " ".join(words)
 
 
 _REASONS = {
@@ -228,39 +235,47 @@ class StandingPanel:
         found = outcomes(self._app)
         if not found:
             return
+        all_told = self._app.workspace.agreement.release == "labels"
         text("h3", "Your records")
+        if not all_told:
+            text("p", NOT_RELEASED, "quiet")
+        columns = ("Record", "Matches", "Pairs not settled") if all_told else ("Record", "Matches")
         with (
             ui.element("div").classes("outcomes").props('tabindex=0 role=region aria-label="Your records"'),
             ui.element("table").classes("plain"),
         ):
             with ui.element("thead"), ui.element("tr"):
-                for name in ("Record", "Matches", "Not settled"):
+                for name in columns:
                     text("th", name).props("scope=col")
             with ui.element("tbody"):
                 for outcome in found:
                     with ui.element("tr"):
                         text("th", outcome.id).props("scope=row")
                         text("td", outcome.matches)
-                        text("td", outcome.unsettled)
+                        if all_told:
+                            text("td", outcome.unsettled)
+        text("p", f"End of the list: {len(found):,} records.", "quiet")
 
     def _build_rounds(self) -> None:
         rounds = rounds_of_owner(self._app.cache.state)
         if not rounds:
             return
-        text("h2", "Agreement by round")
+        shown = so_far(rounds)
+        text("h2", "Agreement over all pairs, as it grows")
         if settled := settled_sentence(self._app):
             text("p", settled, "settled")
         with ui.element("div").classes("plot"):
-            words = plot_in_words(rounds)
+            words = plot_in_words(shown)
             ui.element("img").props(f"src=/plot.svg?rounds={len(rounds)} alt={_quoted(words)}")
-            round_table(rounds)
+            round_table(shown)
+        text("p", NOT_RECALL if not any(tally.both for tally in rounds[1:]) else f"{NOT_RECALL} {LATER}", "quiet")
 
 
 def round_table(rounds: list[Tally]) -> None:
     """The same figures as a table."""
     with ui.element("table").classes("plain"):
         with ui.element("thead"), ui.element("tr"):
-            for name in ("Round", "Pairs", "Match", "No match", "Disagreed", "Agreed", "Kappa", "AC1"):
+            for name in ("After round", "Pairs", "Match", "No match", "Disagreed", "Agreed", "Kappa", "AC1"):
                 text("th", name).props("scope=col")
         with ui.element("tbody"):
             for number, tally in enumerate(rounds, start=1):
@@ -268,7 +283,8 @@ def round_table(rounds: list[Tally]) -> None:
                     text("th", str(number)).props("scope=row")
                     for value in (tally.pairs, tally.both, tally.neither, tally.disagreed):
                         text("td", f"{value:,}")
-                    text("td", "–" if tally.percent is None else f"{tally.percent:.1f} %")
+                    agreed = agreed_of_all(tally)
+                    text("td", "–" if agreed is None else f"{agreed:.1f} %")
                     for figure in (tally.kappa, tally.ac1):
                         text("td", "–" if figure is None else f"{figure:.3f}")
 

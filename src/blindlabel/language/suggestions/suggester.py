@@ -24,7 +24,7 @@ from blindlabel.language.suggestions.evidence import (
     weigh_all,
 )
 from blindlabel.language.suggestions.imagined import Imagination, Imagined
-from blindlabel.language.suggestions.judgement import Verdict, own_rows, verdict
+from blindlabel.language.suggestions.judgement import Level, Verdict, own_rows, verdict
 from blindlabel.language.suggestions.needles import (
     Asking,
     Found,
@@ -163,6 +163,8 @@ class Suggester:
             self._same.setdefault(text, []).append(row)
         self._judged: dict[tuple[str, ...], JudgedRecord] = {}
         self._imagined: dict[str, tuple[Imagined, OwnTable]] = {}
+        self.level = Level()
+        """Of verdicts, where known pairs have set it."""
         self._alike = Duplicates(self._profiles, self._rarity_of_shared)
         self.duplicates = self._alike.share(self._texts, self._nearest)
         """The share of own rows that have another which looks like the same thing."""
@@ -227,7 +229,7 @@ class Suggester:
                 self._imagined.clear()
             made = self.imagined(own)
             self._imagined[own.whole] = made, OwnTable([*made.partners, *made.impostors], self.attributes)
-        return verdict(question, own, self.table, self._imagined[own.whole])
+        return verdict(question, own, self.table, self._imagined[own.whole], self.level)
 
     def rarity(self, word: str) -> int:
         """In how many own rows a word stands, whatever its case."""

@@ -19,17 +19,17 @@ export default {
             <td v-for="column in columns" :key="column.name" :class="'cell-' + column.kind">
               <span v-if="column.kind === 'state'" :class="'state state-' + row.state">{{ row.state }}</span>
               <span v-else-if="column.kind === 'verdict'" :class="row.level ? 'chip chip-' + row.level : ''">{{ row.verdict }}</span>
-              <button v-else-if="column.kind === 'id'" type="button" class="row-open" @click.stop="$emit('open', row.record)"
+              <button v-else-if="column.kind === 'id'" type="button" class="row-open" :title="row.id" @click.stop="$emit('open', row.record)"
                 >{{ row.id }}</button
               ><span v-else-if="column.kind === 'again'">{{ row.disagreed }}</span>
-              <span v-else-if="column.kind === 'asked'">{{ row.asked }}</span>
+              <span v-else-if="column.kind === 'asked' || column.kind === 'writer'">{{ row[column.kind] }}</span>
               <span v-else-if="column.kind === 'mark'" :title="row.note">{{ (row.unsure ? 'not sure' : '') + (row.note ? ' ✎' : '') }}</span>
-              <span v-else :title="row.values[column.place]">{{ row.values[column.place] }}</span>
+              <span v-else dir="auto" :title="row.values[column.place]">{{ row.values[column.place] }}</span>
             </td>
           </tr>
         </tbody>
       </table>
-      <p v-if="!rows.length" class="records-empty">{{ empty }}</p>
+      <p class="records-empty">{{ !rows.length ? empty : page < pages ? "The list goes on on the next page." : "End of the list." }}</p>
     </div>
     <nav class="pages" aria-label="Pages" v-if="pages > 1">
       <button type="button" :disabled="page <= 1" @click="$emit('page', page - 1)">Previous page</button>
