@@ -44,6 +44,13 @@ def suggest(
     criteria: Annotated[
         str, typer.Option("--criteria", help="The agreed criteria: of one person, members of the household are not.")
     ] = "",
+    matching: Annotated[
+        float | None,
+        typer.Option(
+            "--matching",
+            help="The share of all pairs asked about that is expected to match. Default: one for each row.",
+        ),
+    ] = None,
     variants: Annotated[
         bool, typer.Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
     ] = False,
@@ -69,7 +76,9 @@ def suggest(
     recipe = recipe_given(prepare or ",".join(DEFAULT_STEPS), types)
     table = read_table(records, id_column=id_column, attributes=chosen)
     rows = recipe.rows(table, table.attributes)
-    suggester = _suggester(rows, table.attributes, recipe, criteria)
+    if matching is not None and not 0 < matching < 1:
+        raise InputError("--matching is a share above 0 and below 1.")
+    suggester = _suggester(rows, table.attributes, recipe, criteria, matching)
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
     if question is not None and len(positions) != 1:
         raise InputError("--question needs exactly one --id: the row that you wrote the question for.")
@@ -84,12 +93,14 @@ def suggest(
     say(TRIALS)
 
 
-def _suggester(rows: Sequence[Record], attributes: Sequence[str], recipe: Recipe, criteria: str) -> Suggester:
+def _suggester(
+    rows: Sequence[Record], attributes: Sequence[str], recipe: Recipe, criteria: str, matching: float | None
+) -> Suggester:
     from blindlabel.language.suggestions import Suggester
     from blindlabel.parties.questions import personal_attributes
 
     typed, personal = recipe.with_one_form, personal_attributes(criteria, attributes)
-    return Suggester(rows, attributes, lowered=recipe.lowered, typed=typed, personal=personal)
+    return Suggester(rows, attributes, lowered=recipe.lowered, typed=typed, personal=personal, matching=matching)
 
 
 def _read(given: str, suggester: Suggester, recipe: Recipe) -> Question:
