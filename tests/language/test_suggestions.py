@@ -785,7 +785,9 @@ def test_another_rows_identifier_excludes_nothing_where_the_record_has_none() ->
 
 def shuffled(rows: Sequence[Record], doubled: int) -> list[Record]:
     """The rows in another order, some of them twice, their attributes renamed and reordered."""
-    renamed = [Record.of({f"x{name}"[::-1]: text for name, text in reversed(row.attributes.items())}) for row in rows]
+    renamed = [
+        Record.of({f"x{name}"[::-1]: text for name, text in reversed([*row.attributes.items()])}) for row in rows
+    ]
     return [*renamed[len(rows) // 3 :], *renamed[:doubled], *renamed[: len(rows) // 3]]
 
 

@@ -11,7 +11,6 @@ rows twice.
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -108,7 +107,10 @@ class Column:
 
     def _words_containing(self, piece: str) -> list[str]:
         joined, vocabulary, begins = self._vocabulary
-        places = [found.start() for found in re.finditer(re.escape(piece), joined)]
+        places, place = [], joined.find(piece)  # many times as fast as a regular expression
+        while place >= 0:
+            places.append(place)
+            place = joined.find(piece, place + 1)
         numbers = np.searchsorted(begins, places, side="right") - 1
         return [vocabulary[number] for number in dict.fromkeys(numbers.tolist())]
 

@@ -113,7 +113,7 @@ class Priors:
     again: float = 0.4
     """The same when the first conditions are asked for again; in whole tables, as in round 1."""
     otherwise: float = 0.5
-    otherwise_crowded: float = 0.6
+    otherwise_crowded: float = 0.7
     """When the rarest words are asked for: the share of their points that is enough. Where a record is one text and
     nothing else, any points are, around matches, that are more than one condition has."""
     least_likely: float = 0.3

@@ -221,11 +221,10 @@ class Neighbourhood:
             if 0 < len(having) <= min(max(COMMON * rows, FEW), MOST_COMMON):
                 shared[having] += worth
         shared[list(itself)] = 0.0
-        most = min(most, rows)
-        if not most or not size:
-            return []
-        least = np.partition(shared, rows - most)[rows - most]
-        like = np.flatnonzero((shared >= least) & (shared > 0))
+        like = np.flatnonzero(shared)
+        if len(like) > most:
+            least = np.partition(shared[like], len(like) - most)[len(like) - most]
+            like = like[shared[like] >= least]
         likeness = [(float(shared[row] / size), int(row)) for row in like]
         return [Neighbour(row, value) for value, row in sorted(likeness, key=lambda one: (-one[0], one[1]))[:most]]
 

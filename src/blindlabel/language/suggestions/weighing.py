@@ -3,9 +3,10 @@ agreement has; how many points are enough, by round; and the next question that 
 
 In round 1 a pair on which both sides say no is settled for good, and so is one on which both say yes; a pair on which
 they differ comes back. So the bar of round 1 is what a true partner should get, less what bad luck takes; one side at
-least is then convinced of a true pair. Where round 2 asks for other conditions, its bar is a share of all their points
-(`plain_bar`). Where the first are asked for again, less is enough, on both sides alike, but never so little that a
-neighbour would get it: where even that is not found, the pair had better be discarded than labelled wrong.
+least is then convinced of a true pair. Where round 2 asks for other conditions, its bar is a share of all their points.
+Where the first are asked for again, less is enough in a sample around matches, but never so little that a neighbour
+would get it: where even that is not found, the pair had better be discarded than labelled wrong. In whole tables, where
+look-alikes are as many as they can be, no round asks for less than the first.
 
 A question that is stricter or looser, also one that a person wrote, has its bar at the next sum of points that can be
 reached; where all points are asked for already, stricter means one more condition. Looser never goes so far that a
