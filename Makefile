@@ -7,11 +7,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 CODE := src lab/src tests
 
-.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates campaign audit docs screenshots clean
+.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates campaign audit release docs screenshots clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt scripts/setup
+KERNEL := $(addprefix src/blindlabel/engines/packed/running/,periodic.c vectors.h) hatch_build.py
+
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt constraints-build.txt constraints-dev.txt scripts/setup $(KERNEL)
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup
 	@touch $@
 
@@ -60,8 +62,13 @@ gates: $(STAMP)
 campaign: $(STAMP)
 	@$(BIN)/python scripts/campaign --minutes $(or $(MINUTES),20) --only "$(TOOL)"
 
+# Licences, pins, and known vulnerabilities by a file of advisories that was carried here: make audit ADVISORIES=all.zip
 audit: $(STAMP)
-	@$(BIN)/python scripts/audit
+	@$(BIN)/python scripts/audit $(if $(ADVISORIES),--advisories "$(ADVISORIES)")
+
+# Packages, wheelhouse, list of parts (SBOM) and checksums, in dist/.
+release: $(STAMP)
+	@VENV="$(VENV)" scripts/release
 
 # The documentation as a site, in site/; nothing in it asks another host for anything.
 docs: $(STAMP)
@@ -74,4 +81,4 @@ screenshots: $(STAMP)
 	@$(BIN)/python scripts/screenshots
 
 clean:
-	rm -rf $(VENV) .venv-gates .venv-tools .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results site
+	rm -rf $(VENV) .venv-gates .venv-tools .venv-clks .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache results site dist

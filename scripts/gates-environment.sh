@@ -33,8 +33,8 @@ for python in $(candidates); do
     fi
     rm -rf "$environment"
     "$python" -m venv "$environment"
-    if ! "$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints-gates.txt \
-        openfhe anyascii jellyfish lark numpy pydantic coverage hypothesis pytest pytest-timeout >"$environment/install.log" 2>&1; then
+    if ! "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
+        --requirement constraints-gates.txt >"$environment/install.log" 2>&1; then
         tried="$tried $python (packages do not install: $(grep -m1 ERROR "$environment/install.log" || true));"
         continue
     fi

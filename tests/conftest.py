@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import coverage
 import pytest
 import sqlalchemy as sa
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
@@ -49,12 +50,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Samples and secret orders of rows are drawn alike in every run: a change is judged by what it changes, and no run
-    is red by chance. They come from `secrets.randbelow` and nothing else does, so keys, pads and tokens stay secret
-    ones. Fixtures of a module are drawn alike whichever of its tests is the first. `BLINDLABEL_SEARCH=yes`: by chance.
+    """What is drawn from `secrets` in a test's own process (samples, and the keys that secret orders follow from) is
+    alike in every run: a change is judged by what it changes, and no run is red by chance. What libsodium and SEAL
+    draw stays by chance. Fixtures of a module are drawn alike whichever of its tests is the first.
+    `BLINDLABEL_SEARCH=yes`: everything by chance.
     """
     if os.environ.get("BLINDLABEL_SEARCH") != "yes":
         secrets._sysrand = random.Random(item.path.name)  # type: ignore[attr-defined]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What a worker has measured is on the disk before it says that it is done: xdist ends workers ten seconds after
+    that, and on a busy machine what half of the tests had covered was lost.
+    """
+    measured = coverage.Coverage.current()
+    if measured is not None and hasattr(session.config, "workerinput"):
+        measured.stop()
+        measured.save()
 
 
 @pytest.fixture(scope="session", autouse=True)

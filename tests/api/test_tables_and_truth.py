@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import blindlabel as bl
+from blindlabel.api.ground_truth import scores
 from blindlabel.export import read_ground_truth
 from blindlabel.records.generator import Size, generate
 
@@ -140,6 +141,13 @@ def test_labels_become_a_frame_of_pandas(rehearsed: tuple[bl.GroundTruth, list[t
     frame = truth.to_pandas()
     assert list(frame.columns) == ["record_a", "record_b", "id_a", "id_b", "label", "round"]
     assert frame.to_dict("records") == list(truth.to_rows())
+
+
+def test_records_to_ask_are_counted_on_each_side_once() -> None:
+    """One record of the first owner stands on both open pairs, two of the second do."""
+    labels = np.array([[0, 0, 2], [2, 2, 2]], dtype=np.uint8)
+    found = scores(labels, np.zeros((2, 3), dtype=np.bool_))
+    assert (found.records_to_ask, found.records, found.agreed) == (1 + 2, 5, 4)
 
 
 def test_exported_truth_is_read_again_and_scores_the_same(

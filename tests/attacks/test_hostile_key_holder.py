@@ -185,6 +185,30 @@ def test_with_the_pad_a_hostile_holder_sees_uniform_numbers_whatever_is_asked(ki
         assert abs(_noise(phases) - 0.5) < 0.011  # deviation 0.0018 where uniform
 
 
+def test_two_answers_to_one_question_about_the_same_bytes_differ_by_uniform_numbers() -> None:
+    """A holder has a round repeated, and serves the same bytes again: what it did not send cancels out."""
+    hostile = Hostile(_zero)
+    relinearisation = holders.relinearisation_keys(RING, hostile.relinearisation)
+    encryptor = holders.Encryptor(RING, hostile.changed(hostile.keys.zero))
+    result = RING.multiply_plain(hostile.record(), RING.polynomial(LARGE))
+    shares = [hostile.changed(share, MIXED) for share in opening.shares(hostile.holder, 1)]
+
+    def difference(*, padded: bool) -> Residues:
+        answers = []
+        for _ in range(2):
+            (answer,) = opening.mixed(RING, [result], shares, relinearisation)
+            sent = RING.load_cipher(opening.padded(encryptor, answer).cipher, PADDED)
+            answers.append(RING.residues(sent if padded else RING.switched(result, PADDED)))
+        primes = np.array(_primes(answers[0][0]), dtype=np.uint64)[None, :, None]
+        found: Residues = (answers[0] + primes - answers[1]) % primes
+        return found
+
+    assert not difference(padded=False).any(), "the control: bare answers to one question are the same"
+    for half in difference(padded=True):
+        for place, row in enumerate(half):
+            assert _chi_square(_residue_fractions(RING, row, place, 1)) < LIMIT
+
+
 def test_two_objects_from_one_seed_are_refused() -> None:
     seeds = Seeds()
     seeds.take_all([bytes(SEED)])

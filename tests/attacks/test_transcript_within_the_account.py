@@ -5,6 +5,7 @@ nothing else.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -68,7 +69,8 @@ def after(seen: Sequence[messages.Message], peer: str) -> list[tuple[Tally, list
         aside = set(following.aside[peer]) if following else set(pairing.aside) - told
         told |= aside
         own = dict.fromkeys(following.open[peer].own, 1) if following else {}
-        own |= dict.fromkeys(following.loose, 2) | dict.fromkeys(following.kept, 3) if following else {}
+        own |= {one: 2 for one in following.loose if one in own} if following else {}
+        own |= {one: 3 for one in following.kept if one in own} if following else {}
         own |= dict.fromkeys(aside, 4)
         states = [own.get(place, 0) for place in range(len(sample.positions))]
         others, loose = (list(following.open[peer].others), following.others_loose[peer]) if following else ([], 0)
@@ -125,10 +127,13 @@ def read(written: Written, n: int, m: int, rounds: int, most_yes: int) -> Told:
 
 @pytest.mark.parametrize("release", ["matches", "none"])
 @pytest.mark.parametrize("yes", [0.03, 0.2, 0.6])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_all_that_an_owner_is_told_fits_into_the_bits_of_the_account(seed: int, yes: float, release: str) -> None:
+@pytest.mark.parametrize(("seed", "names"), [(1, ["anna", "berta"]), (2, ["anna", "berta", "clara"])])
+def test_all_that_an_owner_is_told_fits_into_the_bits_of_the_account(
+    seed: int, names: list[str], yes: float, release: str
+) -> None:
+    """Pairing by pairing; of three owners each is told of its two, and that is all."""
     agreement = agreements.new(
-        "told", ["anna", "berta"], ["name"], sampling={"records": 9}, encoding={"engine": "plain"},
+        "told", names, ["name"], sampling={"records": 9}, encoding={"engine": "plain"},
         budget={"most_yes": 2}, release=release,
     )  # fmt: skip
     chance = np.random.default_rng(seed)
@@ -139,7 +144,7 @@ def test_all_that_an_owner_is_told_fits_into_the_bits_of_the_account(seed: int, 
 
     study = Study(agreement, random.Random(seed), answering=answering, records=9)
     study.to_the_end()
-    for own, peer in (("anna", "berta"), ("berta", "anna")):
+    for own, peer in itertools.permutations(names, 2):
         told, seen = study.truth(own, peer), study.seen(own)
         written = write(seen, told, peer, agreement.budget.most_yes)
         rounds = len(tallies_of(seen, peer))
@@ -150,6 +155,12 @@ def test_all_that_an_owner_is_told_fits_into_the_bits_of_the_account(seed: int, 
         if release == "none":
             assert not told.any()
         rounds_seen = rounds_of(seen)
+        said = [
+            states for other in agreement.peers(own) for _, states, *_ in after(seen, other)[: len(rounds_seen) - 1]
+        ]
+        for state, name in ((2, "loose"), (3, "kept")):
+            found = {place for states in said for place, one in enumerate(states) if one == state}
+            assert found == {place for one in rounds_seen for place in getattr(one, name)}, "nothing is left out"
         for place, one in enumerate(rounds_seen):
             repeated = [number for number in range(1, place + 1) if rounds_seen[number].repeats]
             assert list(one.voided) == repeated, "it says again what `repeats` said"

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from blindlabel.protocol.interfaces import PERSON
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from support.axe import fits, no_violations
 from support.web_app import App, new_context, open_app, running, write
 
@@ -24,7 +23,6 @@ def study(tmp_path: Path) -> Rehearsal:
     made = Rehearsal(tmp_path / "study", Wanted(records=20, rounds=2, seed=11))
     made.begin()
     anna = made.workspace("anna")
-    anna.remember(GUIDE_SEEN, "yes")
     for own in anna.records()[:10]:
         words = own.prepared.attributes
         anna.save_questions({own.record: STRICT.format(words["surname"], words["given_name"])}, PERSON)
@@ -65,7 +63,7 @@ def dialog(page: Page, where: str, close: str = "Close") -> None:
 def first_round(page: Page) -> None:
     expect(page.locator(".chip-bad")).to_have_count(1)
     seen(page, "list")
-    for name, close in (("Criteria", "Close"), ("Language", "Close"), ("Keys", "Close"), ("Guide", "Skip the guide")):
+    for name, close in (("Criteria", "Close"), ("Language", "Close"), ("Keys", "Close")):
         page.get_by_role("button", name=name, exact=True).click()
         dialog(page, name, close)
     for item in ("Suggest for all open records…", "Apply a pattern…", "Import questions…"):
@@ -83,6 +81,13 @@ def first_round(page: Page) -> None:
     expect(page.locator(".verdict-good, .verdict-warn")).to_be_visible()
     expect(page.locator(".rare-3").first).to_be_visible()
     seen(page, "points")
+    page.keyboard.press("Alt+c")
+    expect(page.locator(".choice").nth(1)).to_be_visible()
+    page.get_by_role("button", name="Edit a copy of your record").click()
+    page.get_by_role("button", name="Keep: it should be found").click()
+    page.locator(".evidence-action").first.click()
+    expect(page.locator(".tried-form")).to_be_visible()
+    seen(page, "versions and tried records")
     write(page, 'ret is_in("a", $r)')
     expect(page.locator(".evidence li").first).to_be_visible()
     page.keyboard.press("Control+s")
@@ -146,7 +151,6 @@ def test_every_screen_in_every_look(study: Rehearsal, app: App, page: Page) -> N
 
 def test_words_to_compare_in_every_look(tmp_path: Path, context: BrowserContext) -> None:
     made = Rehearsal(tmp_path / "study", Wanted(records=4))
-    made.workspace("anna").remember(GUIDE_SEEN, "yes")
     made.go_on()
     with running(tmp_path / "study" / "anna") as started:
         page = open_app(context, started)
@@ -155,6 +159,46 @@ def test_words_to_compare_in_every_look(tmp_path: Path, context: BrowserContext)
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("these are 2")
         seen(page, "words")
+
+
+def test_practice_in_every_look_and_by_keyboard_alone(study: Rehearsal, app: App, page: Page) -> None:
+    """Offered on the first page; after each question the truth; at the end the result, and never offered again."""
+    expect(page.get_by_role("heading", name="New here? Practise first")).to_be_visible()
+    seen(page, "offer")
+    page.get_by_role("button", name="Practise", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".row-open")).to_have_count(8)
+    expect(page).to_have_url(f"{app.address}practice")
+    expect(page.get_by_text("No question yet.")).to_be_visible()
+    page.keyboard.press("n")
+    for place in range(8):
+        expect(page.get_by_text(f"Record {place + 1} of 8")).to_be_visible()
+        page.keyboard.press("Alt+g")
+        expect(page.locator(".why")).to_contain_text("Suggested")
+        expect(page.locator(".truth")).to_be_hidden()
+        save_in_practice(page)
+        if place in (0, 7):
+            seen(page, f"truth {place}")
+        page.keyboard.press("Control+Enter")
+    expect(page.locator(".practice")).to_contain_text("of 8 partners found")
+    expect(page.locator(".practice")).not_to_contain_text("left")
+    seen(page, "result")
+    page.get_by_role("button", name="Back to the study").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Hand in the round")).to_be_visible()
+    expect(page.locator(".practice")).to_be_hidden()
+    page.go_back()
+    expect(page.locator(".state-saved")).to_have_count(8)
+
+
+def save_in_practice(page: Page) -> None:
+    """Save, once more where the verdict is bad; what the truth says stands there then."""
+    page.keyboard.press("Control+Enter")
+    truth, doubt = page.locator(".truth"), page.locator(".confirmation")
+    expect(truth.or_(doubt).locator("visible=true").first).to_be_visible()
+    if doubt.is_visible():
+        page.keyboard.press("Control+Enter")
+    expect(truth).to_contain_text("artner: ")
 
 
 def test_usable_at_two_hundred_percent(app: App, browser: Browser) -> None:

@@ -17,7 +17,7 @@ from blindlabel.protocol.interfaces import CHANGED, PERSON, SUGGESTED
 from blindlabel.storage.annotations import Annotations, Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
+from blindlabel.web.tried_records import tried_records
 from support.web_app import (
     App,
     expect_question,
@@ -48,7 +48,6 @@ def expert(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Expert]:
     folder: Path = tmp_path_factory.mktemp("annotating")
     study = Rehearsal(folder, Wanted(records=16))
     study.begin()
-    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     with running(folder / "anna") as app:
         yield Expert(app, study.workspace("anna"))
 
@@ -63,7 +62,7 @@ def words(page: Page, *texts: str) -> None:
         page.locator(".record-word", has_text=text).first.click()
 
 
-def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browser_in(
+def test_first_visit_asks_for_the_name_offers_practice_and_lets_no_second_browser_in(
     expert: Expert, browser: Browser, tmp_path: Path
 ) -> None:
     study = Rehearsal(tmp_path / "study", Wanted(records=4))
@@ -75,14 +74,11 @@ def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browse
         expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
         page.get_by_role("textbox", name="Name").fill(" Ada  Byron ")
         page.keyboard.press("Enter")
-        expect(page.get_by_text("Step 1 of 5")).to_be_visible()
-        for _ in range(4):
-            page.get_by_role("button", name="Next", exact=True).click()
-        page.get_by_role("button", name="Begin").click()
-        expect(page.locator(".q-dialog")).to_have_count(0)
+        expect(page.get_by_role("heading", name="New here? Practise first")).to_be_visible()
+        page.get_by_role("button", name="Not now").click()
         page.goto(app.link)  # the same browser may use its link again
         expect(page.locator(".title")).to_contain_text("Ada Byron for anna")
-        page.wait_for_timeout(300)
+        expect(page.locator(".practice")).to_be_hidden()
         expect(page.locator(".q-dialog")).to_have_count(0)
         second = new_context(browser)
         refused = second.new_page()
@@ -90,6 +86,57 @@ def test_first_visit_asks_for_the_name_shows_the_guide_and_lets_no_second_browse
         expect(refused.locator("body")).to_contain_text("This link has been used: it lets one browser in.")
         first.close()
         second.close()
+
+
+def test_a_question_is_tried_on_records_of_ones_own_making(expert: Expert, context: BrowserContext) -> None:
+    """Yes or no as one types; kept for one record and for all; what is kept answers as the question changes."""
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()[3]
+    page.locator(".row-open").nth(3).click()
+    expect(page.get_by_role("heading", name=own.id)).to_be_visible()
+    given = own.prepared.attributes["given_name"].split()[0]
+    write(page, f'ret is_in("{given}", $r.given_name)')
+    expect(page.locator(".verdict strong")).not_to_be_empty()
+    tried = page.locator(".tried")
+    tried.get_by_role("button", name="Edit a copy of your record").click()
+    expect(tried.get_by_text("Yes: it passes.")).to_be_visible()
+    page.get_by_label("given_name", exact=True).fill("Zebedee")
+    expect(tried.get_by_text("No.", exact=True)).to_be_visible()
+    tried.get_by_role("button", name="Keep: it should be found").click()
+    expect(tried.locator("li")).to_contain_text("Your partner: missed")
+    tried.get_by_role("button", name="Edit a copy of your record").click()
+    tried.get_by_role("button", name="Keep for all records: it should not pass").click()
+    expect(tried.locator("li").nth(1)).to_contain_text("Your other: let pass")
+    write(page, 'ret is_in("zebedee", $r)')
+    expect(tried.locator("li").first).to_contain_text("Your partner: found")
+    expect(tried.locator("li").nth(1)).to_contain_text("Your other: kept out")
+    page.keyboard.press("Alt+n")
+    expect(page.get_by_role("heading", name=expert.workspace.records()[4].id)).to_be_visible()
+    expect(tried.locator("li")).to_have_count(1)
+    tried.get_by_role("button", name="Remove").click()
+    expect(tried.locator("li")).to_have_count(0)
+    assert [one.partner for one in tried_records(expert.workspace)] == [True], "that of the other record stays"
+
+
+def test_versions_stand_side_by_side_and_the_best_is_marked(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    page.locator(".row-open").nth(5).click()
+    page.get_by_role("button", name="Points", exact=True).click()
+    page.keyboard.press("Alt+c")
+    expect_told(page, "There is nothing to compare yet")
+    page.keyboard.press("Alt+g")
+    expect(page.locator(".why")).to_contain_text("Suggested")
+    bar = page.get_by_role("slider")
+    bar.fill(str(bar.get_attribute("max")))
+    expect(page.locator(".verdict-bad strong, .verdict-warn strong")).to_contain_text("strict")
+    page.keyboard.press("Alt+c")
+    choices = page.locator(".choice")
+    expect(choices.first).to_contain_text("Mine")
+    expect(choices.first).to_contain_text("strict")
+    expect(choices.filter(has_text="The best of these")).to_have_count(1)
+    expect(choices.first).not_to_contain_text("The best of these")
+    page.keyboard.press("Alt+2")
+    expect(page.locator(".points-bar strong")).not_to_have_text(str(bar.get_attribute("max")))
 
 
 def test_clicked_words_become_points_and_are_judged(expert: Expert, context: BrowserContext) -> None:
@@ -143,7 +190,6 @@ def test_a_key_pressed_at_the_sight_of_a_record_is_heard(browser: Browser, tmp_p
     study = Rehearsal(tmp_path / "study", Wanted(records=8))
     study.begin()
     anna = study.workspace("anna")
-    anna.remember(GUIDE_SEEN, "yes")
     with running(tmp_path / "study" / "anna") as app:
         page = open_app(new_context(browser), app)
         for own in anna.records():  # from the list
@@ -367,7 +413,7 @@ def test_search_filter_and_keys_of_the_list(expert: Expert, context: BrowserCont
     expect(page.locator(".row-open")).to_have_count(1)
     expect(page.locator(".count")).to_have_text("1 of 16 records")
     page.keyboard.type("zzz")
-    expect(page.get_by_text("No record of this round is like that.")).to_be_visible()
+    expect(page.get_by_text("No record of this round fits the search and the filter.")).to_be_visible()
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
     expect(page.locator(".row-open")).to_have_count(16)

@@ -4,6 +4,7 @@ without the code.
 
 from __future__ import annotations
 
+import datetime
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.questions import SuggestedQuestions
+from blindlabel.parties.study import standing
+from blindlabel.protocol.advice import headline, so_far
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport import server_limits
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
 from blindlabel.web.local_study import Rehearsal, Wanted
-from support.axe import no_violations
+from support.axe import fits, no_violations
 from support.study_parties import served
 from support.web_app import new_context
 
@@ -71,6 +74,10 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
         expect(page.get_by_text("There is nothing to export before the first round is settled.")).to_be_visible()
         expect(page.get_by_text("none since the server started").first).to_be_visible()
         expect(page.get_by_text("anna has to answer round 1").first).to_be_visible()
+        anna = page.get_by_role("region", name="Owners").locator("tr", has_text="anna").first
+        expect(anna).to_contain_text("6 questions, not handed in")
+        expect(anna).to_contain_text(str(datetime.datetime.now().year))  # since when it is waited for
+        expect(page.get_by_text("Agreement is not recall")).to_have_count(0)  # nothing is agreed yet
         no_violations(page, page.url)
         for workspace in coordinated.study.workspaces:
             SuggestedQuestions().provide(workspace)
@@ -79,6 +86,14 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
         expect(page.get_by_role("region", name="Figures").locator("tbody tr").first).to_be_visible()
     page.reload()
     no_violations(page, page.url)
+    fits(page, look)
+    rounds = [one.total for one in standing(coordinated.study.coordinator, coordinated.study.agreement.hash).history]
+    settled = so_far([one for one in rounds if one.pairs])
+    expect(page.locator(".headline")).to_have_text(headline([one for one in rounds if one.pairs]))
+    cells = page.get_by_role("region", name="Figures").locator("tbody tr").last.locator("td")
+    expect(cells.nth(4)).to_have_text(f"{settled[-1].agreed} of 36")
+    expect(page.get_by_text("Agreement is not recall")).to_be_visible()
+    expect(page.locator(".timeline li").first).to_contain_text("joining and keys")
     content = page.content()
     for workspace in coordinated.study.workspaces:
         for own in workspace.records():

@@ -21,7 +21,6 @@ from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.annotations import Annotations
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from support.patience import Patience
 from support.web_app import App, expect_told, open_app, running
 
@@ -85,7 +84,6 @@ def study(tmp_path: Path) -> Rehearsal:
         tables = list(write_tables(generate("products", Size(400, 200), 3), tmp_path / "tables")[:2])
     made = Rehearsal(tmp_path / "study", Wanted(records=RECORDS, name="Products of two shops"), tables)
     made.begin()
-    made.workspace("anna").remember(GUIDE_SEEN, "yes")
     return made
 
 

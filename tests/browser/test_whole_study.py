@@ -16,7 +16,6 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from blindlabel.transport.connecting import VIA
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from support.web_app import App, expect_question, expect_told, open_app, running, show_text
 
 
@@ -30,7 +29,6 @@ class Played:
 def played(tmp_path: Path) -> Iterator[Played]:
     folder = tmp_path / "study"
     study = Rehearsal(folder, Wanted(records=56, rounds=2))
-    study.workspace("anna").remember(GUIDE_SEEN, "yes")
     study.workspace("anna").remember(VIA, f"folder:{study.shared}")
     with running(folder / "anna") as app:
         yield Played(study, app)

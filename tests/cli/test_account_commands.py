@@ -45,4 +45,4 @@ def test_an_agreement_that_would_give_away_a_key_is_refused_with_a_sentence(
 def test_an_engine_without_a_bound_is_called_so(blindlabel: Command, tmp_path: Path) -> None:
     done = blindlabel("explain", written(tmp_path, encoding={"engine": "plain"}))
     assert done.code == 0
-    assert done.out.count("NO BOUND") == 1 and done.out.count("/ no bound") == 4
+    assert done.out.count("NO BOUND") == 1 and done.out.count("/ no bound") == 5

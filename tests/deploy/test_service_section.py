@@ -11,33 +11,32 @@ import os
 import re
 import shlex
 import shutil
-import socket
-import ssl
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import httpx
 import pytest
 
 from blindlabel.protocol.agreement import to_text
-from support.egress import OUTSIDE, certificate, egress, pass_on
+from support.egress import OUTSIDE, certificate, egress, tls_in_front
 from support.patience import PATIENCE, Patience
 from support.study_parties import free_port, small_agreement, write_person_tables
 
 ROOT = Path(__file__).resolve().parents[2]
+DESK, PASSWORD = "annotate.example:8444", "difference engine"
 PROGRAM = "/opt/blindlabel/bin/blindlabel"
 
 
-def section() -> list[list[str]]:
-    """The lines of the section, block by block."""
+def section(name: str) -> list[list[str]]:
+    """What the section has an administrator type, block by block."""
     page = (ROOT / "docs" / "how-to" / "operations.md").read_text("utf-8")
-    text = page.partition("## As a service")[2].partition("\n## ")[0]
+    text = page.partition(f"## {name}")[2].partition("\n## ")[0]
     return [
         [line.removeprefix("# ") for line in block.splitlines()]
-        for block in re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for block in re.findall(r"^```console\n(# .*?)^```", text, re.MULTILINE | re.DOTALL)
     ]
 
 
@@ -48,33 +47,6 @@ def unit(name: str) -> configparser.SectionProxy:
     return parser["Service"]
 
 
-@contextmanager
-def tls_in_front(pem: Path, key: Path, port: int) -> Iterator[int]:
-    """What a TLS proxy does: its port leads to another, in clear."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem, key)
-
-    def serve(raw: socket.socket) -> None:
-        with (
-            suppress(OSError),
-            context.wrap_socket(raw, server_side=True) as inside,
-            socket.create_connection(("127.0.0.1", port)) as behind,
-        ):
-            back = threading.Thread(target=pass_on, args=(behind, inside), daemon=True)
-            back.start()
-            pass_on(inside, behind)
-            back.join()
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield listener.getsockname()[1]
-
-
 class Machine:
     """A machine whose root folder is a folder, and its program this one."""
 
@@ -82,11 +54,13 @@ class Machine:
         self.folder, self.replaced, self._stack = folder, replaced, stack
         self.credentials = folder / "credentials"
         self.log = folder / "log"
+        self.runtime = Path(stack.enter_context(TemporaryDirectory()))  # short: a socket's path has 107 characters
 
     def words(self, line: str) -> list[str]:
         for known, here in self.replaced.items():
             line = line.replace(known, here)
         line = re.sub(r"(?<=[ =:])/(var|srv|etc)/", rf"{self.folder}/\1/", line)
+        line = line.replace(" /run/", f" {self.runtime}/")
         found = shlex.split(line)
         return [sys.executable, "-m", "blindlabel.cli.main", *found[1:]] if found[0] == PROGRAM else found
 
@@ -98,15 +72,22 @@ class Machine:
     def run(self, line: str, *, credentials: bool = False) -> str:
         done = subprocess.run(
             self.words(line), env=self.environment(credentials=credentials), capture_output=True, text=True,
-            timeout=PATIENCE, check=False,
+            timeout=PATIENCE, check=False, input=f"{PASSWORD}\n",
         )  # fmt: skip
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         return done.stdout
 
     def start(self, service: configparser.SectionProxy, instance: str) -> None:
         command = self.words(service["ExecStart"].replace("%i", instance))
-        with self.log.open("w") as log:
-            running = subprocess.Popen(command, env=self.environment(credentials=True), stderr=log)
+        environment = self.environment(credentials=True)
+        if "EnvironmentFile" in service:
+            file = Path(str(self.folder) + service["EnvironmentFile"].replace("%i", instance))
+            environment |= dict([line.split("=", 1) for line in file.read_text().splitlines()])
+        if "RuntimeDirectory" in service:
+            made = self.runtime / service["RuntimeDirectory"].replace("%i", instance)
+            made.mkdir(mode=int(service["RuntimeDirectoryMode"], 8), parents=True)
+        with self.log.open("a") as log:
+            running = subprocess.Popen(command, env=environment, stderr=log)
         self._stack.callback(running.wait)
         self._stack.callback(running.terminate)
 
@@ -114,6 +95,9 @@ class Machine:
         """One line of the section."""
         if line.startswith("install "):
             Path(self.words(line)[-1]).mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif line.startswith("echo "):
+            text, _, file = line.removeprefix("echo ").partition(" > ")
+            Path(str(self.folder) + file).write_text(f"{text}\n")
         elif "systemd-creds encrypt" in line:
             self.credentials.mkdir(mode=0o700)
             name = re.findall(r"--name=(\S+)", line)[0]
@@ -136,8 +120,8 @@ class Machine:
                 Patience().wait_until(lambda: "Serving" in self.log.read_text(), self.log.read_text)
             self.run(line)
         else:
-            assert line.startswith("useradd --system "), line
-            assert shutil.which("useradd")
+            assert line.startswith(("useradd --system ", "usermod --append --groups blindlabel-owner ")), line
+            assert shutil.which("useradd") and shutil.which("usermod")
 
 
 @pytest.mark.slow
@@ -153,7 +137,8 @@ def test_service_section_is_walked_through_with_real_processes(tmp_path: Path) -
         for machine in (coordinator, owner):
             (machine.folder / "srv" / "blindlabel").mkdir(parents=True)
         (coordinator.folder / "srv" / "blindlabel" / "persons.toml").write_text(to_text(small_agreement()))
-        first, second = section()
+        first, second = section("As a service")
+        (third,) = section("Where experts sit")
         for line in first:
             coordinator.follow(line)
         keys = list((coordinator.folder / "var/lib/blindlabel-coordinator/keys").rglob("*.key"))
@@ -170,10 +155,22 @@ def test_service_section_is_walked_through_with_real_processes(tmp_path: Path) -
         assert len(proxy.asked) >= 2 and set(proxy.asked) == {f"CONNECT {OUTSIDE}:8443 HTTP/1.1"}
         for log in (coordinator.log, owner.log):
             assert all("event" in json.loads(line) for line in log.read_text().splitlines())
+        for line in third:
+            owner.follow(line)
+        Patience().wait_until(
+            lambda: "People open https://annotate.example" in owner.log.read_text(), owner.log.read_text
+        )
+        socket = owner.runtime / "blindlabel-annotate-persons" / "web.sock"
+        assert socket.stat().st_mode & 0o777 == 0o660 and socket.parent.stat().st_mode & 0o777 == 0o750
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket)), base_url=f"http://{DESK}") as proxy_of_desk:
+            assert proxy_of_desk.get("/").headers["location"] == "/sign-in"
+            form = {"name": "Ada", "password": PASSWORD}
+            done = proxy_of_desk.post("/sign-in", data=form, headers={"origin": f"https://{DESK}"})
+            assert done.status_code == 303 and done.headers["location"] == "/"
         assert '"event": "joined", "study": "persons", "owner": "anna"' in coordinator.log.read_text()
 
 
-@pytest.mark.parametrize("name", ["blindlabel-coordinator.service", "blindlabel-owner@.service"])
+@pytest.mark.parametrize("name", [path.name for path in (ROOT / "deploy" / "systemd").iterdir()])
 def test_units_are_as_closed_as_the_page_says(name: str) -> None:
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not on this machine")
@@ -184,7 +181,7 @@ def test_units_are_as_closed_as_the_page_says(name: str) -> None:
     said = re.search(r"exposure level for \S+: ([\d.]+)", done.stdout)
     assert said is not None, done.stdout + done.stderr
     assert float(said[1]) <= 1.5
-    assert "says 1.3 for both" in (ROOT / "docs" / "how-to" / "operations.md").read_text("utf-8")
+    assert "says 1.3 for each" in (ROOT / "docs" / "how-to" / "operations.md").read_text("utf-8")
 
 
 def test_commands_in_containers_are_those_of_the_program() -> None:

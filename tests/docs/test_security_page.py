@@ -12,11 +12,15 @@ from pathlib import Path
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import messages
-from blindlabel.protocol.account import SHARE, Exposure, key_bits
+from blindlabel.protocol.account import SHARE, Exposure, key_bits, sampling_bits
 
 ROOT = Path(__file__).parents[2]
 SHORT = (ROOT / "docs" / "explanation" / "security.md").read_text("utf-8")
 BEHIND = (ROOT / "docs" / "explanation" / "security-argument.md").read_text("utf-8")
+
+ENRICHED = agreements.new(
+    "t", ["anna", "berta"], ["name"], sampling={"method": "enriched", "blocking": ["name"]}
+).exposure
 
 
 def test_the_page_is_read_in_ten_minutes_and_begins_with_the_adversaries() -> None:
@@ -27,7 +31,7 @@ def test_the_page_is_read_in_ten_minutes_and_begins_with_the_adversaries() -> No
 def test_figures_of_the_default_agreement_are_those_of_its_account() -> None:
     agreement = agreements.new("bits", ["anna", "berta"], ["name"])
     account = account_of(agreement)
-    coordinator, asks, asked, record, _ = account.entries
+    coordinator, asks, asked, record, together, copy = account.entries
     table = SHORT.split("## Adversaries and bits")[1].split("\n## ")[0]
     rows = {cells[1].strip(): cells[2] for line in table.splitlines() if len(cells := line.split("|")) > 4}
     for who, bits in (
@@ -38,10 +42,19 @@ def test_figures_of_the_default_agreement_are_those_of_its_account() -> None:
         ("the coordinator, curious", coordinator.honest),
         ("the coordinator, cheating", coordinator.cheating),
         ("two owners, about a third", 2 * (asks.cheating or 0)),
-        ("the coordinator and an owner, who followed the protocol and pool what they hold", account.entries[-1].honest),
+        ("the coordinator and an owner, who followed the protocol and pool what they hold", together.honest),
+        ("a cheating owner and a later copy of an honest coordinator's folder and keys, or its backup", copy.cheating),
     ):
         assert re.search(rf"(?<![\d,]){bits:,} bits", rows[who]), (who, bits)
     assert f"can lose {account.key.bears:,}" in rows["the same, about one key"]
+    behind = (
+        f"every record | {asks.cheating:,} |", f"{account.key.spent} of {account.key.bears:,}, and no key twice",
+        f"{coordinator.honest:,} to {coordinator.cheating:,} (four", f"{sampling_bits(ENRICHED)} bits at 50 × 50",
+    )  # fmt: skip
+    assert [one for one in behind if one not in BEHIND] == []
+    three = account_of(agreements.new("bits", ["anna", "berta", "clara"], ["name"]))
+    (others,) = (one for one in three.entries if one.party == "owner, of a pairing of two others")
+    assert f"{others.cheating} bits" in rows["a third owner, about a pairing of two others"]
 
 
 def test_sizes_that_a_ring_can_bear_are_those_of_the_account() -> None:
@@ -68,6 +81,18 @@ def test_every_promise_has_a_test() -> None:
     table = BEHIND.split("## Promises and the tests that guard them")[1].split("## Keys")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
     assert len(rows) >= 20 and all("`test_" in row for row in rows)
+
+
+def test_every_statement_of_the_page_names_a_test_or_is_an_assumption() -> None:
+    statements = [
+        part
+        for section in SHORT.split("\n## ")[1:]
+        if not section.startswith("Assumptions")
+        for part in re.split(r"\n\n|\n(?=- |\| )", section.partition("\n")[2])
+        if part.strip() and not part.startswith(("| adversary", "|---"))
+    ]
+    assert len(statements) >= 35
+    assert [one[:70] for one in statements if "`test_" not in one] == []
 
 
 def test_every_kind_of_message_stands_in_the_table_of_what_is_learnt() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -69,18 +68,6 @@ def test_the_hash_is_of_the_list_and_not_of_its_file(tmp_path: Path) -> None:
     assert read_candidates(written(tmp_path, "row_a,row_b,score\n1,2,0.5\n3,4,0.9\n"), threshold=0.5).hash != first.hash
 
 
-@pytest.mark.parametrize("ids", [False, True])
-def test_a_list_with_its_draw_reads_back(tmp_path: Path, ids: bool) -> None:
-    named = linkage("ties", 30, 4)[0]
-    if ids:
-        named = replace(named, pairs=tuple((f"a{first}", f"b,{second}") for first, second in named.pairs))
-    drawn = named.draw(40, Random(1).randrange)
-    drawn.write(tmp_path / "drawn.csv")
-    read = read_candidates(tmp_path / "drawn.csv")
-    assert (read.hash, read.by_threshold) == (drawn.hash, True)
-    assert {read.pairs[n] for n in np.flatnonzero(read.drawn)} == {drawn.pairs[n] for n in np.flatnonzero(drawn.drawn)}
-
-
 def test_strata_are_those_of_the_design() -> None:
     candidates, _ = linkage("steep", 1000, 5)
     assert [len(part) for part in candidates.strata] == [500, 250, 250, 250, 500, 1000, 2250]
@@ -129,9 +116,8 @@ def test_unless_told_otherwise_chance_is_the_systems() -> None:
 
 
 def test_a_choice_of_the_linkage_is_told_from_a_threshold() -> None:
-    rows, none = (("0", "0"), ("0", "1"), ("1", "1")), np.zeros(3, dtype=np.bool_)
+    rows = (("0", "0"), ("0", "1"), ("1", "1"))
     for linked, by_threshold in (([1, 1, 0], True), ([1, 0, 1], False), ([1, 1, 1], True)):
         assert (
-            Candidates(rows, np.array([3.0, 2.0, 1.0]), np.array(linked, dtype=np.bool_), none).by_threshold
-            == by_threshold
+            Candidates(rows, np.array([3.0, 2.0, 1.0]), np.array(linked, dtype=np.bool_)).by_threshold == by_threshold
         )

@@ -14,7 +14,7 @@ from support.linkages import SHAPES, blind_labels, bounds, checked, drawing, lin
 
 SIZES = ((1000, 5, 200), (120, 4, 100), (40, 2, 50))
 """Linked pairs, how many times as long the list is, pairs drawn. The last is a short list."""
-DRAWS = 130
+DRAWS = 300
 
 
 @cache

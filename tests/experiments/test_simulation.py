@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from blindlabel.language import Record
 from blindlabel.language.formula import evaluate
 from blindlabel.parties.rehearsal import in_clear
 from blindlabel.records.generator import PRODUCT_ATTRIBUTES, Size, generate, write
+from blindlabel_lab.experiments import metrics
 from blindlabel_lab.experiments.datasets import (
     PREPARATION,
     PUBLISHED_PREPARATION,
@@ -158,6 +160,14 @@ def test_packed_engine_gives_the_same_labels(folder: Path) -> None:
     clear = run_sample(products, sample, oracles, "plain", 2)
     packed = run_sample(products, sample, oracles, "packed", 2)
     assert [one.tolist() for one in clear.labels] == [one.tolist() for one in packed.labels]
+
+
+def test_spread_is_the_deviation_of_a_sample() -> None:
+    true = np.array([[True, True]])
+    one, other = (scores(np.array([row], dtype=np.uint8), true) for row in ([3, 3], [3, 2]))
+    assert metrics.deviation([one, other])["recall"] == pytest.approx(math.sqrt(0.125))
+    assert metrics.mean([one, other])["recall"] == 0.75
+    assert metrics.deviation([one])["recall"] == 0
 
 
 def test_quality_on_generated_sets_is_high_and_resumes(folder: Path, tmp_path: Path) -> None:

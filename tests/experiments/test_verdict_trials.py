@@ -15,7 +15,7 @@ from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.tables import table_of
-from blindlabel_lab.experiments.verdicts import BUILT_ON, FOUND, auc, sets_in, summary, verdicts
+from blindlabel_lab.experiments.verdicts import BUILT_ON, FOUND, auc, sets_in, summary, verdicts, witness
 
 TRIED = Path(__file__).parents[2] / "docs" / "verdicts.json"
 """Written by `blindlabel experiment verdicts`: shares and counts by set, nothing of the sets themselves."""
@@ -34,22 +34,18 @@ def tried() -> dict[str, Any]:
 
 
 def test_words_claim_no_more_than_the_trials(tried: dict[str, Any]) -> None:
-    """In sets that the words were set by, both ends hold; over all sets more is found than is said, never less, and
-    what is called too strict is found in less than half of the cases.
-    """
     assert [one.words for one in CHANCES] == list(CLAIMED)
     built, every = (summary(tried["datasets"])["means"][group] for group in ("built on", "all"))
     for words, (least, most) in CLAIMED.items():
-        assert least <= built["bins"][words]["share"] <= most, words
-        assert least <= every["bins"][words]["share"], words
-    assert every["bins"]["about 1 in 3"]["share"] < 0.45
+        for means in (built, every):
+            assert least <= means["bins"][words]["share"] <= most, words
     assert round(100 * every["off"]) == OFF
     assert round(100 * every["seldom_off"]) == SELDOM_OFF
     assert f"{OFF} points on average" in TRIALS
     assert f"by {SELDOM_OFF} or more" in TRIALS
 
 
-@pytest.mark.parametrize(("group", "found", "wrong"), [("built on", 0.83, 0.88), ("all", 0.82, 0.87)])
+@pytest.mark.parametrize(("group", "found", "wrong"), [("built on", 0.83, 0.88), ("all", 0.83, 0.88)])
 def test_verdicts_rank_questions_better_than_what_was_there_before(
     tried: dict[str, Any], group: str, found: float, wrong: float
 ) -> None:
@@ -62,6 +58,18 @@ def test_verdicts_rank_questions_better_than_what_was_there_before(
 def test_trials_are_of_all_sets_and_their_means_are_theirs(tried: dict[str, Any]) -> None:
     assert set(BUILT_ON) < set(tried["datasets"]) and "restaurants" in tried["datasets"]
     assert tried["means"] == summary(tried["datasets"])["means"]
+
+
+def test_trials_are_of_the_verdict_as_it_is_now(tried: dict[str, Any]) -> None:
+    """What is generated comes out as it did when the trials were made. Where it does not, suggestions or verdicts have
+    changed: run `blindlabel experiment verdicts`, and put its verdicts.json into docs.
+    """
+    again = witness()
+    for kind, before in tried["witness"].items():
+        for ranks in ("found_auc", "wrong_auc"):
+            assert again[kind][ranks]["verdict"] == pytest.approx(before[ranks]["verdict"], abs=0.03), (kind, ranks)
+        for words, one in before["bins"].items():
+            assert again[kind]["bins"][words]["questions"] == pytest.approx(one["questions"], abs=20), (kind, words)
 
 
 def test_the_experiment_on_a_small_set(tmp_path: Path) -> None:

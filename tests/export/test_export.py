@@ -4,7 +4,6 @@ back.
 
 from __future__ import annotations
 
-import csv
 import json
 import tracemalloc
 from dataclasses import replace
@@ -18,20 +17,8 @@ from hypothesis import strategies as st
 
 from blindlabel.cli.main import run
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.export import (
-    ENDS_BLINDNESS,
-    FORMATS,
-    FORMATS_WITH_RECORDS,
-    AgreedTruth,
-    LabelledPair,
-    joined,
-    merged,
-    read_ground_truth,
-    write,
-    write_with_records,
-)
+from blindlabel.export import FORMATS, AgreedTruth, LabelledPair, joined, merged, read_ground_truth, write
 from blindlabel.records.table_files import write_csv
-from blindlabel.records.tables import Table
 
 TRUTH = AgreedTruth(
     "north",
@@ -62,6 +49,17 @@ SHAPES = {
 def test_text_formats_have_exactly_the_shape_of_the_tool(format: str, tmp_path: Path) -> None:
     path, _ = write(TRUTH, format, tmp_path / "truth.csv")
     assert path.read_text(encoding="utf-8") == SHAPES[format]
+
+
+@pytest.mark.parametrize("format", list(SHAPES))
+def test_ids_of_the_second_owner_stand_in_every_format(format: str, tmp_path: Path) -> None:
+    """Places and ids of the two sides are told apart: place 4 is n|4 on the left and s-nine on the right."""
+    pairs = (LabelledPair(4, 5, True, 1), LabelledPair(5, 4, True, 1))
+    truth = replace(TRUTH, pairs=pairs, discarded=(), ids_b={5: "s-5", 4: "s-nine"})
+    path, _ = write(truth, format, tmp_path / "truth.csv")
+    first, second = path.read_text(encoding="utf-8").splitlines()[1:]
+    assert "n|4" in first and "s-5" in first and "s-nine" not in first
+    assert "s-nine" in second and "s-5" not in second and "n|4" not in second
 
 
 def test_the_recordlinkage_annotation_has_its_schema(tmp_path: Path) -> None:
@@ -311,47 +309,6 @@ def test_large_truths_are_written_without_making_all_their_pairs(format: str, tm
     tracemalloc.stop()
     assert path.stat().st_size > 0
     assert peak < 500_000  # 19,000 pairs as objects alone are more than 1.5 MB
-
-
-A = Table(
-    "north", tuple(f"n{n}" for n in range(6)), ("name",), tuple((f"Ann {n}" if n != 5 else "",) for n in range(6))
-)
-B = Table("south", tuple(f"s{n}" for n in range(10)), ("name", "age"), tuple((f"Anne {n}", str(n)) for n in range(10)))
-IDS = ({4: "n4", 5: "n5"}, {7: "s7", 9: "s9"})
-OPEN_TRUTH = AgreedTruth("north", "south", TRUTH.pairs, TRUTH.discarded, *IDS)
-
-
-def test_formats_with_records_have_the_shape_of_the_tool(tmp_path: Path) -> None:
-    (dedupe,) = write_with_records(OPEN_TRUTH, "dedupe", tmp_path, A, B, blindness_may_end=True)
-    document = json.loads(dedupe.read_text())
-    assert document["distinct"] == [
-        {"__class__": "tuple", "__value__": [{"name": "Ann 4"}, {"name": "Anne 9", "age": "9"}]}
-    ]
-    assert [pair["__value__"][0]["name"] for pair in document["match"]] == ["Ann 4", None]
-    (zingg,) = write_with_records(OPEN_TRUTH, "zingg", tmp_path / "z.csv", A, B, blindness_may_end=True)
-    rows = list(csv.reader(zingg.read_text().splitlines()))
-    assert rows[:3] == [["z_cluster", "z_isMatch", "name", "age"], ["0", "1", "Ann 4", ""], ["0", "1", "Anne 7", "7"]]
-    (deepmatcher,) = write_with_records(OPEN_TRUTH, "deepmatcher", tmp_path / "d.csv", A, B, blindness_may_end=True)
-    rows = list(csv.reader(deepmatcher.read_text().splitlines()))
-    assert rows[:2] == [["id", "label", "left_name", "right_name", "right_age"], ["0", "1", "Ann 4", "Anne 7", "7"]]
-    assert not list(tmp_path.rglob("*.part"))
-
-
-def test_formats_with_records_say_that_they_end_the_blindness(tmp_path: Path) -> None:
-    assert all("ends the blindness" in description for description in FORMATS_WITH_RECORDS.values())
-    with pytest.raises(InputError) as caught:
-        write_with_records(OPEN_TRUTH, "dedupe", tmp_path, A, B, blindness_may_end=False)
-    assert ENDS_BLINDNESS in str(caught.value)
-    assert not list(tmp_path.iterdir())
-
-
-def test_formats_with_records_refuse_other_tables(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no format 'csv' with records"):
-        write_with_records(OPEN_TRUTH, "csv", tmp_path, A, B, blindness_may_end=True)
-    with pytest.raises(InputError, match="north has no row with the id 's7'"):
-        write_with_records(OPEN_TRUTH, "zingg", tmp_path, A, A, blindness_may_end=True)
-    with pytest.raises(InputError, match="merge the exports of both owners first"):
-        write_with_records(TRUTH, "zingg", tmp_path, A, B, blindness_may_end=True)
 
 
 def test_every_format_is_described() -> None:

@@ -152,7 +152,7 @@ def test_shown_partners_are_missed_and_shown_impostors_pass(suggester: Suggester
         found = judged(suggester, question.text, row)
         assert not any(question(one) for one in found.missed)
         assert all(question(one) for one in found.passing)
-        assert found.missed or found.found == 1
+        assert found.missed or found.found > CHANCES[0].least
         assert len({one.whole for one in found.missed}) == len(found.missed), "not the same one twice"
     assert any(judged(suggester, suggester.suggest(one).text, row).missed for row, one in enumerate(people(6)))
 
@@ -170,7 +170,30 @@ def test_a_verdict_is_good_only_where_both_sides_are(suggester: Suggester) -> No
     own = OwnRows(80, 0, True)
     levels = {kind: Verdict(kind, own, 1.0, 0.0, 0.0).level for kind in RISKIEST}
     assert [kind for kind, level in levels.items() if level == "good"] == ["good"]
-    assert {kind for kind, level in levels.items() if level == "warn"} == {"others", "relatives", "strict"}
+    assert {kind for kind, level in levels.items() if level == "warn"} == {"others", "relatives", "few", "strict"}
+
+
+def test_a_table_that_rules_nothing_out_makes_no_verdict_good() -> None:
+    """The same question about the same record, with its other own rows taken away."""
+    text = 'ret 2*is_in("60000000", $r) + has_word("anna", $r) + has_word("mill", $r) >= 3'
+    large, small = (Suggester(people(count), ATTRIBUTES, lowered=True) for count in (40, 6))
+    assert judged(large, text).level == "good"
+    few = judged(small, text)
+    assert (few.kind, few.level) == ("few", "warn")
+    assert few.headline.endswith("too small to say who else would pass")
+    assert "too few to say anything" in few.detail
+
+
+def test_a_number_that_differs_by_a_digit_makes_no_impostor(suggester: Suggester) -> None:
+    """Somebody with the same name and address whose telephone differs by a digit is probably the same person."""
+
+    def apart(one: str, other: str) -> int:
+        return sum(a != b for a, b in zip(one, other)) if len(one) == len(other) else 99
+
+    for record in people(20):
+        for one in suggester.imagined(record).impostors:
+            others = [name for name in ATTRIBUTES[:3] if one.attributes[name] not in (record.attributes[name], "")]
+            assert others or not 0 < apart(one.attributes["phone"], record.attributes["phone"]) <= 1, one
 
 
 def test_close_relatives_that_would_pass_are_named(suggester: Suggester) -> None:
@@ -216,7 +239,7 @@ def test_a_count_says_what_it_can_rule_out(rows: int, others: int, said: str) ->
 def test_words_change_with_the_share_of_partners_found() -> None:
     said = [Verdict("good", OwnRows(9, 0, True), share / 40, 0.0, 0.0).chance for share in range(41)]
     assert list(dict.fromkeys(said)) == [one.words for one in reversed(CHANCES)]
-    assert (said[35], said[36], said[19], said[20]) == (
+    assert (said[32], said[33], said[16], said[17]) == (
         CHANCES[1].words,
         CHANCES[0].words,
         *(c.words for c in (CHANCES[3], CHANCES[2])),

@@ -13,6 +13,7 @@ from blindlabel.errors import InputError
 from blindlabel.parties.accounting import account_of
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.account import (
+    LATER_COPY,
     Exposure,
     account,
     content_bits,
@@ -21,6 +22,7 @@ from blindlabel.protocol.account import (
     key_must_bear,
     record_bits,
     sampling_bits,
+    stored_bits,
     used,
 )
 
@@ -32,7 +34,7 @@ def test_rows_that_the_agreement_names_are_counted_and_said() -> None:
     rows = {"anna": [0, 17, 1022], "berta": [3, 5, 8]}
     named = agreements.new("t", list(rows), ["name"], sampling={"method": "rows", "records": 3, "rows": rows})
     (entry,) = (one for one in account(named.exposure).entries if one.party == "everybody, from the agreement")
-    assert (entry.honest, entry.cheating) == (30, 30) and "the agreement names them" in entry.says
+    assert (entry.honest, entry.cheating) == (30, 30) and "no owner keeps that secret" in entry.says
     drawn = agreements.new("t", list(rows), ["name"], sampling={"records": 3})
     assert all(one.party != "everybody, from the agreement" for one in account(drawn.exposure).entries)
 
@@ -43,13 +45,13 @@ def test_a_round_of_fifty_records_gives_the_bits_of_the_design_and_one_for_a_voi
     matches = 50 * log2(sum(comb(50, k) for k in range(6)))
     rows, reasons = log2(10**10), log2(7)
     assert content_bits(DEFAULT, ROUND) == ceil(a_round + matches + rows + reasons) == 1325
-    assert record_bits(DEFAULT) == ceil(6 * log2(1 + sum(comb(50, k) for k in range(6)))) == 128
+    assert record_bits(DEFAULT) == ceil(3 * (50 + log2(1 + sum(comb(50, k) for k in range(6))))) == 214
 
 
 def test_the_default_agreement_has_the_default_exposure() -> None:
     assert replace(agreements.new("any", ["anna", "berta"], ["name"]).exposure, outcomes=4) == DEFAULT
     made = account_of(agreements.new("any", ["anna", "berta"], ["name"]))
-    assert made.entries == account(DEFAULT).entries
+    assert made.entries == account(DEFAULT, made.key.bears).entries
     assert made.key.bears >= 2 * made.key.spent
 
 
@@ -76,9 +78,22 @@ def test_only_two_parties_together_are_without_a_bound_where_the_key_holds() -> 
 
 def test_where_an_engine_has_no_bound_the_account_says_so_in_both_directions() -> None:
     made = account_of(agreements.new("any", ["anna", "berta", "clara"], ["name"], encoding={"engine": "plain"}))
-    assert [entry.party for entry in made.entries if entry.cheating is not None] == ["coordinator"]
+    assert [entry.party for entry in made.entries if entry.cheating is not None] == [
+        "coordinator",
+        "owner, of a pairing of two others",
+    ]
     assert made.lines()[-1].strip() == rules_named("plain").unbounded
     assert made.to_json()["unbounded"] == rules_named("plain").unbounded
+
+
+def test_a_later_copy_of_the_coordinators_folder_is_counted_and_unbounded_where_no_key_bears_a_bit_a_pair() -> None:
+    a_round = 200 + 5 * log2(2501)
+    kept, of_key = stored_bits(DEFAULT)
+    assert kept == ceil(2500 * log2(8) + 3 * a_round + 87) and of_key == ceil(2500 + a_round) == 2757
+    for records, bounded in ((62, True), (63, False)):
+        made = account_of(agreements.new("t", ["anna", "berta"], ["name"], sampling={"records": records}))
+        (copy,) = (one for one in made.entries if one.party == LATER_COPY)
+        assert (copy.cheating == copy.honest) == bounded and ("count records as read" in copy.says) != bounded
 
 
 def test_every_outcome_more_is_in_the_coordinators_account() -> None:
@@ -109,6 +124,8 @@ def test_what_an_enriched_sample_tells_is_in_the_account() -> None:
     assert coordinators[0] - coordinators[1] in (9, 10)  # how many of 1,000 keys both have
     assert used(enriched, ROUND, sampled=True).owner - used(DEFAULT, ROUND).owner == told
     assert account(enriched).key == account(DEFAULT).key
+    assert record_bits(enriched) - record_bits(DEFAULT) == told, "which may all be about one record"
+    assert record_bits(replace(DEFAULT, shown=9, shown_bits=1000.0)) - record_bits(DEFAULT) == 1000, "shown in clear"
 
 
 @pytest.mark.parametrize("records", [8, 600])
@@ -136,7 +153,7 @@ def test_what_was_used_is_counted_with_the_records_that_were_open() -> None:
     use = used(DEFAULT, [(50, 50), (7, 4), (2, 2)], void=1)
     assert use.owner == content_bits(DEFAULT, [(50, 50), (7, 4), (2, 2)]) + 1
     assert use.key == 480
-    assert use.coordinator == 2 * (2500 + 28 + 4) * 2
+    assert use.coordinator == ceil(2 * (2500 + 28 + 4) * 2 + 2 * log2(10**10) + 2)
     bound = account(DEFAULT)
     assert use.coordinator < (bound.entries[0].cheating or 0)
     assert use.owner < (bound.entries[1].cheating or 0)

@@ -57,6 +57,12 @@ def test_partners_found_over_blinded_keys_are_rows_that_share_a_rare_key() -> No
     assert len(keys & {one.key for one in right}) == chosen.partners
 
 
+def test_keys_are_first_words_then_beginnings_of_four_letters_then_further_words() -> None:
+    """Both owners must make the same keys: another length would find no partner over a version's change."""
+    row = Record.of({"given_name": "Margarethe Anna", "surname": "Oppenheimer"})
+    assert blocking_keys(row, ATTRIBUTES) == ["0:margarethe", "1:oppenheimer", "0:marg&1:oppe", "0:anna"]
+
+
 def test_frequent_keys_are_never_offered() -> None:
     table = records(3, "a")
     offers = blocking.rare_keys(table, ATTRIBUTES, SECRET, 10_000, secrets.randbelow)

@@ -49,6 +49,15 @@ def test_pair_once_agreed_keeps_its_label_and_round() -> None:
     assert later.tally == Tally(neither=1)
 
 
+def test_later_answers_about_an_agreed_pair_change_nothing() -> None:
+    """A record that is asked again for one pair answers about all of them."""
+    first = labels.settle(labels.no_labels(2, 2), 1, [0, 1], said([[1, 0], [0, 0]]), [0, 1], said([[1, 0], [1, 0]]), 5)
+    assert first.labels.tolist() == [[3, 0], [2, 2]]
+    turned = labels.settle(first.labels, 2, [0, 1], said([[0, 1], [1, 1]]), [0, 1], said([[0, 1], [1, 1]]), 5)
+    assert turned.labels.tolist() == [[3, 5], [2, 2]]
+    assert turned.tally == Tally(both=1), "agreed pairs are not counted again"
+
+
 def said(rows: list[list[int]]) -> Outcomes:
     return np.array(rows, dtype=np.uint8)
 

@@ -13,7 +13,7 @@ import pytest
 
 from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import facts, messages, rounds
+from blindlabel.protocol import facts, labels, messages, rounds
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Signed
@@ -23,8 +23,8 @@ from support.study_by_rules import Study
 
 def small(owners: int = 2, rounds: int = 3, **other: object) -> Agreement:
     names = ["anna", "berta", "clara", "dora"][:owners]
-    plain = {"encoding": {"engine": "plain"}}
-    return agreements.new("small", names, ["name"], rounds=rounds, sampling={"records": 4}, **(plain | other))
+    plain: dict[str, object] = {"encoding": {"engine": "plain"}, "sampling": {"records": 4}}
+    return agreements.new("small", names, ["name"], rounds=rounds, **(plain | other))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -46,6 +46,50 @@ def test_any_order_with_repeats_ends_with_the_labels_of_the_rules(seed: int) -> 
         assert sum(
             facts_of_round.tallies[facts.key_of(a, b)].agreed for facts_of_round in study.state.rounds
         ) == np.count_nonzero(expected)
+
+
+LIST = {"method": "candidates", "records": 6, "candidates": "0" * 64, "tables": {"anna": 6, "berta": 6}}
+DRAWN: dict[str, tuple[int, ...]] = {"anna": (5, 0, 3, 5, 1), "berta": (2, 2, 4, 1, 0)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_a_list_the_drawn_pairs_alone_are_open_and_labelled(seed: int) -> None:
+    study = Study(small(sampling=LIST), random.Random(seed), drawn=DRAWN)
+    study.to_the_end()
+    samples = study.state.samples
+    assert {owner: sorted(rows) for owner, rows in samples.items()} == {"anna": [0, 1, 3, 5], "berta": [0, 1, 2, 4]}
+    expected = np.full((4, 4), labels.NOT_DRAWN, dtype=np.uint8)
+    cells = [(samples["anna"].index(a), samples["berta"].index(b)) for a, b in zip(DRAWN["anna"], DRAWN["berta"])]
+    for number, one in enumerate(study.state.rounds, start=1):
+        says, hears = (study.matrices[one.answers[key].blob.hash] for key in ("anna>berta", "berta>anna"))
+        first, second = one.asked["anna>berta"], one.asked["berta>anna"]
+        assert says.shape == (len(first), len(second)), "all pairs of open records are answered"
+        still = [cell for cell in cells if expected[cell] in (0, labels.NOT_DRAWN)]
+        assert {i for i, _ in still} == {*first} and {j for _, j in still} == {*second}
+        for i, j in still:
+            x, y = first.index(i), second.index(j)
+            expected[i, j] = 2 * number + says[x, y] if says[x, y] == hears[y, x] else 0
+    assert np.array_equal(study.labels_now("anna", "berta"), expected)
+
+
+def test_a_table_of_another_size_than_the_linkages_cannot_join() -> None:
+    study = Study(small(sampling=LIST), random.Random(1), drawn=DRAWN, records=7)
+    with pytest.raises(NotFitting, match="table of anna has 6 rows, and this one 7"):
+        study.handle(study.inbox[0])
+
+
+@pytest.mark.parametrize("positions", [(5, 0, 3, 5), (0, 1, 3, 6)])
+def test_rows_of_a_list_are_in_the_table_and_each_once(positions: tuple[int, ...]) -> None:
+    study = Study(small(sampling=LIST), random.Random(1), drawn=DRAWN)
+    for _ in study.play():
+        if study.state.samples and len(study.owners["anna"].confirmed) == 1 and study.owners["anna"].sample is None:
+            break
+    (told,) = (one.message for one in study.outbox["anna"] if one.message.kind == "sample")
+    body = messages.Sample(positions=positions, others={"berta": 4})
+    with pytest.raises(NotFitting, match="does not fit the table"):
+        owner.handle(
+            study.agreement, study.owners["anna"], forged(study, dataclasses.replace(told, body=body), "coordinator")
+        )
 
 
 def played(until: str) -> Study:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -141,5 +142,13 @@ def test_deleted_workspace_leaves_no_bytes(
     workspace.database.close()
     copy = tmp_path / "workspace"
     shutil.copytree(workspace.folder, copy)
+    kept = tmp_path / "same blocks on the disk"
+    kept.mkdir()
+    for path in copy.glob("*.key"):
+        os.link(path, kept / path.name)
+    secrets = [path.read_bytes()[-32:] for path in kept.iterdir()]
+    assert secrets and all(secret.strip(b"\0") for secret in secrets)
     assert command(["owner", "delete", "--at", str(copy), "--yes"]) == 0
     assert not copy.exists()
+    left = everything_in(kept)
+    assert not [secret for secret in secrets if secret in left], "keys are overwritten where they lay"

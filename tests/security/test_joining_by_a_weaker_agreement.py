@@ -57,7 +57,7 @@ def test_by_the_default_agreement_everybody_joins_and_reads_the_account(
     assert said.out == "anna\n"
     for line in beside_default(agreements.new("goods", ["anna", "berta"], ["name"])).lines():
         assert line in said.err
-    assert "2,822 bits, cheating or not." in said.err and "128 bits" in said.err and "480 bits" in said.err
+    assert "2,822 bits, cheating or not." in said.err and "214 bits" in said.err and "480 bits" in said.err
     assert "by default" not in said.err and "--accept-weaker" not in said.err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from random import Random
@@ -242,8 +243,12 @@ def test_fork_of_the_coordinators_history_is_noticed_by_number_and_by_chain() ->
             owner.handle(study.plan.agreement, anna, sign(message))
 
 
-def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: Path) -> None:
-    """A study that could not be served ended the turn for all studies that came after."""
+def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A study that could not be served ended the turn for all studies that came after; then it wrote five lines of
+    error a second, and `serve --once` said that all was done.
+    """
     broken = small_agreement(name="broken")
     invitations = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")).create(to_text(broken))
     _, server, owners, shared = started(tmp_path)
@@ -255,6 +260,17 @@ def test_one_study_that_fails_does_not_stop_the_others_in_the_folder(tmp_path: P
     server.turn()
     for one in owners:
         assert one.fetch(0), "the good study went on"
+    with pytest.raises(OutsideError, match="Not everything could be done"):
+        server.serve(once=True)
+    assert [json.loads(record.getMessage())["event"] for record in caplog.records] == ["work failed"], "not yet again"
+
+
+def test_database_that_fails_does_not_end_the_folders_server(tmp_path: Path) -> None:
+    coordinator, server, _, _ = started(tmp_path)
+    with patch.object(coordinator.store, "studies", side_effect=OutsideError("The database failed: disk I/O error.")):
+        assert not server.turn() and server.fails
+        with pytest.raises(OutsideError, match="Run it again"):
+            server.serve(once=True)
 
 
 def test_everybody_restored_at_once_hears_that_the_coordinator_has_to_be_restored() -> None:

@@ -82,7 +82,9 @@ def test_table_that_does_not_fit_is_described_as_a_whole(
         assert word in out
     fit = json.loads(said(capsys, *given, "--json")[1])
     assert (fit["fits"], fit["too_long"], fit["duplicates"], fit["enough"]) == (False, 2, 1, True)
-    assert fit["most_matches"] == 1.8 and "3 of 5 rows are drawn uniformly: about 1.8 matches" in out
+    assert fit["expected_matches"] == {"uniform": 1.8, "enriched": 1.8, "candidates": 1}
+    assert "Matches in a sample of 3, on average, at most, by method: uniform 1.8, enriched 1.8, candidates 1" in out
+    assert "too few to judge a linkage by" in out
     assert fit["lengths"]["name"]["longest"] == 29
     table.write_text("id,name\n1,Mount\n2,Cable\n3,Lamp\n")
     assert said(capsys, "owner", "check", agreed, str(table), "--column", "price=")[0] == 0

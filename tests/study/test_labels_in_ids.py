@@ -104,6 +104,7 @@ def test_the_coordinators_export_says_what_an_owner_would_learn_from_it(
             assert run([*command, "--to", to]) == 0
             said = capsys.readouterr().err
             assert f"NOTE: where this is passed on, {MORE[release][:-1]}" in said
+            assert ("one that cheated can read the other's records with it" in said) == (release != "labels")
             assert ("any other owner is told of a pairing that is none of its own" in said) == (owners == 3)
         assert run(["coordinator", "export", "persons", "--at", at, "--format", "pyjedai", "--to", to, "--json"]) == 0
         out, said = capsys.readouterr()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,7 @@ MISTAKES = (
     ("owner questions import nowhere --at anna", 1, "nowhere is no folder."),
     ("owner questions suggest --at anna --to empty", 1, "empty is there already"),
     ("coordinator status --at nowhere", 1, "nowhere is no coordinator's folder."),
+    ("coordinator serve --at no-database", 1, "holds the keys of studies, and there is no database that knows them"),
     ("coordinator status other --at coordinator", 1, "There is no study 'other' here."),
     ("coordinator invite no.toml --at coordinator", 1, "no.toml cannot be read: No such file or directory."),
     ("coordinator invite a.toml --at coordinator --to out", 1, "a new salt: `blindlabel coordinator new` writes"),
@@ -86,6 +88,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     for workspace in made.workspaces:
         workspace.database.close()
     (folder / "empty").mkdir()
+    shutil.copytree(folder / "coordinator", folder / "no-database", ignore=shutil.ignore_patterns("*.sqlite*"))
     agreed = to_text(made.agreement)
     (folder / "a.toml").write_text(agreed)
     (folder / "day.toml").write_text(agreed.replace('deadline = ""', 'deadline = "tomorrow"'))
@@ -116,4 +119,4 @@ def test_mistake_is_answered_with_a_sentence_and_nothing_is_lost(
     for raw in ("Traceback", "Errno", "..\n", "defect", "pattern '"):
         assert raw not in said.err + said.out
     assert contents(study) == before
-    assert not (study / "new").exists()
+    assert not (study / "new").exists() and not list((study / "no-database").glob("*.sqlite"))

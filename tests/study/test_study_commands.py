@@ -185,10 +185,18 @@ def test_lost_invitation_is_replaced_and_the_old_one_holds_no_longer(tell: Tell,
     assert code == 1
     assert "not made with the invitation" in err and "coordinator reinvite" in err
     assert not Path("anna").exists(), "a refused join leaves no dead workspace"
-    assert tell(f"owner join new/anna.invitation {table} --at anna --accept-weaker")[0] == 0
+    code, _, err = tell(f"owner join new/anna.invitation {table} --at anna --accept-weaker")
+    assert code == 0 and "Next: when the others have joined too" in err
+    code, _, err = tell(f"owner join new/anna.invitation {table} --at twice --accept-weaker")
+    assert code == 1 and "An invitation holds once." in err and "coordinator reinvite" in err
     code, _, err = tell("coordinator reinvite persons anna --at home --to third")
     assert code == 1 and "has joined already" in err
     assert tell("coordinator reinvite persons nobody --at home --to third")[0] == 1
+
+
+def test_invitations_without_an_address_say_so(tell: Tell) -> None:
+    tell(NEW)
+    assert "name no address (--address)" in tell("coordinator invite a.toml --at home --to out")[2]
 
 
 @pytest.mark.parametrize("address", ["http://coordinator.example:8470", "http://10.0.0.7"])

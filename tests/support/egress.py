@@ -1,5 +1,5 @@
 """A proxy as hospitals have them at their border: it takes CONNECT alone, may want a password, and knows names that
-nobody else here knows. Real sockets on loopback.
+nobody else here knows; and one with TLS in front of a server. Real sockets on loopback.
 """
 
 from __future__ import annotations
@@ -7,10 +7,11 @@ from __future__ import annotations
 import base64
 import socket
 import socketserver
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 OUTSIDE = "coordinator.example"
@@ -59,6 +60,33 @@ def egress(port: int, password: str = "") -> Iterator[Egress]:
             yield made
         finally:
             server.shutdown()
+
+
+@contextmanager
+def tls_in_front(pem: Path, key: Path, port: int) -> Iterator[int]:
+    """What a TLS proxy does: its port leads to another, in clear."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, key)
+
+    def serve(raw: socket.socket) -> None:
+        with (
+            suppress(OSError),
+            context.wrap_socket(raw, server_side=True) as inside,
+            socket.create_connection(("127.0.0.1", port)) as behind,
+        ):
+            back = threading.Thread(target=pass_on, args=(behind, inside), daemon=True)
+            back.start()
+            pass_on(inside, behind)
+            back.join()
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield listener.getsockname()[1]
 
 
 def pass_on(source: socket.socket, target: socket.socket) -> None:

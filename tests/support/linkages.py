@@ -39,7 +39,7 @@ def linkage(
     scores = 1 - rank / count
     scores = np.round(scores, 1) + above if shape == "ties" else scores
     pairs = tuple((str(row), str(row)) for row in rank)
-    return Candidates(pairs, scores, above, np.zeros(count, dtype=np.bool_)), matches
+    return Candidates(pairs, scores, above), matches
 
 
 def true_measures(candidates: Candidates, matches: Flags) -> tuple[float, float, float]:

@@ -45,6 +45,8 @@ class Study:
     """Who says what; without it, chance."""
     records: int = 6
     """Rows of every table."""
+    drawn: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Rows of pairs that were drawn from a list, by owner."""
 
     def __post_init__(self) -> None:
         for name in (*self.agreement.owners, "coordinator"):
@@ -52,7 +54,7 @@ class Study:
             self.envelope_keys[name] = bytes(nacl.public.PrivateKey.generate().public_key).hex()
             self.invitations[name] = nacl.signing.SigningKey.generate()
         public = {name: bytes(key.verify_key).hex() for name, key in self.invitations.items()}
-        self.state = facts.new_state(self.agreement, public, "ef" * 32)
+        self.state = facts.new_state(self.agreement, public, "ef" * 32, self.drawn)
         for name in self.agreement.owners:
             self.outbox[name] = []
             key = self.envelope_keys["coordinator"] + bytes(self.keys["coordinator"].verify_key).hex()

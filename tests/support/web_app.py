@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
-from blindlabel.storage.annotations import Annotations
+from blindlabel.storage.access import Access
 from blindlabel.storage.workspace import Workspace
 from support.patience import PATIENCE
 
@@ -71,12 +71,12 @@ def expect_told(page: Page, message: str) -> None:
 class App:
     """A running app: its process and the link that it printed."""
 
-    def __init__(self, workspace: Path, port: int | None = None) -> None:
+    def __init__(self, workspace: Path, *more: str) -> None:
         self.workspace = workspace
         self.given = ""
-        self._start(port)
+        self._start(*more)
 
-    def _start(self, port: int | None) -> None:
+    def _start(self, *more: str) -> None:
         command = [
             sys.executable,
             "-m",
@@ -86,13 +86,16 @@ class App:
             "--at",
             str(self.workspace),
             "--no-browser",
+            *more,
         ]
-        command += [] if port is None else ["--port", str(port)]
         environment = os.environ | {"PYTHONPATH": str(SOURCE)}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
         assert self.process.stdout is not None and self.process.stderr is not None
+        if "--serve" in more:  # people sign in, so there is no link
+            assert "People open" in self.process.stderr.readline()
+            return
         self.link = self.process.stdout.readline().strip()
         assert self.link.startswith("http://127.0.0.1:"), self.process.stderr.read()
 
@@ -102,8 +105,10 @@ class App:
             answer = httpx.get(self.link, follow_redirects=False)
             assert answer.status_code == 303 and answer.headers["location"] == "/"
             self.given = answer.headers["set-cookie"]
-            number = self.given.partition("=")[2].partition(".")[0]
-            Annotations(Workspace.open(self.workspace)).name(number, NAME)
+            access = Access(Workspace.open(self.workspace).database)
+            session = access.session(self.given.partition("=")[2].partition(";")[0])
+            assert session is not None
+            access.name(session.browser, NAME)
         return self.given.partition(";")[0]
 
     def let_in(self, context: BrowserContext) -> None:
@@ -124,7 +129,7 @@ class App:
 
     def restart(self) -> None:
         """Start again; it chooses the port of last time by itself."""
-        self._start(None)
+        self._start()
 
     def stop(self) -> None:
         """As Ctrl-C does."""
@@ -139,9 +144,9 @@ class App:
 
 
 @contextlib.contextmanager
-def running(workspace: Path) -> Iterator[App]:
+def running(workspace: Path, *more: str) -> Iterator[App]:
     """The app while the block runs."""
-    app = App(workspace)
+    app = App(workspace, *more)
     try:
         yield app
     finally:

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
+from blindlabel.envelope.identity import PublicIdentity, new_identity
 from blindlabel.errors import InputError
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity, signed_by
@@ -27,7 +28,7 @@ from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
-from blindlabel.protocol.letters import LARGEST_LETTER
+from blindlabel.protocol.letters import LARGEST_LETTER, Letters
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import Replayed, TooEarly, WrongSender
 from blindlabel.protocol.standing import Known
@@ -109,6 +110,24 @@ def test_nothing_without_a_token(running: Served, header: dict[str, str], method
     assert response.status_code == 403
     assert response.json()["error"] == "sender"
     assert not running.coordinator.store.bodies(running.study).has(blob)
+
+
+def test_a_stranger_learns_that_a_study_runs_whose_agreement_it_has_and_nothing_of_its_owners(running: Served) -> None:
+    """Without an invitation; with the coordinator's public keys, as somebody has who saw its letters."""
+    stranger, keys = new_identity(), running.coordinator._identity(running.study).public
+    signing, envelope = stranger.public.to_bytes().hex()[64:], stranger.public.to_bytes().hex()[:64]
+    join = messages.Join(records=3, envelope_key=envelope, signing_key=signing, token_hash="0" * 64, proof="0" * 128)
+
+    def told(study: str, name: str, to: PublicIdentity) -> tuple[int, str]:
+        wire = signed_by(stranger, Message(study, name, "coordinator", 0, 1, join)).wire
+        with httpx.Client(trust_env=False) as client:
+            answer = client.post(f"{running.address}/v1/messages", content=Letters(study, stranger, to).seal(wire))
+        return answer.status_code, answer.json()["error"]
+
+    assert told("ab" * 32, "anna", keys) == (404, "study") != told(running.study, "anna", new_identity().public)
+    assert {told(running.study, name, keys) for name in ("anna", "berta", "zoe")} == {(403, "sender")}
+    health = httpx.get(f"{running.address}/health", trust_env=False).json()
+    assert set(health) == {"status", "version", "studies", "last_look"} and health["studies"] == 1
 
 
 def test_token_of_one_owner_does_not_speak_for_another(running: Served) -> None:

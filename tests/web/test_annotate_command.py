@@ -52,7 +52,7 @@ def test_questions_in_the_guide_are_right() -> None:
 
 
 def test_pictures_of_the_guide_are_there_and_small() -> None:
-    pictures = re.findall(r"\((images/.*?)\)", GUIDE.read_text("utf-8"))
+    pictures = re.findall(r"\((\.\./images/.*?)\)", GUIDE.read_text("utf-8"))
     assert len(pictures) == 4
     for picture in pictures:
         assert (GUIDE.parent / picture).stat().st_size < 200_000

@@ -73,15 +73,6 @@ def test_marks_stay_with_the_record(workspace: Workspace) -> None:
         cache.set_mark(2, Mark(note="x" * 2001))
 
 
-def test_name_of_a_browser_is_asked_once(workspace: Workspace) -> None:
-    log = Annotations(workspace)
-    assert log.name_of("b1") == ""
-    assert log.name("b1", "  Ada   Byron ") == "Ada Byron" == log.name_of("b1")
-    for bad in ("", " ", "x" * 61, "a\x00b"):
-        with pytest.raises(InputError):
-            log.name("b1", bad)
-
-
 def test_auto_keeps_saved_questions_unless_told_to_replace_them(workspace: Workspace) -> None:
     workspace.save_questions({0: "ret true"}, PERSON, "Ada")
     SuggestedQuestions().provide(workspace)

@@ -127,11 +127,15 @@ def test_clicked_words_become_conditions_that_hold_for_their_record(workspace: W
     for own in workspace.records():
         for name, value in own.row.items():
             for token in value.split():
-                atom = asked_for(word_of(name, token, recipe), name, workspace)
-                assert evaluate(atom, own.prepared), atom
+                for atom in asked_for(word_of(name, token, recipe), name, workspace):
+                    assert evaluate(atom, own.prepared), atom
     long = "a" * 30
-    assert asked_for(long, "surname", workspace).function == "has_word"
-    assert asked_for("m", "sex", workspace).view.attribute == "sex", "a letter says something only in its attribute"
+    assert asked_for(long, "surname", workspace)[0].function == "has_word"
+    assert asked_for("m", "sex", workspace)[0].view.attribute == "sex", "a letter says something only in its attribute"
+    typed = "vertical class partitioning, and a supercalifragilistic-expialidocious end"
+    pieces = [str(atom.arguments[0]) for atom in asked_for(typed, "surname", workspace)]
+    assert "".join(pieces).replace(" ", "") == typed.replace(" ", ""), "nothing of it is left out"
+    assert max(map(len, pieces)) <= workspace.agreement.terms().limits.needle_length
 
 
 def test_pattern_with_unknown_attribute_is_refused_with_a_hint(workspace: Workspace) -> None:

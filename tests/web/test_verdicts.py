@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from blindlabel.language import Record, interpret
 from blindlabel.language.chain import Chain, Condition, text_of
 from blindlabel.language.formula import Atom, atoms_of
 from blindlabel.language.record import View
+from blindlabel.language.suggestions import Verdict
+from blindlabel.language.suggestions.judgement import OwnRows
 from blindlabel.parties.questions import check_question
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import points_pane as editing
+from blindlabel.web.annotation import best_of
 from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.question_pane import imagined_of
@@ -45,7 +49,7 @@ def judged(judging: Judging, workspace: Workspace, text: str, record: int = 0) -
 def test_every_kind_of_question_gets_its_verdict(workspace: Workspace, judging: Judging) -> None:
     own = workspace.records()[0]
     phone = own.prepared.attributes["phone_number"].split()[-1]
-    assert judged(judging, workspace, f'ret is_in("{phone}", $r)') == ("strict", "warn", 0)
+    assert judged(judging, workspace, f'ret is_in("{phone}", $r)') == ("good", "good", 0)
     assert judged(judging, workspace, "ret true")[:2] == ("always", "bad")
     assert judged(judging, workspace, "ret false")[:2] == ("never", "bad")
     assert judged(judging, workspace, 'ret is_in("qqqq", $r)') == ("not-itself", "bad", 0)
@@ -107,15 +111,11 @@ def test_editing_points_keeps_the_question_answerable() -> None:
     edit = {"kind": "change", "place": 1, "function": "has_word", "words": "bb", "field": "name"}
     changed = editing.edited(points, edit, view).conditions[1].any_of[0][0]
     assert (changed.function, changed.arguments, changed.view.attribute) == ("has_word", ("bb",), "name")
-    excluded = editing.edited(points, {"kind": "exclude", "function": "is_in", "words": "x"}, view)
-    assert [one.arguments for (one,) in excluded.exclusions] == [("x",)]
+    excluded = replace(points, exclusions=((Atom("is_in", ("x",), View()),),))
     assert editing.edited(excluded, {"kind": "include-not", "place": 0}, view) == points
-    exception = {"kind": "unless", "function": "is_in", "words": "y"}
-    excepted = editing.edited(excluded, exception, view)
-    assert [one.arguments for (one,) in excepted.unless] == [("y",)]
+    excepted = replace(excluded, unless=((Atom("is_in", ("y",), View()),),))
     assert editing.edited(excepted, {"kind": "drop-unless", "place": 0}, view) == excluded
     assert editing.edited(excepted, {"kind": "include-not", "place": 0}, view) == points, "nothing is left to except"
-    assert editing.edited(points, exception, view) == points, "there is nothing to except from"
     assert editing.edited(points, {"kind": "remove", "place": 9}, view) == points
 
 
@@ -125,15 +125,15 @@ def test_text_and_points_are_one_question(workspace: Workspace) -> None:
     assert checked.formula is not None
     points = checked.chain
     assert points is not None and text_of(points, lowered=True) == text
-    assert editing.summary(points) == "vm400s 4, sanus 2, mount 1: 5 points are enough; not: tv"
+    assert editing.summary(points) == '4 for "vm400s", 2 for "sanus", 1 for "mount": 5 points are enough; not "tv"'
     excepted = check_question(workspace.agreement, 'ret is_in("sanus", $r) & (!is_in("tv", $r) | is_in("wall", $r))\n')
     assert excepted.chain is not None
-    assert editing.summary(excepted.chain) == "sanus 1: 1 point is enough; not: tv; unless: wall"
+    assert editing.summary(excepted.chain) == '1 for "sanus": 1 point is enough; not "tv"; unless "wall"'
 
 
 def test_a_price_that_is_excluded_is_shown_in_words() -> None:
     far = Chain((word("camera", 1),), 1, ((Atom("far_from", (Fraction("79.99"),), View("price")),),))
-    assert editing.summary(far) == "camera 1: 1 point is enough; not: far from 79.99 in price"
+    assert editing.summary(far) == '1 for "camera": 1 point is enough; not far from 79.99 in price'
     assert editing.view_of(far, lambda _: 3)["exclusions"][0]["summary"] == "far from 79.99 in price"
 
 
@@ -147,8 +147,19 @@ def test_bar_of_clicked_words_is_above_every_other_row_and_at_least_half() -> No
 def test_difference_between_two_questions_is_said_in_words() -> None:
     before = Chain((word("a", 4), word("b")), 5)
     after = Chain((word("a", 3), word("c", 2)), 4)
-    assert editing.difference(before, after) == "without b; with c (2); a 4 → 3; enough: 5 → 4"
+    assert editing.difference(before, after) == 'without "b"; with "c" (2); "a" 4 → 3; enough: 5 → 4'
     assert editing.difference(before, before) == "the same"
+
+
+def test_the_best_version_is_likely_found_and_lets_nobody_pass() -> None:
+    own = OwnRows(100, 0, True)
+    good, strict = Verdict("good", own, 0.9, 0.0, 0.1), Verdict("strict", own, 0.5, 0.0, 0.0)
+    safer = replace(good, risk=0.05)
+    bad = Verdict("loose", replace(own, others=40), 1.0, 1.0, 40.0)
+    assert best_of([strict, good, bad]) == 1
+    assert best_of([good, safer]) == 1
+    assert best_of([bad, strict]) == 1
+    assert best_of([good, good]) is None and best_of([good]) is None and best_of([]) is None, "nothing is worse"
 
 
 def test_a_table_that_changed_is_said_and_the_sample_takes_its_place(workspace: Workspace, judging: Judging) -> None:

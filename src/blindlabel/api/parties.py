@@ -14,17 +14,20 @@ from typing import Any
 from blindlabel.api.ground_truth import GroundTruth
 from blindlabel.engines.interface import Working
 from blindlabel.errors import InputError, reason
-from blindlabel.export.truth import truths_of_coordinator, truths_of_owner
+from blindlabel.estimates.candidate_pairs import Candidates, agreed_list
+from blindlabel.estimates.estimating import Estimate, drawing_of, estimate, of_study
+from blindlabel.export.truth import AgreedTruth, truths_of_coordinator, truths_of_owner
 from blindlabel.language import Question
+from blindlabel.parties import checking, joining
 from blindlabel.parties import coordinator as coordinators
-from blindlabel.parties import joining
 from blindlabel.parties import owner as owners
 from blindlabel.parties.accepting import beside_default
 from blindlabel.parties.accounting import account_of
 from blindlabel.parties.questions import FolderQuestions, QuestionSource, SuggestedQuestions, open_tasks, save_question
 from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement import to_text
+from blindlabel.protocol.agreement import Agreement, to_text
+from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -56,11 +59,18 @@ class Coordinator:
         return path
 
     def invite(
-        self, agreement: Path | str, address: str = "", *, to: Path | str | None = None, insecure: bool = False
+        self,
+        agreement: Path | str,
+        address: str = "",
+        *,
+        to: Path | str | None = None,
+        insecure: bool = False,
+        candidates: Path | str | None = None,
     ) -> dict[str, Path]:
         """Begin the study of an agreement's file and write an invitation for each owner, to be handed over in private.
         `address` is where owners reach the coordinator: https://… or folder:/path. Over http:// to another machine
-        owners' tokens could be read on their way; `insecure` allows that.
+        owners' tokens could be read on their way; `insecure` allows that. `candidates` is the linkage's list, where
+        pairs are drawn from it: now, once, and kept here.
         """
         _check_address(address, insecure=insecure)
         file = Path(agreement)
@@ -69,8 +79,11 @@ class Coordinator:
         except (OSError, UnicodeError) as error:
             raise InputError(f"{file} cannot be read: {reason(error)}.") from error
         folder = file.parent if to is None else Path(to)
-        named = agreements.from_text(text, source=str(file)).owners
-        paths = {owner: folder / f"{owner}.invitation" for owner in named}
+        agreed = agreements.from_text(text, source=str(file))
+        if agreed.sampling.by_row and candidates is None:
+            raise InputError("The agreement is about a linkage's list of candidate pairs. Name it (`candidates`).")
+        drawn = None if candidates is None else agreed_list(candidates, agreed).drawn_rows(agreed)
+        paths = {owner: folder / f"{owner}.invitation" for owner in agreed.owners}
         for path in paths.values():
             if path.exists():
                 raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
@@ -80,8 +93,43 @@ class Coordinator:
             for invitation in invitations:
                 write_invitation(invitation, paths[invitation.owner])
 
-        self._party.create(text, address, source=str(file), keep=keep)
+        self._party.create(text, address, source=str(file), keep=keep, drawn=drawn)
         return paths
+
+    def estimate(self, study: str, candidates: Path | str, *, checked: Sequence[Path | str] = ()) -> Estimate:
+        """How good the linkage is whose list the agreement names, by the labels of a study that is over. `checked` are
+        both owners' files of checked pairs, filled in by their experts.
+        """
+        agreement, state, (listed, rows), truth = self._judged(study, candidates)
+        said = checking.settled(agreement, state.checked, [Path(one) for one in checked]) if checked else {}
+        clear = {(truth.name_a(i), truth.name_b(j)): match for (i, j), match in said.items()}
+        return estimate(listed, truth, rows=rows, checked=clear)
+
+    def checked_pairs(self, study: str, candidates: Path | str, *, to: Path | str) -> list[Path]:
+        """Draw the pairs that both owners' experts are to check, once, and write a file for each owner into a folder:
+        which pairs there are, and its own records in them.
+        """
+        agreement, state, (listed, rows), truth = self._judged(study, candidates)
+        if not agreement.sampling.checked:
+            raise InputError("The agreement has no checked pairs (sampling.checked).")
+        drawing, ids = drawing_of(listed, truth, rows, {}), (truth.ids_a or {}, truth.ids_b or {})
+        first, second = ({row: place for place, row in one.items()} for one in ids)
+        names = [drawing.names[place] for place in drawing.to_check(agreement.sampling.checked)]
+        pairs = self._party.keep_checked(state.study, ((first[a], second[b]) for a, b in names))
+        Path(to).mkdir(parents=True, exist_ok=True)
+        return checking.write_pairs(agreement, pairs, Path(to))
+
+    def _judged(
+        self, study: str, candidates: Path | str
+    ) -> tuple[Agreement, StudyState, tuple[Candidates, tuple[int, int] | None], AgreedTruth]:
+        """A study about a linkage that is over: its agreement, its state, the list, and labels by rows."""
+        named = self._party.find(study)
+        agreement, state = self._party.agreement(named), self._party.load(named).state
+        listed = agreed_list(candidates, agreement)
+        if not state.ended:
+            raise InputError(f"The study is in round {state.round}. Estimates are made when it is over.")
+        (truth,) = truths_of_coordinator(self._party, named).values()
+        return agreement, state, of_study(listed, agreement, state.drawn), truth
 
     def reinvite(
         self,
@@ -132,7 +180,9 @@ class Coordinator:
         self._party.close(self._party.find(study))
 
     def truths(self, study: str) -> dict[tuple[str, str], GroundTruth]:
-        """The labels as they stand, for every two owners; records are named by their places in the samples."""
+        """The labels as they stand, for every two owners; records are named by their places in the samples, in a study
+        about a linkage by their rows.
+        """
         found = truths_of_coordinator(self._party, self._party.find(study))
         return {pairing: GroundTruth.of(truth) for pairing, truth in found.items()}
 

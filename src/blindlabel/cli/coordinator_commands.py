@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli import coordinator_estimates as estimates
+from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
 from blindlabel.cli.output import (
     JsonFlag,
@@ -49,9 +49,9 @@ app = typer.Typer(
 
 app.command("audit")(coordinator_audit)
 app.command("rekey")(coordinator_rekey)
-app.command("draw")(estimates.draw)
-app.command("estimate")(estimates.estimate)
-app.command("plan")(estimates.plan)
+app.command("checked")(estimating.checked)
+app.command("estimate")(estimating.estimate)
+app.command("plan")(estimating.plan)
 
 
 @app.command("new")
@@ -63,7 +63,16 @@ def new(
     attributes: Annotated[
         str, typer.Option("--attributes", help="The attributes that questions can name, separated by commas.")
     ],
-    records: Annotated[int, typer.Option("--records", help="Rows of each table in the sample.")] = 50,
+    records: Annotated[
+        int | None,
+        typer.Option("--records", help="Rows of each table in the sample (50), or pairs of the candidates (200)."),
+    ] = None,
+    enriched: estimating.Enriched = "",
+    candidates: estimating.CandidatesOption = None,
+    threshold: estimating.Threshold = None,
+    rows: estimating.TableRows = None,
+    estimates: estimating.Estimates = False,
+    checked: estimating.Checked = 0,
     rounds: Annotated[int, typer.Option("--rounds", help="Rounds at most.")] = 3,
     engine: Annotated[str, typer.Option("--engine", help="packed, plain, or another that is installed.")] = "packed",
     record_length: Annotated[
@@ -86,13 +95,16 @@ def new(
     rules_named(engine)  # says so where there is none of this name
     if file.exists() and not force:
         raise InputError(f"{file} is there already; --force replaces it.")
+    named, keys = listed(owners, "--owners"), listed(enriched, "--enriched")
     made = agreements.new(
         name,
-        listed(owners, "--owners"),
+        named,
         listed(attributes, "--attributes"),
         rounds=rounds,
         preparation=_preparation(types, proposal),
-        sampling={"records": records},
+        sampling=estimating.agreed_sampling(
+            named, records, keys, candidates, threshold, rows, estimates=estimates, checked=checked
+        ),
         encoding={"engine": engine, "record_length": record_length},
     )
     file.write_text(to_text(made), encoding="utf-8")
@@ -184,6 +196,9 @@ def invite(
     to: Annotated[
         Path | None, typer.Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
     ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option("--candidates", help="The linkage's list, where the agreement is about one.")
+    ] = None,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
@@ -194,7 +209,8 @@ def invite(
     from blindlabel.api.parties import Coordinator
 
     agreement = read_agreement(file)
-    paths = Coordinator(at, database=database, passphrase=passphrase()).invite(file, address, to=to, insecure=insecure)
+    coordinator = Coordinator(at, database=database, passphrase=passphrase())
+    paths = coordinator.invite(file, address, to=to, insecure=insecure, candidates=candidates)
     if json:
         result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
     else:
@@ -421,7 +437,9 @@ def export(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Write the labels as they stand; records are named by their places in the samples."""
+    """Write the labels as they stand; records are named by their places in the samples, in a study about a linkage by
+    their rows (as ids).
+    """
     from blindlabel.cli.export import written_by_coordinator
 
     coordinator = coordinator_at(at, database)

@@ -1,5 +1,5 @@
-"""`blindlabel coordinator plan`, `draw` and `estimate`: how many pairs of a linkage's candidates to label, which, and
-what their labels say about the linkage.
+"""`blindlabel coordinator plan`, `estimate` and `checked`: how many pairs of a linkage's candidates to label,
+and what the labels say about the linkage.
 """
 
 from __future__ import annotations
@@ -11,45 +11,66 @@ from typing import Annotated, Any
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, passphrase, studies_at
 from blindlabel.errors import InputError
 
 CandidatesFile = Annotated[
-    Path, typer.Argument(help="Candidate pairs: row_a,row_b (from 0) or id_a,id_b, then score[,linked].")
+    Path, typer.Argument(help="The linkage's candidate pairs: row_a,row_b,score[,linked]; rows count from 0.")
+]
+Enriched = Annotated[
+    str, typer.Option("--enriched", help="Sample more likely partners, by keys made from these attributes.")
+]
+CandidatesOption = Annotated[
+    Path | None,
+    typer.Option("--candidates", help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0."),
 ]
 Threshold = Annotated[
-    float | None, typer.Option("--threshold", help="Pairs with this score or more are linked, unless `linked` says so.")
+    float | None, typer.Option("--threshold", help="From this score on its pairs are linked, unless `linked` says.")
 ]
-TableRows = Annotated[tuple[int, int] | None, typer.Option("--rows", help="Rows of the first table and of the second.")]
-MINUTES = 1.5
-"""Of an expert for one record in round 1, with suggestions."""
+TableRows = Annotated[
+    tuple[int, int] | None, typer.Option("--rows", help="Rows of the linkage's tables, of the first and second owner.")
+]
+Checked = Annotated[
+    int,
+    typer.Option("--checked", min=0, help="Pairs of a class to be checked in clear, so that estimates have values."),
+]
+Estimates = Annotated[
+    bool, typer.Option("--estimates", help="Draw rows uniformly instead, and estimate the linkage from them.")
+]
 
 
-def draw(
-    candidates: CandidatesFile,
+def agreed_sampling(
+    owners: list[str],
+    records: int | None,
+    enriched: list[str],
+    candidates: Path | None,
+    threshold: float | None,
+    rows: tuple[int, int] | None,
     *,
-    pairs: Annotated[int, typer.Option("--pairs", min=1, help="How many to draw.")] = 200,
-    threshold: Threshold = None,
-    rows: TableRows = None,
-    to: Annotated[Path, typer.Option("--to", help="The list to write, with what was drawn; keep it to yourself.")],
-    json: JsonFlag = False,
-) -> None:
-    """Draw pairs to be labelled from a linkage's candidates, by strata of score. `coordinator estimate` needs the list
-    that is written; owners need nothing of it but their own rows.
-    """
+    estimates: bool,
+    checked: int,
+) -> dict[str, Any]:
+    """The section [sampling] of an agreement, from the options of `coordinator new`. What will be drawn is said."""
     from blindlabel.estimates import read_candidates
-    from blindlabel.export.formats import replacing
 
-    found = read_candidates(candidates, threshold=threshold, rows=rows).draw(pairs)
-    replacing(to, found.write)
-    drawn = [pair for pair, is_drawn in zip(found.pairs, found.drawn) if is_drawn]
-    records = [len(set(side)) for side in zip(*drawn)]
-    if json:
-        result_json({"file": str(to), "hash": found.hash, "pairs": len(drawn), "records": records})
-        return
-    for part in found.strata:
-        side, scores = "linked" if found.linked[part[0]] else "not linked", found.scores[[part[-1], part[0]]]
-        result(f"{side}, scores {scores[0]:g} to {scores[1]:g}: {found.drawn[part].sum()} of {len(part):,} pairs")
-    say(f"{to}: {len(drawn)} pairs of {records[0]} and {records[1]} records. The list's hash is {found.hash}.")
+    if enriched and (candidates or estimates):
+        raise InputError("An enriched sample says nothing of recall: --enriched goes without --candidates.")
+    if candidates is None:
+        if estimates or checked:
+            raise InputError("An estimate is of a linkage: name its list with --candidates.")
+        method = {"method": "enriched", "blocking": enriched} if enriched else {}
+        return {"records": 50 if records is None else records} | method
+    if rows is None or len(owners) != 2:
+        raise InputError("--candidates needs two owners, and with --rows how many rows the linkage's tables had.")
+    found, wanted = read_candidates(candidates, threshold=threshold, rows=rows, numbers=True), records or 200
+    if not estimates:
+        for part, drawn in zip(found.strata, found.allocation(wanted)):
+            side, scores = "linked" if found.linked[part[0]] else "not linked", found.scores[[part[-1], part[0]]]
+            say(f"{side}, scores {scores[0]:g} to {scores[1]:g}: {drawn} of {len(part):,} pairs will be drawn")
+        wanted = sum(found.allocation(wanted))
+    agreed = {"method": "uniform" if estimates else "candidates", "estimates": estimates, "records": wanted}
+    agreed["checked"] = checked
+    return agreed | {"candidates": found.hash, "threshold": threshold, "tables": dict(zip(owners, rows))}
 
 
 def plan(
@@ -74,10 +95,11 @@ def plan(
     table: list[dict[str, Any]] = []
     for planned in plans(list_of(linked, listed), rows, width, precision, recall):
         agreement = agreements.new("plan", ("a", "b"), ("name",), sampling={"records": planned.records})
-        row = asdict(planned) | {"expert_hours": planned.records * MINUTES / 60, "cannot_be": ""}
+        row = asdict(planned) | {"cannot_be": ""}
         try:
             coordinator, owner = account_of(agreement).entries[:2]
-            row |= {"machine_hours": (costs_of(agreement).seconds or 0.0) / 3600}
+            costs = costs_of(agreement)
+            row |= {"expert_hours": costs.expert_hours, "machine_hours": (costs.seconds or 0.0) / 3600}
             row |= {"owner_bits": owner.honest, "coordinator_bits": coordinator.honest}
         except InputError as error:
             row["cannot_be"] = str(error)
@@ -94,34 +116,30 @@ def plan(
 
 
 def estimate(
+    study: StudyName,
     candidates: CandidatesFile,
-    labels: Annotated[Path, typer.Argument(help="The labels, as `coordinator export` or `merge` writes them.")],
     *,
-    agreed: Annotated[str, typer.Option("--hash", help="The list's hash as it was before labelling.")] = "",
-    threshold: Threshold = None,
-    rows: TableRows = None,
+    at: Home,
     checked: Annotated[
-        Path | None, typer.Option("--checked", help="Pairs that both owners settled in clear: a file like the labels.")
+        list[Path] | None,
+        typer.Option("--checked", help="An owner's file of checked pairs, filled in; once for each owner."),
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Write the curve as a picture (SVG).")] = None,
+    database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Estimate precision, recall and F of a linkage from labels of drawn pairs (or of uniformly drawn rows, where the
-    list has none), with 95 % intervals, and the curve by threshold. Labels alone give a band, checked pairs a value.
+    """Estimate precision, recall and F of the linkage whose list a study was about, with 95 % intervals, and the curve
+    by threshold, when the study is over. Labels alone give a band, checked pairs a value.
     """
-    from blindlabel.estimates import estimate as estimated
-    from blindlabel.estimates import read_candidates
+    from blindlabel.api.parties import Coordinator
     from blindlabel.estimates.curve_plot import write_plot
     from blindlabel.estimates.estimating import TOLD
-    from blindlabel.export import read_ground_truth
     from blindlabel.export.formats import replacing
 
-    listed = read_candidates(candidates, threshold=threshold, rows=rows)
-    if agreed and listed.hash != agreed:
-        raise InputError(f"{candidates.name} is not the list with this hash. After labelling it must not change.")
-    clear = None if checked is None else read_ground_truth(checked)
-    settled = {(clear.name_a(one.i), clear.name_b(one.j)): one.label for one in clear.pairs} if clear else {}
-    found = estimated(listed, read_ground_truth(labels), rows=rows, checked=settled)
+    studies_at(at, database).close()  # refuses a folder that is no coordinator's
+    found = Coordinator(at, database=database, passphrase=passphrase()).estimate(
+        study, candidates, checked=checked or []
+    )
     if plot is not None:
         replacing(plot, lambda path: write_plot(path, found.curve))
     if json:
@@ -135,3 +153,25 @@ def estimate(
         )
     for sentence in (*found.notes, TOLD):
         say(sentence)
+
+
+def checked(
+    study: StudyName,
+    candidates: CandidatesFile,
+    *,
+    at: Home,
+    to: Annotated[Path, typer.Option("--to", help="Folder for the files, one for each owner.")],
+    database: DatabaseAddress = None,
+) -> None:
+    """Draw the pairs of a study that both owners' experts are to check in clear, as the agreement says, and write a
+    file for each owner. It is drawn once: a second time the same pairs are written.
+    """
+    from blindlabel.api.parties import Coordinator
+
+    studies_at(at, database).close()
+    coordinator = Coordinator(at, database=database, passphrase=passphrase())
+    for path in coordinator.checked_pairs(study, candidates, to=to):
+        result(str(path))
+    say(
+        "Hand each to its owner, for `blindlabel owner checked`. `coordinator estimate --checked` takes both filled in."
+    )

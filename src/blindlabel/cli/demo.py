@@ -1,10 +1,12 @@
 """`blindlabel demo`: a whole study on this machine, from generated tables to ground truth; `demo --web`: one that is
-half annotated, with every party's pages to click through alone; `generate`: two such tables and the truth about them.
+half annotated, with every party's pages to click through alone; `practice`: writing questions about invented records;
+`generate`: two such tables and the truth about them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +16,7 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -138,10 +140,12 @@ def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: b
     links = []
     home = folder / "coordinator"
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_process("coordinator", "serve", "--at", str(home), "--port", str(port)))
+        watch = stack.enter_context(_watched())
+        coordinator = ["coordinator", "serve", "--at", str(home), "--port", str(port)]
+        stack.enter_context(_process(watch, *coordinator))
         for workspace in workspaces:
             arguments = ["owner", "annotate", "--at", str(workspace), "--no-browser", "--run"]
-            app = stack.enter_context(_process(*arguments, answers=True))
+            app = stack.enter_context(_process(watch, *arguments, answers=True))
             links.append((workspace.name, _first_line(app)))
         code = subprocess.run(  # noqa: S603
             [*_COMMAND, "coordinator", "code", "--at", str(home)], capture_output=True, text=True, check=True
@@ -158,29 +162,59 @@ def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: b
 
 
 def _wait() -> None:
-    """Until Ctrl-C, or until the process is told to end; a shell that started it in the background had it ignore the
-    first.
+    """Until Ctrl-C, or until the process is told to end or its terminal closes; a shell that started it in the
+    background had it ignore the first.
     """
-    for kind in (signal.SIGINT, signal.SIGTERM):
+    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(3600)
 
 
+_WATCH = """
+import os, signal, sys, time
+groups = [int(line) for line in sys.stdin]
+for kind in (signal.SIGTERM, signal.SIGKILL):
+    for group in groups:
+        try:
+            os.killpg(group, kind)
+        except ProcessLookupError:
+            pass
+    time.sleep(5)
+"""
+"""Reads the parties' process groups until the demo is gone, however it went, and then ends them."""
+
+
 @contextlib.contextmanager
-def _process(*arguments: str, answers: bool = False) -> Iterator[subprocess.Popen[str]]:
+def _watched() -> Iterator[IO[str]]:
+    """Where to say which process groups must not outlive this process, even where it is killed."""
+    command = [sys.executable, "-c", _WATCH]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True) as watching:  # noqa: S603
+        assert watching.stdin is not None
+        try:
+            yield watching.stdin
+        finally:
+            watching.kill()
+
+
+@contextlib.contextmanager
+def _process(watch: IO[str], *arguments: str, answers: bool = False) -> Iterator[subprocess.Popen[str]]:
     """A party as a process of its own; stopped with everything that it started."""
     output = subprocess.PIPE if answers else subprocess.DEVNULL
-    process = subprocess.Popen([*_COMMAND, *arguments], stdout=output, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
+    process = subprocess.Popen(  # noqa: S603
+        [*_COMMAND, *arguments], stdout=output, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    print(process.pid, file=watch, flush=True)
     try:
         yield process
     finally:
         process.terminate()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        with contextlib.suppress(ProcessLookupError):  # what it started itself
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _first_line(process: subprocess.Popen[str]) -> str:
@@ -189,6 +223,36 @@ def _first_line(process: subprocess.Popen[str]) -> str:
     if not line:
         raise OutsideError("An owner's app did not start.")
     return line
+
+
+def practice(
+    kind: Annotated[str, typer.Argument(help="What the records are about: persons or products.")] = "persons",
+    *,
+    at: Annotated[Path | None, typer.Option("--at", help="Folder to keep it in, or to go on with.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed invents the same tables.")] = 1,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1.")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Practise writing questions, without a study: eight invented records on the same pages, and after each question
+    the truth. Stop with Ctrl-C; then it says what it came to.
+    """
+    from dataclasses import asdict
+
+    from blindlabel.cli.serving import serve_app
+    from blindlabel.web.app import OwnerApp
+    from blindlabel.web.practice import Practice
+
+    with ExitStack() as stack:
+        folder = at or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-practice-")))
+        made = Practice(folder.resolve(), kind, seed)
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):
+            serve_app(OwnerApp(made.workspace, made), port=port, browser=not no_browser, quiet=json)
+        found = made.result()
+    if json:
+        result_json(asdict(found))
+    else:
+        result(found.sentence)
 
 
 def generate(

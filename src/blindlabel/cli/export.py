@@ -50,6 +50,8 @@ def export(
 def written_by_coordinator(coordinator: CoordinatorParty, study: str, format: str, to: Path, *, json: bool) -> None:
     """Write every pairing of a study, and say what that would tell owners beside what they are given."""
     from blindlabel.export.truth import truths_of_coordinator
+    from blindlabel.parties.accounting import account_of
+    from blindlabel.protocol.account import LATER_COPY
 
     truths = truths_of_coordinator(coordinator, study)
     written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
@@ -58,6 +60,8 @@ def written_by_coordinator(coordinator: CoordinatorParty, study: str, format: st
     labels = {"none": ["which pairs match and which do not"], "matches": ["which pairs do not match"]}.get(release, [])
     kept_back = labels + (["in which round each was agreed"] if format in ("csv", "json", "parquet") else [])
     said = [f"an owner of the pairing is told {', and '.join(kept_back)}"] if kept_back else []
+    copy = {one.party: one for one in account_of(agreement).entries}[LATER_COPY]
+    said += ["one that cheated can read the other's records with it"] if labels and copy.cheating is None else []
     said += ["any other owner is told of a pairing that is none of its own"] if len(truths) > 1 else []
     if said:
         say(f"NOTE: where this is passed on, {'; '.join(said)}. The agreement keeps that back from them.")

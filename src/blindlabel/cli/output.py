@@ -11,24 +11,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TaskID,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
     from blindlabel.parties.round_work import Report
     from blindlabel.protocol.happened import Happened
     from blindlabel.storage.workspace import Workspace
@@ -38,8 +31,13 @@ JsonFlag = Annotated[
 ]
 """The --json option that every command with a result takes."""
 
-_CONSOLE = Console(stderr=True, highlight=False)
-"""One for all, so that a line said while a progress display is up stands above it."""
+
+@cache
+def _console() -> Console:
+    """One for all, so that a line said while a progress display is up stands above it."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
 
 
 AS_LOG = ContextVar("as_log", default=False)
@@ -51,7 +49,7 @@ def say(message: str = "", *, style: str | None = None, level: int = logging.INF
     if AS_LOG.get():
         _log(level, "said", {"sentence": message})
     else:
-        _CONSOLE.print(message, style=style, markup=False, soft_wrap=True)
+        _console().print(message, style=style, markup=False, soft_wrap=True)
 
 
 def log_to_stderr(*, said: bool) -> None:
@@ -111,16 +109,14 @@ def progress_bar(*, time_left: bool = True) -> Progress:
     """A progress display on standard error; silent where that is not a terminal. Without `time_left` where the whole
     may end early, so that nobody can tell.
     """
-    columns = [
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    ]
+    from rich import progress as rich
+
+    columns = [rich.SpinnerColumn(), rich.TextColumn("{task.description}"), rich.BarColumn()]
+    columns += [rich.TaskProgressColumn(), rich.TimeElapsedColumn()]
     if time_left:
-        columns.append(TimeRemainingColumn())
-    return Progress(*columns, console=_CONSOLE, disable=not _CONSOLE.is_terminal, transient=True)
+        columns.append(rich.TimeRemainingColumn())
+    console = _console()
+    return rich.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
 
 
 class Phases:

@@ -9,10 +9,11 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blindlabel.cli.accounts import accounts_app
 from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.output import (
     AS_LOG,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from blindlabel.transport.connecting import Reaching
 
 app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
+app.add_typer(accounts_app)
 app.add_typer(log_app)
 app.add_typer(questions_app)
 app.command("annotators")(annotators)
@@ -298,13 +300,37 @@ def annotate(
         int, typer.Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")
     ] = 1,
     run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
+    address: Annotated[
+        str,
+        typer.Option("--serve", envvar="BLINDLABEL_SERVE", help="https://… of a proxy through which others reach it."),
+    ] = "",
+    host: Annotated[
+        str, typer.Option("--host", help="With --serve: address to listen on, or the path of a socket.")
+    ] = "127.0.0.1",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option("--proxy", envvar="BLINDLABEL_PROXY", help="With --serve: address or network of the proxy."),
+    ] = None,
+    header: Annotated[
+        str,
+        typer.Option(
+            "--user-header",
+            envvar="BLINDLABEL_USER_HEADER",
+            help="With --serve: where the proxy says who signed in. Without it: `owner accounts`.",
+        ),
+    ] = "",
 ) -> None:
     """Open the web app to write questions. It listens on this machine only, and the link that is printed lets one
-    browser in.
+    browser in. With --serve, people on other machines reach it through a proxy with TLS, and sign in.
     """
     from blindlabel.cli.serving import annotate as open_app
 
-    open_app(at, port=port, browser=not no_browser, browsers=browsers, run=run)
+    where: dict[str, Any] = {"port": port, "browsers": browsers, "address": address, "host": host, "header": header}
+    if address and port is None and not host.startswith("/"):
+        where["port"] = 8471
+    if proxy:
+        where["proxies"] = tuple(proxy)
+    open_app(at, browser=not no_browser and not address, run=run, **where)
 
 
 QuestionFolder = Annotated[
@@ -456,6 +482,38 @@ def export(
     else:
         result(str(to))
         say(f"{count} ids. Whoever has this file and the labels knows which of your records match.")
+
+
+@app.command("checked")
+def checked(
+    pairs: Annotated[Path, typer.Argument(help="The coordinator's file of pairs that are to be checked.")],
+    *,
+    at: WorkspaceFolder,
+    to: Annotated[Path, typer.Option("--to", help="The file to write.")],
+    other: Annotated[
+        Path | None,
+        typer.Option("--with", help="What the other owner's `owner checked` wrote: show both side by side."),
+    ] = None,
+    yes: Unasked = False,
+) -> None:
+    """Check pairs in clear, so that an estimate has a value: first seal your records of these pairs for the other
+    owner, which is your consent; then, with what it sealed for you, write both side by side. Enter 1 (match) or 0 in
+    the column `match` of the coordinator's file and return that file.
+    """
+    from blindlabel.export.formats import replacing
+    from blindlabel.parties import checking
+
+    workspace = workspace_at(at)
+    if other is not None:
+        replacing(to, lambda part: checking.write_side_by_side(workspace, pairs, other, part))
+        say(f"{to} has records of both in clear: keep it here, and delete it when {pairs.name} is filled in.")
+        return
+    count = len(checking.own_records(workspace, pairs))
+    (peer,) = workspace.state().peers
+    if not yes and not is_meant(f"Show {count} of your records to the experts of {peer}, in clear?"):
+        raise InputError("Nothing was shown.")
+    replacing(to, lambda part: checking.write_shown(workspace, pairs, part))
+    say(f"{to} holds {count} records, sealed for {peer} alone.")
 
 
 @app.command("delete")

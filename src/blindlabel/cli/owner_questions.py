@@ -130,9 +130,11 @@ log_app = typer.Typer(
 
 def _visits(workspace: Workspace) -> list[dict[str, Any]]:
     from blindlabel.storage.annotations import Annotations
+    from blindlabel.web.practice import visits_of_practice
 
     ids = {own.record: own.id for own in workspace.records()}
-    return [{**asdict(visit), "id": ids.get(visit.record, "")} for visit in Annotations(workspace).log()]
+    visits = [(visit, ids.get(visit.record, "")) for visit in Annotations(workspace).log()]
+    return [{**asdict(visit), "id": own} for visit, own in (*visits_of_practice(workspace), *visits)]
 
 
 def visits_as_csv(workspace: Workspace) -> str:
@@ -154,7 +156,7 @@ def export_log(
     json: JsonFlag = False,
 ) -> None:
     """Write the annotation log: one line for each opening of a record, with who, when, the suggestion shown, what was
-    saved and how far it is from the suggestion. Times are seconds since 1970.
+    saved and how far it is from the suggestion. Times are seconds since 1970; round 0 is practice.
     """
     workspace = workspace_at(at)
     visits = _visits(workspace)
@@ -181,8 +183,8 @@ def annotators(
     ] = 0.0,
     json: JsonFlag = False,
 ) -> None:
-    """Name the annotators of this owner and how they share the records; say how far they are and how far two people
-    agree about the same record, tried on your own rows.
+    """Name the annotators of this owner and how they share the records; say how far they are, what their practice came
+    to, and how far two people agree about the same record, tried on your own rows.
     """
     from blindlabel.storage.annotations import name_team, team_of
     from blindlabel.web.annotators_agreement import standing_of
@@ -195,6 +197,8 @@ def annotators(
         return
     for name, done in found.saved.items():
         result(f"{name}: {done:,} questions saved in this round")
+    for name, practised in found.practice.items():
+        result(f"{name} practised: {practised.sentence}")
     two = found.doubled
     if two.records:
         result(f"Asked of two: {two.records:,} records, {two.both:,} with both questions.")

@@ -16,7 +16,7 @@ import sys
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blindlabel.cli.output import result, say, with_noun
 from blindlabel.cli.stores import workspace_at
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.transport.front import Front
     from blindlabel.transport.server_limits import ServerLimits
+    from blindlabel.web.app import OwnerApp
 
 
 def _check_keys(coordinator: CoordinatorParty) -> None:
@@ -143,22 +144,39 @@ def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None
         f"Serving {with_noun(len(coordinator.store.studies()), 'study', 'studies')} from {folder}."
         + ("" if once else " Stop with Ctrl-C.")
     )
-    server.run(once=once)
+    server.serve(once=once)
     say(f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners.")
 
 
-def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: bool) -> None:
-    """Serve the app until Ctrl-C; open a browser with its link, or only print the links."""
+def annotate(at: Path, *, browser: bool, run: bool, **where: Any) -> None:
+    """Serve the app of a workspace until Ctrl-C."""
+    from blindlabel.web.app import OwnerApp
+
     workspace = workspace_at(at)
+    with _running_beside(at) if run else contextlib.nullcontext():
+        serve_app(OwnerApp(workspace), browser=browser, **where)
+
+
+def serve_app(app: OwnerApp, *, browser: bool, quiet: bool = False, **where: Any) -> None:
+    """Serve until Ctrl-C; open a browser with the app's link, or only print the links, quietly not as the result.
+    `where` is the `Serving`.
+    """
     try:
-        from blindlabel.web.owner_server import serve
+        from blindlabel.web.owner_server import Serving, serve
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
+    serving = Serving(**where)
+    if not serving.address and serving != Serving(port=serving.port, browsers=serving.browsers):
+        raise InputError("--host, --proxy and --user-header are for an app that others reach: say --serve too.")
 
     def ready(links: list[str]) -> None:
         for link in links:
-            result(link)
+            (say if quiet else result)(link)
         sys.stdout.flush()
+        if serving.address:
+            who = f"are who the proxy says in {serving.header}" if serving.header else "sign in with their accounts"
+            say(f"People open {serving.address} and {who}. The proxy's way here: {serving.host} {serving.port or ''}")
+            return
         each = "this link in a browser" if len(links) == 1 else "each of these links in a browser of its own"
         say(f"Open {each} on this machine; a link lets one browser in. Stop with Ctrl-C; everything is kept.")
         if browser:
@@ -167,8 +185,7 @@ def annotate(at: Path, *, port: int | None, browser: bool, browsers: int, run: b
     # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as
     # well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _running_beside(at) if run else contextlib.nullcontext():
-        serve(workspace, port=port, browsers=browsers, on_ready=ready)
+    serve(app, serving, on_ready=ready)
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ def studies_at(home: Path, database: str | None, *, make: bool = False) -> Coord
     """The store of the coordinator in this folder."""
     from blindlabel.storage.coordinator_store import CoordinatorStore
 
-    if not make and database is None and not (home / "coordinator.sqlite").exists():
+    if not (make or database or any((home / f"coordinator.{what}").exists() for what in ("sqlite", "id"))):
         raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
     return CoordinatorStore(home, database, passphrase())
 

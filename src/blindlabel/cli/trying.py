@@ -18,7 +18,6 @@ import typer
 from blindlabel.cli.output import JsonFlag, phases, progress_bar, result, result_json, say
 from blindlabel.cli.stores import agreement_in
 from blindlabel.errors import InputError
-from blindlabel.language.limits import Limits
 
 if TYPE_CHECKING:
     from blindlabel.engines.interface import Explained
@@ -34,8 +33,8 @@ TypeOption = Annotated[
     typer.Option("--type", help="attribute=type: name, telephone, date, year, number, code or text. Repeatable."),
 ]
 
-_MOST_BYTES = Limits().question_bytes * 16
-"""More than any question may have, so that a mistaken file name does not fill the memory."""
+_MOST_BYTES = 2**20
+"""More than questions have, so that a mistaken file name does not fill the memory."""
 
 
 def read_source(name: str) -> str:

@@ -3,9 +3,9 @@
 Above the line are the n₁ linked pairs, cut by score into n₁/2, n₁/4 and the rest; below it pieces of n₁/4, n₁/2, n₁, …;
 never between equal scores. Of the pairs drawn, 40 % are from above in proportion to a stratum's size, the rest from
 below in proportion to its root, three at least from each. Strata follow from the list alone, whatever the order of its
-lines; which pairs were drawn stands in the list itself, in the column `drawn`.
+lines; so does its hash, which an agreement names before anything is drawn or labelled.
 
-Records are called as in labels: by id, or by their numbers where labels have no ids.
+Records are called by the numbers of their rows, from 0, or by id. Studies know the former alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -23,12 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.errors import InputError
-from blindlabel.protocol.sampling import Draw, choose
-from blindlabel.records.table_files import read_columns, write_csv
+from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.sampling import SHARE_ABOVE, Draw, choose
+from blindlabel.records.table_files import read_columns
 
-SHARE_ABOVE, LEAST = 0.4, 3
+LEAST = 3
 _NAMES = (("row_a", "row_b"), ("id_a", "id_b"))
-_FIGURES = ("score", "linked", "drawn")
+_FIGURES = ("score", "linked")
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 
 Pair = tuple[str, str]
@@ -45,8 +46,8 @@ class Candidates:
     pairs: tuple[Pair, ...]
     scores: Numbers
     linked: Flags
-    drawn: Flags
-    """All false where nothing was drawn from the list."""
+    drawn: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """Which pairs were; empty where nothing was drawn from the list."""
 
     @cached_property
     def hash(self) -> str:
@@ -80,31 +81,52 @@ class Candidates:
             drawn[choose(part.tolist(), wanted, draw)] = True
         return replace(self, drawn=drawn)
 
-    def write(self, path: Path) -> None:
-        """As a list that reads back."""
-        figures = zip(self.scores.tolist(), self.linked.astype(int).tolist(), self.drawn.astype(int).tolist())
-        numbers = all(name.isdigit() for pair in self.pairs for name in pair)
-        write_csv(path, (*_NAMES[not numbers], *_FIGURES), ((*pair, *more) for pair, more in zip(self.pairs, figures)))
+    def drawn_rows(self, agreement: Agreement, draw: Draw = secrets.randbelow) -> dict[str, tuple[int, ...]]:
+        """Draw as many pairs as were agreed on: the rows of either owner, pair by pair; none where rows are drawn."""
+        wanted = agreement.sampling.records if agreement.sampling.by_list else 0
+        if wanted and (least := sum(self.allocation(wanted))) > wanted:
+            raise InputError(f"{wanted} pairs are too few for this list; {least} would do (sampling.records).")
+        pairs = [self.pairs[place] for place in np.flatnonzero(self.draw(wanted, draw).drawn)] if wanted else []
+        sides = zip(sorted(agreement.owners), zip(*pairs))
+        return {owner: tuple(map(int, side)) for owner, side in sides}
+
+
+def agreed_list(path: Path | str, agreement: Agreement) -> Candidates:
+    """The list that an agreement is about. In the file the first table is that of the owner whom the agreement names
+    first; here, as in labels, that of the owner whose name sorts first.
+    """
+    sampling, (first, second) = agreement.sampling, agreement.owners
+    if not sampling.by_row:
+        raise InputError(
+            "Under this agreement the coordinator does not know which rows are sampled, and cannot join labels with a"
+            ' list. method = "candidates", or "uniform" with estimates = true, under [sampling] would do.'
+        )
+    sizes = sampling.tables[first], sampling.tables[second]
+    found = read_candidates(path, threshold=sampling.threshold, rows=sizes, numbers=True)
+    if found.hash != sampling.candidates:
+        raise InputError(f"{Path(path).name} is not the list that was agreed on: its hash is {found.hash}.")
+    return found if first < second else replace(found, pairs=tuple((a, b) for b, a in found.pairs))
 
 
 def read_candidates(
-    path: Path | str, *, threshold: float | None = None, rows: tuple[int, int] | None = None
+    path: Path | str, *, threshold: float | None = None, rows: tuple[int, int] | None = None, numbers: bool = False
 ) -> Candidates:
-    """Read a list with the columns row_a, row_b (numbers from 0) or id_a, id_b, then score and, unless a threshold says
-    it, linked (1 or 0). `rows` are the sizes of the two tables: other rows are refused.
+    """Read a list with the columns row_a, row_b (numbers from 0) or, unless `numbers` is said, id_a, id_b; then score
+    and, unless a threshold says it, linked (1 or 0). `rows` are the sizes of the two tables: other rows are refused.
     """
     path = Path(path)
     columns, lines = read_columns(path, None, {*_NAMES[0], *_NAMES[1], *_FIGURES})
-    named = _NAMES["row_a" not in columns]
+    named = _NAMES["row_a" not in columns and not numbers]
     for name in (*named, "score"):
         if name not in columns:
             raise InputError(
-                f"{path.name} has no column {name!r}; it needs row_a and row_b, or id_a and id_b, and score."
+                f"{path.name} has no column {name!r}; it needs row_a and row_b"
+                f"{'' if numbers else ', or id_a and id_b'}, and score."
             )
     if ("linked" in columns) == (threshold is not None):
         raise InputError(f"What is linked is said by a threshold or by a column linked of {path.name}: by one of them.")
     places = [columns.index(name) if name in columns else -1 for name in (*named, *_FIGURES)]
-    found: dict[Pair, tuple[float, bool, bool]] = {}
+    found: dict[Pair, tuple[float, bool]] = {}
     for number, line in enumerate(lines, start=1):
         values = [line[place].strip() if place >= 0 else "0" for place in places]
         pair = (values[0], values[1])
@@ -112,12 +134,12 @@ def read_candidates(
         if wrong:
             raise InputError(f"{path.name}, pair {number}: {wrong}.")
         score, linked = float(values[2]) + 0.0, _TRUTH[values[3].lower()]
-        found[pair] = score, linked if threshold is None else score >= threshold, _TRUTH[values[4].lower()]
+        found[pair] = score, linked if threshold is None else score >= threshold
     order = sorted(found, key=lambda pair: (-found[pair][0], pair))
-    scores, linked_, drawn = (np.array([found[pair][part] for pair in order]) for part in range(3))
+    scores, linked_ = (np.array([found[pair][part] for pair in order]) for part in range(2))
     if not linked_.any():
         raise InputError(f"{path.name} has no pair that is linked.")
-    return Candidates(tuple(order), scores, linked_, drawn)
+    return Candidates(tuple(order), scores, linked_)
 
 
 def _wrong(values: Sequence[str], rows: tuple[int, int] | None, *, numbers: bool) -> str:

@@ -15,8 +15,8 @@ less often.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import hypot, sqrt
@@ -27,6 +27,7 @@ from blindlabel.errors import InputError
 from blindlabel.estimates.candidate_pairs import Candidates, Flags, Numbers, Pair, Whole
 from blindlabel.estimates.intervals import Bounds, Piece, exact, measures, total
 from blindlabel.export.truth import AgreedTruth
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.sampling import Draw, choose
 
 LEAST_LABELLED, LEAST_LINKED, LEAST_MATCHES, WIDEST = 50, 10, 10, 0.5
@@ -95,6 +96,8 @@ class Drawing:
     kinds: Whole
     checked: Numbers
     """1 a match, 0 none, not a number where it was not checked."""
+    names: Sequence[Pair] = ()
+    """What the drawn pairs are called."""
 
     @cached_property
     def strata(self) -> Whole:
@@ -131,8 +134,9 @@ class Drawing:
         return (self.places >= 0) & chosen[self.places]
 
     def to_check(self, number: int, draw: Draw = secrets.randbelow) -> list[int]:
-        """So many of every class, for both owners to settle in clear."""
-        return [place for members in self.classes for place in choose(members.tolist(), number, draw)]
+        """So many of every class, for both owners to settle in clear, in an order that does not tell classes."""
+        found = [place for members in self.classes for place in choose(members.tolist(), number, draw)]
+        return choose(found, len(found), draw)
 
     def at(self, chosen: Flags) -> tuple[Bounds, ...] | None:
         """Precision, recall and F if these candidates were linked; None where a piece has no drawn pair. Of a band, the
@@ -241,7 +245,7 @@ def drawing_of(
             raise InputError(f"{len(wrong):,} pairs {what}: these files do not belong together.")
     found = np.array([(listed.get(pair, -1), kinds[pair]) for pair in pairs], dtype=np.int64).reshape(-1, 2)
     settled = np.array([float(checked.get(pair, np.nan)) for pair in pairs])
-    return Drawing(candidates, outside, found[:, 0], found[:, 1], settled)
+    return Drawing(candidates, outside, found[:, 0], found[:, 1], settled, pairs)
 
 
 def estimate(
@@ -266,3 +270,16 @@ def estimate(
     notes = (*(() if found.valued else (BAND,)), found.missed())
     least, count = float(candidates.scores[candidates.linked].min()), int(candidates.linked.sum())
     return Estimate(least, count, precision, recall, f, tuple(points), notes)
+
+
+def of_study(
+    candidates: Candidates, agreement: Agreement, drawn: Mapping[str, Sequence[int]]
+) -> tuple[Candidates, tuple[int, int] | None]:
+    """A study's list with the pairs that were drawn from it, whose rows by owner are `drawn`; or, where rows were
+    drawn, how many the tables have.
+    """
+    first, second = sorted(agreement.owners)
+    if not drawn:
+        return candidates, (agreement.sampling.tables[first], agreement.sampling.tables[second])
+    pairs = {(str(a), str(b)) for a, b in zip(drawn[first], drawn[second])}
+    return replace(candidates, drawn=np.array([pair in pairs for pair in candidates.pairs])), None

@@ -32,7 +32,7 @@ class Planned:
 def list_of(linked: int, listed: int) -> Candidates:
     """A list of this length, of which nothing else is known."""
     ranks = np.arange(listed)
-    return Candidates((), -ranks.astype(np.float64), ranks < linked, np.zeros(listed, dtype=np.bool_))
+    return Candidates((), -ranks.astype(np.float64), ranks < linked)
 
 
 def from_list(candidates: Candidates, pairs: int, precision: float, recall: float) -> Planned:

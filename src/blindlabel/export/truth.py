@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.errors import InputError
-from blindlabel.protocol.labels import UNSAID, is_agreed, is_match, label_and_round
+from blindlabel.protocol.labels import UNSAID, is_agreed, is_discarded, is_match, label_and_round
 
 if TYPE_CHECKING:
     from blindlabel.parties.coordinator import CoordinatorParty
@@ -110,7 +110,7 @@ class DiscardedPairs(_Cells[tuple[int, int]]):
     """The pairs without a label."""
 
     def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        return ~is_agreed(row)
+        return is_discarded(row)
 
     def _pair(self, i: int, j: int, value: int) -> tuple[int, int]:  # noqa: ARG002
         return i, j
@@ -226,13 +226,17 @@ def own_ids(workspace: Workspace) -> dict[int, str]:
 
 
 def truths_of_coordinator(coordinator: CoordinatorParty, study: str) -> dict[tuple[str, str], AgreedTruth]:
-    """The labels as they stand, by pairing; the coordinator knows of records their places in the samples alone."""
-    state = coordinator.load(study).state
+    """The labels as they stand, by pairing. The coordinator knows of records their places in the samples alone; where
+    it drew rows by number, these are their ids.
+    """
+    state, known = coordinator.load(study).state, coordinator.agreement(study).sampling.by_row
+    rows = {owner: {place: str(row) for place, row in enumerate(drawn)} for owner, drawn in state.samples.items()}
     return {
         (first, second): AgreedTruth.of_matrix(
             (first, second),
             labels,
             (range(len(state.samples[first])), range(len(state.samples[second]))),
+            (rows[first], rows[second]) if known else (None, None),
             by_keys=(state.enriched(first), state.enriched(second)),
             study=study,
         )

@@ -34,20 +34,36 @@ def chain_in_words(chain: Chain) -> str:
 
 
 _MOST_WAYS = 4
+_MOST_SAID = 10
+"""Conditions that a sentence says one by one, over all ways together."""
 _MOST_TRIED = 12
 
 
-def asked_in_words(condition: Condition, record: Record | None = None, *, quoted: bool = True) -> str:
+def asked_in_words(condition: Condition, record: Record | None = None) -> str:
     """What a condition asks for; of a record, also where that record has it."""
-    return " or ".join(" and ".join(_named(atom, record, quoted) for atom in term) for term in condition.any_of)
+    return " or ".join(" and ".join(_named(atom, record) for atom in term) for term in condition.any_of)
 
 
-def _named(atom: Atom, record: Record | None, quoted: bool) -> str:
+_HOW = {
+    "equals": "exactly",
+    "starts_with": "the start",
+    "ends_with": "the end",
+    "sounds_like": "what sounds like",
+    "similar": "what is similar to",
+    "same_telephone": "the telephone",
+    "near_date": "a date near",
+    "near_year": "a year near",
+}
+"""How a predicate looks for its text, where it is not simply there."""
+
+
+def _named(atom: Atom, record: Record | None) -> str:
     texts = [value for value in atom.arguments if isinstance(value, str)]
     if atom.function == "far_from":
         said = f"far from {number(Fraction(atom.arguments[0]))}"
     elif len(texts) == 1:
-        said = quote(texts[0]) if quoted else texts[0]
+        asked = quote(texts[0])
+        said = asked if atom.function in ("is_in", "has_word") else f"{_HOW.get(atom.function, atom.function)} {asked}"
     else:
         return call_of(atom, plain=True)
     if atom.view.attribute is not None:
@@ -98,4 +114,5 @@ def _ways(points: Sequence[int], bar: int) -> list[tuple[int, ...]] | None:
         for way in every
         if 0 <= sum(points[place] for place in way) - bar < min((points[place] for place in way), default=1)
     ]
-    return reaching if len(reaching) <= _MOST_WAYS else None
+    short = len(reaching) <= _MOST_WAYS and sum(map(len, reaching)) <= max(_MOST_SAID, len(points))
+    return reaching if short else None

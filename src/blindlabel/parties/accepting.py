@@ -10,7 +10,7 @@ from math import inf
 
 from blindlabel.errors import InputError
 from blindlabel.parties.accounting import account_of, exposure_of
-from blindlabel.protocol.account import Account, Entry, account
+from blindlabel.protocol.account import LATER_COPY, Account, Entry, account
 from blindlabel.protocol.agreement import Agreement, compare, new
 
 _OWNER = "another owner, about your records and as much about your questions"
@@ -19,17 +19,29 @@ _WHO = {
     "owner that asks": _OWNER,
     "owner whose records are asked": _OWNER,
     "two owners, of a third": "two other owners together",
+    "owner, of a pairing of two others": "two other owners together",
     "owner, about one record": "another owner, about any one of your records",
     "coordinator": _COORDINATOR,
     "coordinator and an owner": _COORDINATOR,
+    LATER_COPY: _COORDINATOR,
     "everybody, from the agreement": "everybody, about which of your rows are sampled",
+    "owner, from checked pairs": "another owner, of records that are shown to it in clear",
+    "coordinator, by row numbers": "the coordinator, about which of your rows are sampled",
 }
 """Lines of the account as they are called to whoever joins; of those with one name the first is said."""
 _MORE = {
     _OWNER: " A bit is one answer, yes or no.",
     _COORDINATOR: " Together with a cheating owner it can read records: no owner should control it.",
 }
-_SETTINGS = ("encoding.engine", "release", "rounds", "budget.most_yes", "sampling.method")
+_SETTINGS = (
+    "encoding.engine",
+    "release",
+    "rounds",
+    "budget.most_yes",
+    "sampling.method",
+    "sampling.estimates",
+    "sampling.checked",
+)
 """On which the account depends."""
 _NONE = Entry("", 0, 0, "")
 

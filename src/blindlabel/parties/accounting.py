@@ -49,6 +49,8 @@ def exposure_of(agreement: Agreement) -> Exposure:
 
 _REFERENCE = 0.030
 """Processor seconds of `machine_speed`'s sum on the machine that the engines' estimates were made on."""
+MINUTES = 1.5
+"""Of an expert for one question, with suggestions: assumed, not measured."""
 _PROGRAM, _ROTATED, _MOST_ROTATED = 400_000_000, 8, 1_400_000_000
 """Memory: bytes of the program and one tile; how often records are held, rotated; and what that is limited to. So much
 was seen: 50 × 50 × 148 characters took 537 MB.
@@ -69,6 +71,10 @@ class Costs:
     memory: int
     disk_of_owner: int
     disk_of_coordinator: int
+    questions: int
+    """Of each owner in a full round, at most."""
+    expert_hours: float
+    """Of each owner for the questions of round 1, at `MINUTES` each."""
     trips: int
     """How often a folder is carried to the coordinator and back, without a network, if all rounds are needed."""
 
@@ -82,6 +88,8 @@ class Costs:
             f"an owner sends {size(self.upload)} in a full round; the coordinator relays {size(self.relay)}",
             f"memory about {size(self.memory)} at an owner; disk {size(self.disk_of_owner)} at an owner,"
             f" {size(self.disk_of_coordinator)} at the coordinator",
+            f"up to {self.questions:,} questions of each owner in round 1: {self.expert_hours:.1f} hours of one expert"
+            f" at {MINUTES} minutes each",
             f"by carried folder: {self.trips} trips to the coordinator and back, if all rounds are needed",
         ]
         if self.seconds is not None:
@@ -117,6 +125,8 @@ def costs_of(agreement: Agreement, speed: float | None = None) -> Costs:
         memory=_PROGRAM + 3 * keys + min(_ROTATED * records, _MOST_ROTATED),
         disk_of_owner=2 * upload,
         disk_of_coordinator=relay + len(agreement.pairings) * 4 * sampled**2,
+        questions=sampled,
+        expert_hours=sampled * MINUTES / 60,
         trips=trips_of(agreement, agreement.rounds),
     )
 

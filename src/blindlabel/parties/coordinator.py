@@ -14,7 +14,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 
@@ -85,16 +85,18 @@ class CoordinatorParty:
         *,
         source: str = "The agreement",
         keep: Callable[[list[Invitation]], None] = lambda _: None,
+        drawn: Mapping[str, tuple[int, ...]] | None = None,
     ) -> list[Invitation]:
         """Begin a study under this agreement; the invitations for its owners are to be given to them privately. `keep`
-        writes them down before the study is there: nobody could make them again.
+        writes them down before the study is there: nobody could make them again. `drawn`: the rows of either owner in
+        the pairs that were drawn from the linkage's list, where the agreement names one.
         """
         agreement = agreements.from_text(text, source=source)
         account_of(agreement)
         identity = new_identity()
         codes = {owner: secrets.token_bytes(32) for owner in sorted(agreement.owners)}
         public = {owner: bytes(nacl.signing.SigningKey(code).verify_key).hex() for owner, code in codes.items()}
-        state = new_state(agreement, public, secrets.token_hex(32))
+        state = new_state(agreement, public, secrets.token_hex(32), drawn or {})
 
         key = identity.public.to_bytes().hex()
         invitations = [Invitation(owner, code.hex(), key, address, text) for owner, code in codes.items()]
@@ -157,6 +159,12 @@ class CoordinatorParty:
     def close(self, study: str) -> None:
         """End a study as it stands."""
         self._apply(study, rules.close)
+
+    def keep_checked(self, study: str, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """The pairs that are checked in clear: these, unless others were drawn before."""
+        drawn = tuple(pairs)
+        self._apply(study, lambda _, now: StudyStep(now.model_copy(update={"checked": now.checked or drawn})))
+        return self.load(study).state.checked
 
     # Messages
 
@@ -265,9 +273,8 @@ class CoordinatorParty:
 
         def renew() -> None:
             while not over.wait(self._lease / 3):
-                with suppress(
-                    OutsideError
-                ):  # a database that fails now may answer next time; a lapsed lease does no harm
+                # a database that fails now may answer next time; a lapsed lease does no harm
+                with suppress(OutsideError):
                     self.store.claim(study, self.worker, self._lease)
 
         renewing = threading.Thread(target=renew, daemon=True)
@@ -304,7 +311,7 @@ class CoordinatorParty:
             return
         about = f"outcomes {todo.round} {direction}"
         named, body = labelling.locked(outcomes.tobytes(), bytes.fromhex(state.salt), about)
-        self.store.bodies(study).write([body])
+        self.store.bodies(study).write([body], passing=True)  # a backup with them would tell a cheating owner of a key
         self._apply(study, lambda _, state: StudyStep(rounds.read(state, todo.round, direction, named)))
         self.store.remove_bodies(study, spent_bodies)  # lists tell a cheating owner more than outcomes do
 

@@ -107,6 +107,8 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
     account_of(agreement)
     prepared = agreement.recipe.rows(table, agreement.attributes)
     cut = check_lengths(prepared, agreement.lengths())
+    if misfit := agreement.sampling.misfit(invitation.owner, len(table), table.fingerprint):
+        raise InputError(misfit)
     identity, token = new_identity(), secrets.token_urlsafe(32)
     state = owner.OwnerState(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
     begin = owner.joins(state, _join_body(agreement, invitation, len(table), identity, token))
@@ -155,9 +157,10 @@ def own_identity(store: Store) -> Identity:
 def secret_order(identity: Identity, agreement: Agreement, size: int) -> Sequence[int]:
     """The rows of an owner's table in an order that follows from its secret keys: where the coordinator draws position
     p, the p-th of these is meant. So nobody else knows which row a sampled record is, and no coordinator can choose one
-    (it could as little choose the order of the sample). Where the agreement names rows, they are those.
+    (it could as little choose the order of the sample). Where the agreement names rows, or has the coordinator draw
+    them by number, they are those.
     """
-    if agreement.sampling.method == "rows":
+    if agreement.sampling.method == "rows" or agreement.sampling.by_row:
         return range(size)
     secret = own_secret(identity, Context(bytes.fromhex(agreement.hash), "rows"), identity.public)
     keys = np.frombuffer(hashlib.shake_256(secret).digest(8 * size), dtype="<u8")
@@ -208,8 +211,8 @@ def _same_table(store: Store, options: TableOptions) -> Table:
 
 _SHARES = (("median", 0.5), ("95 of 100", 0.95), ("99 of 100", 0.99), ("longest", 1.0))
 
-_FEW_MATCHES = 5
-"""Fewer expected matches than that say little about a linkage."""
+_FEW_MATCHES = 10
+"""With fewer matches in a sample nothing is said of recall."""
 
 
 @dataclass(frozen=True)
@@ -246,8 +249,11 @@ class TableFit:
     """Rows that read like an earlier row after preparation."""
     enough: bool
     """Whether there are as many rows as the sample takes."""
-    most_matches: float | None
-    """Matches in a uniform sample, on average, if every row had one in a table of the same size; None: not uniform."""
+    expected_matches: dict[str, float]
+    """In the sample, by sampling method, on average and at most: see `Sampling.expected_matches`."""
+    fingerprint: str = ""
+    misfit: str = ""
+    """Why it is not the table that the linkage was made from; empty where nothing speaks against it."""
 
     def to_json(self) -> dict[str, Any]:
         """As the command prints it."""
@@ -289,12 +295,16 @@ class TableFit:
         if self.duplicates:
             read = "reads" if self.duplicates == 1 else "read"
             yield f"{_rows(self.duplicates)} {read} like an earlier one: what is asked of one fits the others too."
-        if self.enough and self.most_matches is not None and self.most_matches < _FEW_MATCHES:
-            yield (
-                f"{agreement.sampling.records:,} of {self.rows:,} rows are drawn uniformly: about"
-                f" {self.most_matches:.1f} matches in the sample if every row had one. More records, or"
-                ' method = "enriched" under [sampling], bring more.'
-            )
+        matches = ", ".join(f"{method} {count:.3g}" for method, count in self.expected_matches.items())
+        few = self.expected_matches.get(agreement.sampling.method, _FEW_MATCHES) < _FEW_MATCHES
+        yield (
+            f"Matches in a sample of {agreement.sampling.records:,}, on average, at most, by method: {matches} (if"
+            " every row had a match in a table as large, every key found one, and all linked pairs were matches)."
+            + (" That is too few to judge a linkage by: `blindlabel help planning` says what to choose." if few else "")
+        )
+        yield f"The table's fingerprint is {self.fingerprint}."
+        if self.misfit:
+            yield self.misfit
         yield "The table fits the agreement." if self.fits else "The table does not fit the agreement yet."
 
 
@@ -302,7 +312,7 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
     """Look at a table with an agreement's eyes."""
     columns, missing = missing_columns(agreement, options)
     if missing:
-        return TableFit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, {}, {}, {}, None, 0, False, None)
+        return TableFit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, {}, {}, {}, None, 0, False, {})
     table = read_own_table(agreement, options)
     prepared, lost = _prepared(agreement, table)
     lengths = agreement.lengths()
@@ -315,12 +325,14 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
         longest[one.what] = max(longest.get(one.what, 0), one.length)
     too_long = len({one.position for one in excess})
     seen = Counter(record.whole for record in prepared)
+    near = agreement.sampling.tables.values()
+    misfit = "" if not near or len(table) in near else "The linkage's tables have other numbers of rows."
     empty = {name: measured[name].count(0) for name in agreement.attributes}
     agreed = dict(agreement.recipe.types)
     proposed = {one.attribute: one for one in proposals(table, agreement.recipe) if one.attribute not in agreed}
     kinds = agreed | {name: one.type for name, one in proposed.items()}
     return TableFit(
-        fits=not (too_long and lengths.too_long == "refuse"),
+        fits=not (too_long and lengths.too_long == "refuse") and not misfit,
         rows=len(table),
         columns=columns,
         missing=(),
@@ -337,7 +349,9 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
         day_first=day_first(table, [name for name, kind in kinds.items() if kind == "date"]),
         duplicates=len(prepared) - len(seen),
         enough=len(table) >= agreement.sampling.records,
-        most_matches=agreement.sampling.most_matches(len(table)),
+        expected_matches=agreement.sampling.expected_matches(len(table)),
+        fingerprint=table.fingerprint,
+        misfit=misfit,
     )
 
 

@@ -16,7 +16,7 @@ from blindlabel.protocol.agreement import Agreement, is_overdue
 from blindlabel.protocol.facts import StudyState, key_of, of_owner, sides_of
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import Traffic
-from blindlabel.protocol.labels import is_agreed, is_match
+from blindlabel.protocol.labels import is_discarded, is_match
 from blindlabel.protocol.next_steps import NextStep, of_coordinator
 
 
@@ -185,5 +185,5 @@ def _part(labels: np.ndarray, part: np.ndarray) -> PartStanding:
     return PartStanding(
         pairs=int(part.sum()),
         matches=int(is_match(labels)[part].sum()),
-        discarded=int((~is_agreed(labels))[part].sum()),
+        discarded=int(is_discarded(labels)[part].sum()),
     )

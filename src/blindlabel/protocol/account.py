@@ -8,13 +8,16 @@ most `MOST_VOID` void ones, and in the end the `truth`, with what is released:
 - `"matches"`: which pairs match. A pair is a match where both questions say yes, and the question about one of the
   other's records says yes to at most `most_yes` own ones in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k) bits after t
   rounds. `"labels"`: one of three (match, no match, discarded) for every pair. `"none"`: nothing.
+- Where pairs are drawn from a linkage's list, which of its N rows stand in one of at most n drawn pairs: log₂ Σ_{k ≤ n}
+  C(N, k) bits. All pairs of the sampled rows are answered: the coordinator sees outcomes of more than the drawn ones.
 - With enriched sampling, which of its offered keys were chosen (at most c of M) and which of the other's sampled
   records were: log₂ Σ_{k ≤ c} C(M, k) + m bits. Much of that is chance. It is about blocking keys of the table, and
   says nothing about an encryption key, which is made later.
 
 *About one record* an owner learns less. What is told of a record follows from which of the asker's questions say yes to
-it and to which of the asker's records its own question does. Each is one of the subsets of at most `most_yes`, or "too
-many": 2·log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round.
+it, a subset of at most `most_yes` or "too many", and from which of the asker's records its own question says yes to.
+That can be any subset: a yes more can set a record of the asker aside, to which others say yes as often as they may.
+So n + log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round, all that a sample tells, and a record that is shown in clear.
 
 *About a key* a cheating asker learns less. Its answers can be made to speak of the other's key instead of its records,
 a zero test for each pair; but only pairs to which the other's own question says yes can show it the result as a match,
@@ -26,17 +29,18 @@ owner, in either direction, and the account says so in the engine's own sentence
 
 The coordinator sees one outcome for each pair, direction and round (no, yes, yes but for an exclusion, yes all the
 same: how many there are belongs to the engine); and with enriched sampling how many of M offered keys two owners have
-in common.
+in common. A third owner sees whether rounds follow, are void, and why the study ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, comb, log2
 from typing import Any
 
 from blindlabel.protocol import messages
+from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.labels import Release
 from blindlabel.protocol.messages import MOST_VOID
 from blindlabel.protocol.telling import Sizes, bits
@@ -45,6 +49,7 @@ OFFERS_PER_RECORD = 20
 """Blocking keys that an owner offers for each record of an enriched sample."""
 SHARE = 2
 """A key must be able to lose so many times what is spent of it."""
+LATER_COPY = "owner with a later copy of the coordinator's folder"
 _EXACT = 2000
 """Records up to which choices are counted exactly: an agreement may name a thousand million."""
 
@@ -67,7 +72,14 @@ class Exposure:
     """Blocking keys that an owner offers another, and how many of them are chosen; none without enriched sampling."""
     chosen: int = 0
     named: int = 0
-    """Bits that the agreement itself says about which rows are sampled; none where they are drawn."""
+    """Bits about which rows are sampled for whoever knows their numbers; none where nobody does."""
+    named_to: str = "everybody, from the agreement"
+    """Who that is."""
+    shown: int = 0
+    """Records of each owner that are shown to the other in clear, and the bits of one."""
+    shown_bits: float = 0.0
+    listed: int = 0
+    """Rows of a linkage's table, where samples are drawn from its list."""
 
     @property
     def outcome(self) -> float:
@@ -132,21 +144,18 @@ class Account:
         return found
 
 
-def _comes_back(own: int, others: int) -> float:
-    """Bits of one round and pairing that come back to an owner, whatever is released."""
-    return bits(messages.Round, Sizes(own, others))
-
-
 def key_bits(exposure: Exposure, own: int, others: int) -> int:
     """Bits about the other owner's key that a round of so many open records can give a cheating asker."""
     tests = {"labels": own * others, "matches": min(exposure.most_yes, own) * others, "none": 0}[exposure.release]
-    return ceil(_comes_back(own, others) + tests)
+    return ceil(bits(messages.Round, Sizes(own, others)) + tests)
 
 
 def sampling_bits(exposure: Exposure) -> int:
-    """Bits about the other owner's blocking keys that an enriched sample gives an owner."""
+    """Bits about the other owner's table that a sample gives an owner: about its blocking keys, or which own rows have
+    a candidate in it.
+    """
     if not exposure.chosen:
-        return 0
+        return ceil(bits(messages.Sample, Sizes(0, 0, listed=choices(exposure.listed, exposure.records))))
     sizes = Sizes(0, exposure.records, offers=exposure.offers, choice=choices(exposure.offers, exposure.chosen))
     drawing = (messages.Offered, messages.Chosen, messages.Picked, messages.Sample)
     return ceil(sum(bits(kind, sizes) for kind in drawing) + bits(messages.Pairing, sizes))
@@ -174,15 +183,33 @@ def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
         released = own * others * log2(3)
     elif exposure.release == "matches":
         released = others * choices(own, exposure.most_yes * len(rounds))
-    relayed = sum(bits(kind, Sizes(own, others)) for kind in (messages.Records, messages.Answers))
+    in_round = (messages.Round, messages.Records, messages.Answers)
     once = bits(messages.Keys, Sizes(own, others)) + bits(messages.Truth, Sizes(own, others, released))
-    return ceil(sum(_comes_back(*sizes) + relayed for sizes in rounds) + once)
+    return ceil(sum(bits(kind, Sizes(*sizes)) for sizes in rounds for kind in in_round) + once)
 
 
 def record_bits(exposure: Exposure) -> int:
     """Bits about any one record of the other owner, and about the question for it."""
-    few = choices(exposure.records, exposure.most_yes)
-    return ceil(exposure.rounds * 2 * (few + log2(1 + 2.0**-few)))
+    few, clear = choices(exposure.records, exposure.most_yes), exposure.shown_bits
+    return ceil(exposure.rounds * (exposure.records + few + log2(1 + 2.0**-few)) + clear) + sampling_bits(exposure)
+
+
+def outcome_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int, offers: int) -> int:
+    """Bits that the coordinator gets of a pairing whose rounds had so many open records on either side."""
+    each = (bits(messages.Opened, Sizes(*sizes, outcome=exposure.outcome)) for sizes in rounds)
+    tables, shared = bits(messages.Join, Sizes(0, 0)), bits(messages.Blinded, Sizes(0, 0, offers=offers))
+    return ceil(2 * sum(each) + (2 * tables if rounds else 0) + shared + void * bits(messages.Refused, Sizes(0, 0)))
+
+
+def stored_bits(exposure: Exposure) -> tuple[int, int]:
+    """Bits of a pairing that a coordinator still has after the rounds, and those of them that can be about one key: a
+    label and its round for each pair, or that it is open, set aside or not drawn; of each round its totals, which
+    questions were too loose, and which records were set aside.
+    """
+    pairs, states = exposure.records**2, 2 * exposure.rounds + 2 + bool(exposure.listed)
+    of_round = 4 * exposure.records + bits(Tally, Sizes(exposure.records, exposure.records))
+    once = outcome_bits(exposure, [(0, 0)], MOST_VOID, exposure.offers)
+    return ceil(pairs * log2(states) + exposure.rounds * of_round + once), ceil(pairs + of_round)
 
 
 def key_bits_of_round(exposure: Exposure) -> int:
@@ -197,58 +224,62 @@ def key_must_bear(exposure: Exposure) -> int:
 
 def account(exposure: Exposure, bears: int = 0) -> Account:
     """What each party, and each two together, can learn; `bears` is what one key can lose."""
-    sizes = Sizes(exposure.records, exposure.records, offers=exposure.offers, outcome=exposure.outcome)
-    seen, everything = ceil(2 * bits(messages.Opened, sizes)), ceil(2 * exposure.rounds * bits(messages.Opened, sizes))
-    shared = ceil(2 * bits(messages.Join, sizes) + bits(messages.Blinded, sizes) + 2 * MOST_VOID)
-    contents = content_bits(exposure, [(exposure.records, exposure.records)] * exposure.rounds)
-    contents += MOST_VOID + sampling_bits(exposure)
-    cheating = None if exposure.unbounded else contents
-    entries = [
-        Entry(
-            "coordinator",
-            seen + shared,
-            everything + shared,
-            "Outcomes of pairs: one for each direction, more where pairs are asked again. No record and no question.",
-        ),
-        Entry(
-            "owner that asks",
-            contents,
-            cheating,
-            "About the other's records. One that cheats chooses what the bits are about, not how many there are."
-            if cheating is not None
-            else "About the other's records. Count every record as readable by one that cheats.",
-        ),
-        Entry(
-            "owner whose records are asked",
-            contents,
-            cheating,
-            "About the other's questions. One that cheats can force a no, and undo an exclusion or an exception to it."
-            if cheating is not None
-            else "About the other's questions. Count every question as readable by one that cheats.",
-        ),
-        Entry(
-            "owner, about one record",
-            record_bits(exposure),
-            None if cheating is None else record_bits(exposure),
-            f"A record to which more than {exposure.most_yes} questions say yes is set aside.",
-        ),
-    ]
-    if exposure.owners > 2:
-        both = None if cheating is None else 2 * contents
-        entries.append(Entry("two owners, of a third", 2 * contents, both, "Each has its own key to learn about."))
-    together = (
+    entries = [*_alone(exposure), *(_of_three(exposure) if exposure.owners > 2 else ()), *_together(exposure, bears)]
+    if exposure.named:
+        says = "Which rows of a table its sampled records are: no owner keeps that secret from it."
+        entries.append(Entry(exposure.named_to, exposure.named, exposure.named, says))
+    if exposure.shown:
+        clear = ceil(exposure.shown * exposure.shown_bits)
+        says = f"Up to {exposure.shown} records of each, in clear, with its owner's consent."
+        entries.append(Entry("owner, from checked pairs", clear, clear, says))
+    used_ = "a key of one owner for one asker and one round"
+    return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
+
+
+def _contents(exposure: Exposure) -> int:
+    whole = [(exposure.records, exposure.records)] * exposure.rounds
+    return content_bits(exposure, whole) + MOST_VOID + sampling_bits(exposure)
+
+
+def _outcomes(exposure: Exposure, rounds: int) -> int:
+    return outcome_bits(exposure, [(exposure.records, exposure.records)] * rounds, MOST_VOID, exposure.offers)
+
+
+def _alone(exposure: Exposure) -> Iterator[Entry]:
+    says = "Outcomes of pairs: one for each direction, more where pairs are asked again. No record and no question."
+    yield Entry("coordinator", _outcomes(exposure, 1), _outcomes(exposure, exposure.rounds), says)
+    contents, of_record = _contents(exposure), record_bits(exposure)
+    asks = "About the other's records. One that cheats chooses what the bits are about, not how many there are."
+    asked = "About the other's questions. One that cheats can force a no, and undo an exclusion or an exception to it."
+    aside = f"A record to which more than {exposure.most_yes} questions say yes is set aside."
+    if exposure.unbounded:
+        asks = "About the other's records. Count every record as readable by one that cheats."
+        asked = "About the other's questions. Count every question as readable by one that cheats."
+    yield Entry("owner that asks", contents, None if exposure.unbounded else contents, asks)
+    yield Entry("owner whose records are asked", contents, None if exposure.unbounded else contents, asked)
+    yield Entry("owner, about one record", of_record, None if exposure.unbounded else of_record, aside)
+
+
+def _of_three(exposure: Exposure) -> Iterator[Entry]:
+    both, goes_on = 2 * _contents(exposure), ceil(exposure.rounds + MOST_VOID + bits(messages.Truth, Sizes(0, 0)))
+    says = "Each has its own key to learn about."
+    yield Entry("two owners, of a third", both, None if exposure.unbounded else both, says)
+    says = "Whether rounds follow and are void, and why the study ends."
+    yield Entry("owner, of a pairing of two others", goes_on, goes_on, says)
+
+
+def _together(exposure: Exposure, bears: int) -> Iterator[Entry]:
+    says = (
         "One outcome for each pair and round where both followed the protocol. A cheating owner with the lists of a"
         " round (from a cheating coordinator, or a copy of its folder and keys in that round) can have the records"
         " of that round."
     )
-    entries.append(Entry("coordinator and an owner", everything + shared, None, together))
-    if exposure.named:
-        says = (
-            "Which rows of a table its sampled records are: the agreement names them, and no owner keeps that secret."
-        )
-        entries.append(Entry("everybody, from the agreement", exposure.named, exposure.named, says))
-    used_ = "a key of one owner for one asker and one round"
-    return Account(tuple(entries), KeyEntry(used_, key_bits_of_round(exposure), bears), exposure.unbounded)
+    yield Entry("coordinator and an owner", _outcomes(exposure, exposure.rounds), None, says)
+    kept, of_key = stored_bits(exposure)
+    says = "A label and its round for each pair; lists and single outcomes are gone."
+    if of_key > bears:
+        says += f" One that cheats can have {of_key:,} bits of each key, more than it can lose: count records as read."
+    yield Entry(LATER_COPY, kept, None if exposure.unbounded or of_key > bears else kept, says)
 
 
 @dataclass(frozen=True)
@@ -268,8 +299,7 @@ def used(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int = 0, *
     """
     sides = [list(rounds), [(other, one) for one, other in rounds]]
     return Use(
-        coordinator=ceil(sum(2 * one * other * exposure.outcome for one, other in rounds))
-        + (ceil(log2(exposure.offers + 1)) if sampled else 0),
+        coordinator=outcome_bits(exposure, rounds, void, exposure.offers if sampled else 0),
         owner=void + max(content_bits(exposure, side) for side in sides) + (sampling_bits(exposure) if sampled else 0),
         key=max((key_bits(exposure, *sizes) for side in sides for sizes in side), default=0),
     )

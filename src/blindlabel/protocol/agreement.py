@@ -16,9 +16,11 @@ import hashlib
 import json
 import re
 import secrets
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import log2
 from typing import Annotated, Any, Literal
 
 from pydantic import StringConstraints, ValidationError
@@ -189,6 +191,10 @@ class Agreement(Shape):
             offers=account.OFFERS_PER_RECORD * self.sampling.records if self.sampling.by_keys else 0,
             chosen=int(self.sampling.share * self.sampling.records) if self.sampling.by_keys else 0,
             named=self.sampling.named_bits,
+            named_to="coordinator, by row numbers" if self.sampling.by_row else "everybody, from the agreement",
+            shown=self.sampling.most_shown,
+            shown_bits=self.encoding.record_length * log2(sys.maxunicode + 1) if self.sampling.checked else 0.0,
+            listed=max(self.sampling.tables.values(), default=0) if self.sampling.by_list else 0,
         )
 
 
@@ -293,6 +299,8 @@ def _contradictions_of_preparation(agreement: Agreement) -> Iterator[str]:
 def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:
     sampling = agreement.sampling
     yield from sampling.contradictions(agreement.owners, agreement.attributes)
+    if sampling.by_list and agreement.release == "labels":
+        yield 'release: "labels" would tell owners which pairs of the list were drawn, and so its partners'
     if agreement.records_asked < sampling.records:
         yield (
             f"budget.records_asked: {agreement.records_asked} questions do not suffice for one round of"

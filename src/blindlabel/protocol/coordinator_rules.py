@@ -39,12 +39,12 @@ from blindlabel.protocol.facts import (
     StudyStep,
     StudyWork,
     all_confirmed,
+    drawn_for,
     key_of,
     open_between,
     peer_facts,
     present,
     sides_of,
-    sizes,
     with_owner,
 )
 from blindlabel.protocol.invitation import check_join_proof
@@ -137,6 +137,8 @@ def _join(agreement: Agreement, state: StudyState, signed: Signed) -> StudyState
     assert isinstance(join, messages.Join)
     if any(position >= join.records for position in agreement.sampling.named(message.sender)):
         raise NotFitting(f"The agreement names rows that the table of {message.sender} does not have.")
+    if misfit := agreement.sampling.misfit(message.sender, join.records):
+        raise NotFitting(misfit)
     if state.owners[message.sender].rows not in (0, join.records):
         raise NotFitting(f"{message.sender} joined with another table before, of another size. It has to be the same.")
     try:
@@ -231,15 +233,14 @@ def _go_on(agreement: Agreement, step: StudyStep, draw: sampling.Draw) -> StudyS
 def _drawn(agreement: Agreement, state: StudyState, draw: sampling.Draw) -> Mapping[str, tuple[int, ...]] | None:
     if agreement.sampling.by_keys:
         return enriched.drawn(state)
-    tables = sizes(state)
-    return {owner: agreement.sampling.drawn(owner, tables[owner], draw) for owner in present(state)}
+    return {owner: drawn_for(agreement, state, owner, draw) for owner in present(state)}
 
 
 def _begin(agreement: Agreement, state: StudyState, drawn: Mapping[str, tuple[int, ...]]) -> StudyStep:
-    pairs = labelling.pairings(drawn)
-    nothing = {key_of(a, b): labelling.no_labels(len(drawn[a]), len(drawn[b])) for a, b in pairs}
+    state = state.model_copy(update={"samples": dict(drawn)})
+    nothing = {key_of(a, b): state.unlabelled(a, b) for a, b in labelling.pairings(drawn)}
     for owner in drawn:
         state = with_owner(state, owner, away="")
-    step = rounds.labelled(agreement, state.model_copy(update={"samples": dict(drawn)}), nothing)
+    step = rounds.labelled(agreement, state, nothing)
     step = leaving.tell_samples(step)
     return rounds.begin(step, open_between(drawn, drawn))

@@ -10,6 +10,7 @@ import hashlib
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from pydantic import Field
@@ -18,8 +19,10 @@ from blindlabel.envelope.identity import blake2b
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.labels import Labels, no_labels
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import NotFitting
+from blindlabel.protocol.sampling import Draw, choose
 from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Locked, Name, Position, Shape
 
 
@@ -119,8 +122,12 @@ class StudyState(Shape):
     """Messages between owners that are relayed when every owner has confirmed every other."""
     partners: dict[str, Amount] = Field(default_factory=dict)
     """For enriched sampling: how many keys that both have were chosen, by `first second`."""
+    drawn: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
+    """Where pairs were drawn from a linkage's list: the rows of either owner, pair by pair."""
     samples: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
     rounds: tuple[RoundFacts, ...] = ()
+    checked: tuple[tuple[Position, Position], ...] = ()
+    """Pairs that are checked in clear, by places in the two samples."""
     labels: dict[str, Locked] = Field(default_factory=dict)
     """Current labels, by `first second`."""
     released: dict[str, Locked] = Field(default_factory=dict)
@@ -138,6 +145,16 @@ class StudyState(Shape):
         """The places in an owner's sample of the rows that were chosen by blocking keys."""
         drawn = set(self.uniform.get(owner, self.samples[owner]))
         return tuple(place for place, position in enumerate(self.samples[owner]) if position not in drawn)
+
+    def unlabelled(self, first: str, second: str) -> Labels:
+        """The labels of a pairing as they begin."""
+        sides = [self.samples[first], self.samples[second]]
+        drawn = (
+            [[side.index(row) for row in self.drawn[owner]] for side, owner in zip(sides, (first, second))]
+            if self.drawn
+            else None
+        )
+        return no_labels(len(sides[0]), len(sides[1]), (drawn[0], drawn[1]) if drawn else None)
 
     @property
     def asked_anew(self) -> int:
@@ -217,11 +234,17 @@ def key_of(first: str, second: str) -> str:
     return " ".join(sorted((first, second)))
 
 
-def new_state(agreement: Agreement, invitation_keys: Mapping[str, str], salt: str) -> StudyState:
-    """A study in which nobody has joined yet."""
+def new_state(
+    agreement: Agreement,
+    invitation_keys: Mapping[str, str],
+    salt: str,
+    drawn: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+) -> StudyState:
+    """A study in which nobody has joined yet; `drawn` are the rows of the pairs that were drawn from a list."""
     return StudyState(
         study=agreement.hash,
         salt=salt,
+        drawn=dict(drawn),
         owners={owner: OwnerFacts(invitation_key=invitation_keys[owner]) for owner in sorted(agreement.owners)},
     )
 
@@ -273,6 +296,14 @@ def all_confirmed(state: StudyState) -> bool:
     return state.keys_sent and all(
         set(state.owners[owner].confirmed) >= set(peers_in(state, owner)) for owner in present(state)
     )
+
+
+def drawn_for(agreement: Agreement, state: StudyState, owner: str, draw: Draw) -> tuple[int, ...]:
+    """The sample of an owner, where nothing has to be exchanged for it."""
+    if agreement.sampling.by_list:  # in an order of chance
+        rows = sorted({*state.drawn[owner]})
+        return tuple(choose(rows, len(rows), draw))
+    return agreement.sampling.drawn(owner, sizes(state)[owner], draw)
 
 
 def send(step: StudyStep, receiver: str, round: int, body: messages.Body) -> StudyStep:

@@ -47,8 +47,8 @@ class Bodies(Protocol):
         """Whether the body is there."""
         ...
 
-    def write(self, pieces: Iterable[bytes]) -> Blob:
-        """Store a body; its name follows from its content."""
+    def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:
+        """Store a body; its name follows from its content. What is `passing` is in no backup."""
         ...
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
@@ -387,6 +387,10 @@ class Studies(Protocol):
 
     def traffic(self, study: str) -> list[Traffic]:
         """What has been moved, by owner and kind."""
+        ...
+
+    def waited_since(self, study: str) -> dict[str, float]:
+        """When the last message went to each owner or came from it: since then what it has to do is waited for."""
         ...
 
     def milestones(self, study: str) -> list[tuple[str, float]]:

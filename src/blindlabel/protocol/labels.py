@@ -1,8 +1,9 @@
 """Labels of a pairing, and what a round of answers adds to them.
 
 The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an
-open pair, `ASIDE` one that was set aside, any other value v is an agreed pair with label v & 1, agreed in round v >> 1
-(voided rounds do not count). Rules:
+open pair, `ASIDE` one that was set aside, `NOT_DRAWN` one that is not to be labelled (pairs are drawn from a list, and
+it is none of them); any other value v is an agreed pair with label v & 1, agreed in round v >> 1 (voided rounds do not
+count). Rules:
 
 1. A pair once agreed keeps its label and round, whatever later answers say.
 2. An open pair is agreed in the round in which both owners' answers for it are equal; the label is that answer.
@@ -11,8 +12,8 @@ open pair, `ASIDE` one that was set aside, any other value v is an agreed pair w
 4. A record to which more than `most_yes` of the other's questions say yes is set aside: its open pairs get no label
    and are not asked again. So nobody can put many questions to one person.
 5. A question that says yes to more than `most_yes` of the records that are not set aside is too loose: its answers
-   label nothing, and it comes back to its own expert. Nobody else has to write anything because of it: whoever is
-   asked again only for that keeps the question of before.
+   label nothing, and it comes back to its own expert where one of its pairs is left. Nobody else has to write anything
+   because of it: whoever is asked again only for that keeps the question of before.
 6. Where more than half of a sample would be set aside by one owner's questions, these are too loose together: nothing
    is set aside, and all of them come back.
 7. An answer that is yes but for an exclusion is a no; where an exception gives the yes back, it is a yes.
@@ -47,6 +48,9 @@ MOST_ROUNDS = 100
 ASIDE = 2 * MOST_ROUNDS + 2
 """The byte of a pair that was set aside."""
 
+NOT_DRAWN = ASIDE + 2
+"""The byte of a pair that is not to be labelled."""
+
 UNSAID = 127
 """In place of a round that is not said."""
 
@@ -61,9 +65,12 @@ def pairings(owners: Iterable[str]) -> list[tuple[str, str]]:
     return list(itertools.combinations(sorted(owners), 2))
 
 
-def no_labels(first: int, second: int) -> Labels:
-    """All pairs open."""
-    return np.zeros((first, second), dtype=np.uint8)
+def no_labels(first: int, second: int, drawn: tuple[Sequence[int], Sequence[int]] | None = None) -> Labels:
+    """All pairs open; or those alone that were drawn, by their places."""
+    labels = np.full((first, second), np.uint8(0 if drawn is None else NOT_DRAWN))
+    if drawn is not None:
+        labels[list(drawn[0]), list(drawn[1])] = 0
+    return labels
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class Settled:
     labels: Labels
     tally: Tally
     loose: tuple[tuple[int, ...], tuple[int, ...]]
-    """Records of the first and of the second owner whose questions were too loose."""
+    """Records of the first and of the second owner whose questions were too loose, and of which pairs are left."""
     aside: tuple[tuple[int, ...], tuple[int, ...]]
     """Records of the first and of the second owner that were set aside."""
     disagreed: tuple[tuple[int, ...], tuple[int, ...]]
@@ -82,8 +89,14 @@ class Settled:
 
 def is_agreed(labels: Labels) -> npt.NDArray[np.bool_]:
     """Which pairs have a label."""
-    agreed: npt.NDArray[np.bool_] = (labels != 0) & (labels != ASIDE)
+    agreed: npt.NDArray[np.bool_] = ~is_discarded(labels) & (labels != NOT_DRAWN)
     return agreed
+
+
+def is_discarded(labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which pairs were to be labelled and have no label."""
+    without: npt.NDArray[np.bool_] = (labels == 0) | (labels == ASIDE)
+    return without
 
 
 def is_match(labels: Labels) -> npt.NDArray[np.bool_]:
@@ -128,7 +141,7 @@ def settle(
         raise NotFitting("A pair without agreement has a record that was not asked again.")
     first_loose, second_aside = _beyond(is_yes(first_says), most_yes, labels.shape[1])
     second_loose, first_aside = _beyond(is_yes(second_says), most_yes, labels.shape[0])
-    disagreed = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(columns), dtype=np.bool_)
+    disagreed, left = ((np.zeros(len(rows), np.bool_), np.zeros(len(columns), np.bool_)) for _ in range(2))
     after, tally = labels.copy(), Tally()
     height = max(1, STRIPE // max(1, len(columns)))
     for start in range(0, len(rows), height):
@@ -148,13 +161,14 @@ def settle(
         agreed, differ = compared & (one == other), compared & (one != other)
         settled = np.where(agreed, np.uint8(2 * round) + one.astype(np.uint8), labels[place])
         after[place] = np.where(aside, np.uint8(ASIDE), settled)
-        disagreed[0][stripe] = differ.any(axis=1)
-        disagreed[1][:] |= differ.any(axis=0)
+        for found, where in ((disagreed, differ), (left, after[place] == 0)):
+            found[0][stripe] = where.any(axis=1)
+            found[1][:] |= where.any(axis=0)
 
     def places(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return tuple(rows[first].tolist()), tuple(columns[second].tolist())
 
-    loose, aside_ = places(first_loose, second_loose), places(first_aside, second_aside)
+    loose, aside_ = places(first_loose & left[0], second_loose & left[1]), places(first_aside, second_aside)
     return Settled(after, tally, loose, aside_, places(*disagreed))
 
 
@@ -219,6 +233,6 @@ def from_bytes(data: bytes, first: int, second: int) -> Labels:
     if len(data) != first * second:
         raise NotFitting("The size of the labels is wrong for the samples.")
     labels = np.frombuffer(data, dtype=np.uint8).reshape(first, second)
-    if np.any(labels == 1) or np.any((labels > ASIDE) & (labels >> 1 != UNSAID)):
+    if np.any(labels == 1) or np.any((labels > ASIDE) & (labels != NOT_DRAWN) & (labels >> 1 != UNSAID)):
         raise NotFitting("The labels hold a value that no round can give.")
     return labels

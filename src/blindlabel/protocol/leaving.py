@@ -24,6 +24,7 @@ from blindlabel.protocol.facts import (
     OwnerFacts,
     StudyState,
     StudyStep,
+    drawn_for,
     key_of,
     of_owner,
     open_between,
@@ -31,7 +32,6 @@ from blindlabel.protocol.facts import (
     present,
     send,
     sides_of,
-    sizes,
     with_owner,
     without,
 )
@@ -171,15 +171,15 @@ def comes_back(agreement: Agreement, step: StudyStep, draw: sampling.Draw) -> St
     """Everybody has confirmed whoever was lost: it gets a sample, and takes part from the next round on."""
     state = step.state
     back = [owner for owner in present(state) if state.owners[owner].away == "lost"]
-    drawn = {owner: agreement.sampling.drawn(owner, sizes(state)[owner], draw) for owner in back}
+    drawn = {owner: drawn_for(agreement, state, owner, draw) for owner in back}
     samples, others = {**state.samples, **drawn}, [owner for owner in present(state) if owner not in back]
     pairs = [pair for pair in labelling.pairings(present(state)) if set(pair) & set(back)]
-    nothing = {key_of(a, b): labelling.no_labels(len(samples[a]), len(samples[b])) for a, b in pairs}
     repeats, kept = _repeats(state, back), state.rounds[-1].kept
     left: dict[str, object] = {"samples": samples}
     for what, made in (("labels", state.labels), ("released", state.released)):
         left[what] = {key: named for key, named in made.items() if not set(key.split()) & set(back)}
-    labelled = rounds.labelled(agreement, state.model_copy(update=left), nothing)
+    state = state.model_copy(update=left)
+    labelled = rounds.labelled(agreement, state, {key_of(a, b): state.unlabelled(a, b) for a, b in pairs})
     state = labelled.state
     for owner in back:
         asked = max(state.owners[owner].asked, _missed(state) * len(samples[owner]))

@@ -98,11 +98,14 @@ class Keys(Shape):
 
 
 class Sample(Shape):
-    """coordinator to owner: positions of its sampled rows in the owner's own, secret order, ascending; and how many
-    rows the others have in the sample.
+    """coordinator to owner: positions of its sampled rows in the owner's own, secret order, ascending; where the
+    coordinator draws rows by number, their numbers, in an order of chance; and how many rows the others have in the
+    sample.
     """
 
-    positions: Annotated[tuple[Position, ...], CHANCE]
+    positions: Annotated[
+        tuple[Position, ...], Tells(lambda sizes: sizes.listed, "which own rows stand in pairs of a linkage's list")
+    ]
     others: Annotated[dict[Name, Position], KNOWN]
 
 
@@ -245,7 +248,7 @@ class Refused(Shape):
     """owner to coordinator: what `peer` sent in this round cannot be used. The round is void for everybody."""
 
     peer: Annotated[Name, KNOWN]
-    kind: Annotated[Literal["records", "answers"], Tells(lambda _: 1.0, "what cannot be used")]
+    kind: Annotated[Literal["records", "answers"], Tells(lambda _: 2.0, "which of the two owners cannot use what")]
 
 
 _LAST = Nothing("rounds before said it; for the last one a `round` is counted that is not sent")

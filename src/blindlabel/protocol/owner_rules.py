@@ -90,11 +90,7 @@ class OwnerState(Shape):
     @property
     def is_to_carry(self) -> bool:
         """Whether questions of an earlier round are still to be taken over into the current one."""
-        return (
-            bool(self.rounds)
-            and (self.rounds[-1].repeats or bool(self.rounds[-1].kept))
-            and not self.rounds[-1].carried
-        )
+        return any((one.repeats or one.kept) and not one.carried for one in self.rounds[-1:])
 
     @property
     def begun(self) -> int:
@@ -311,8 +307,9 @@ def _sample(agreement: Agreement, state: OwnerState, message: Message) -> OwnerS
     if not state.known or set(state.known) - set(state.confirmed):
         raise TooEarly("Nothing is sampled before you have compared the verification words with every other owner.")
     size = state.join.records if state.join else 0
+    positions = sorted(sample.positions) if agreement.sampling.by_row else sample.positions
     if (
-        not _ascend(sample.positions, size)
+        not _ascend(positions, size)
         or not 0 < len(sample.positions) <= agreement.sampling.records
         or sorted(sample.others) != state.known
     ):

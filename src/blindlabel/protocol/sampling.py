@@ -4,7 +4,13 @@ a position in its owner's secret order of its rows (`parties.joining.secret_orde
 - uniform: every set of rows is equally likely;
 - rows: the agreement names them;
 - enriched: a part of the rows by blocking keys that both owners have, without showing the keys (`blocking`); the rest
-  uniformly.
+  uniformly;
+- candidates: the rows of pairs that the coordinator drew from a linkage's list (`estimates.candidate_pairs`), whose
+  hash stands in the agreement. Of all pairs of these rows only the drawn ones are labelled.
+
+Where a linkage is to be judged (candidates; uniform with `estimates`) the coordinator draws rows by their numbers in
+the linkage's tables, and so knows which they are. Then positions come in an order of chance instead: a record's place
+in the sample tells other owners nothing of its row.
 
 Which kinds there are, and what each means for the rest of the protocol, is asked of `Sampling` and of nothing else.
 Chance comes from `Draw`; outside of simulations that is `secrets.randbelow`.
@@ -17,10 +23,10 @@ from collections.abc import Callable, Iterator, Sequence
 from math import ceil, log2
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from blindlabel.language.record import Record
-from blindlabel.protocol.shape import Label, Name, Position, Shape
+from blindlabel.protocol.shape import Hex16, Label, Name, Position, Shape
 from blindlabel.settings import Setting
 
 _Thing = TypeVar("_Thing")
@@ -29,16 +35,57 @@ Draw = Callable[[int], int]
 
 KEYS_PER_ROW = 8
 """Blocking keys of a row, at most."""
+CLASSES = 6
+"""Of labelled pairs: linked or not; match, no match, not certain."""
+SHARE_ABOVE = 0.4
+"""Of the pairs that are drawn from a list, so many are linked ones."""
 
 
 class Sampling(Shape):
     """Which rows of the tables are labelled."""
 
     method: Annotated[
-        Literal["uniform", "enriched", "rows"],
-        Setting('"uniform", "enriched" (more likely partners) or "rows" (positions given below).'),
+        Literal["uniform", "enriched", "candidates", "rows"],
+        Setting(
+            '"uniform", "enriched" (more likely partners), "candidates" (pairs of a linkage\'s list) or "rows"'
+            " (positions given below)."
+        ),
     ] = "uniform"
-    records: Annotated[int, Setting("Rows of each table, at most.", 1, 10**9)] = 50
+    records: Annotated[int, Setting("Rows of each table, at most; candidates: pairs that are drawn.", 1, 10**9)] = 50
+    estimates: Annotated[
+        bool,
+        Setting(
+            "uniform: the coordinator knows which rows are sampled, so that it can estimate how good a linkage is."
+        ),
+    ] = False
+    candidates: Annotated[
+        str,
+        StringConstraints(pattern=r"^([0-9a-f]{64})?$"),
+        Setting("candidates, estimates: the hash of the linkage's list, which must not change; `new` writes it."),
+    ] = ""
+    threshold: Annotated[
+        float | None,
+        Setting(
+            "From this score on the list's pairs are linked; absent: its column `linked` says so.", -(10**9), 10**9
+        ),
+    ] = None
+    checked: Annotated[
+        int,
+        Setting(
+            "Pairs of each of six classes that both owners' experts see side by side in the end, so that estimates have"
+            " values: 20 would do; 0: none.",
+            0,
+            1000,
+        ),
+    ] = 0
+    tables: Annotated[
+        dict[Name, Position],
+        Setting("How many rows the linkage's table of each owner had.", example="anna = 1200\nberta = 900"),
+    ] = Field(default_factory=dict)
+    fingerprints: Annotated[
+        dict[Name, Hex16],
+        Setting("What `owner check` called the fingerprint of that table, where owners gave it.", example='anna = "…"'),
+    ] = Field(default_factory=dict)
     share: Annotated[
         float,
         Setting("enriched: the share of the sample that is chosen by blocking keys; the rest is uniform.", 0, 0.5),
@@ -57,10 +104,29 @@ class Sampling(Shape):
         return self.method == "enriched"
 
     @property
+    def by_list(self) -> bool:
+        """Whether pairs are drawn from a linkage's list."""
+        return self.method == "candidates"
+
+    @property
+    def by_row(self) -> bool:
+        """Whether the coordinator draws rows by their numbers in the owners' tables."""
+        return self.by_list or self.estimates
+
+    @property
+    def most_shown(self) -> int:
+        """Pairs that are shown in clear, at most."""
+        return CLASSES * self.checked
+
+    @property
     def named_bits(self) -> int:
-        """Bits that the agreement says about which rows of one table are sampled; none where they are drawn."""
+        """Bits that say which rows of one table are sampled, where the agreement names them or the coordinator draws
+        them by number.
+        """
         named = self.rows.values() if self.method == "rows" else ()
-        return max((ceil(len(rows) * log2(max(rows) + 2)) for rows in named if rows), default=0)
+        found = [len(rows) * log2(max(rows) + 2) for rows in named if rows]
+        found += [min(self.records, rows) * log2(rows + 1) for rows in self.tables.values() if self.by_row]
+        return ceil(max(found, default=0))
 
     def named(self, owner: str) -> tuple[int, ...]:
         """The rows of an owner that the agreement names; none where they are drawn."""
@@ -68,13 +134,30 @@ class Sampling(Shape):
 
     def drawn(self, owner: str, size: int, draw: Draw) -> tuple[int, ...]:
         """Rows of an owner's table of this size, where nothing has to be exchanged for it."""
-        return self.named(owner) or uniform(size, self.records, draw)
+        found = tuple(choose(range(size), self.records, draw))
+        return self.named(owner) or (found if self.estimates else tuple(sorted(found)))
 
-    def most_matches(self, rows: int) -> float | None:
-        """Matches that a sample of two tables of this size has on average if every row had one; None where it is not
-        chance that decides.
+    def expected_matches(self, rows: int) -> dict[str, float]:
+        """Matches in a sample of so many records, by method: at most so many on average, if every row had a match in a
+        table of the same size, keys found one each, and every linked pair of a list were one.
         """
-        return min(rows, self.records) ** 2 / rows if self.method == "uniform" and rows else None
+        drawn = min(rows, self.records)
+        part = drawn - int(0.5 * drawn)
+        by_keys = int(0.5 * drawn) + part**2 / max(1, rows)
+        return {
+            "uniform": drawn**2 / max(1, rows),
+            "enriched": by_keys,
+            "candidates": round(SHARE_ABOVE * self.records),
+        }
+
+    def misfit(self, owner: str, rows: int, fingerprint: str = "") -> str:
+        """Why a table cannot be the one that the linkage was made from; empty where nothing speaks against it."""
+        wanted, known = self.tables.get(owner, rows), self.fingerprints.get(owner, fingerprint)
+        if wanted != rows:
+            return f"The linkage's table of {owner} has {wanted:,} rows, and this one {rows:,}: rows would be confused."
+        if fingerprint and known != fingerprint:
+            return f"This is not the table of {owner} that the linkage was made from: its fingerprint is {fingerprint}."
+        return ""
 
     def matching(self, rows: int) -> float:
         """The share of all pairs of a sample that is expected to match, of two tables of this size where each row has
@@ -98,9 +181,21 @@ class Sampling(Shape):
                     yield f"sampling.rows: {owner} needs between 1 and {self.records} positions, and has {len(rows)}"
                 if len(set(rows)) != len(rows):
                     yield f"sampling.rows: {owner} has a position twice"
-        for owner in self.rows:
-            if owner not in owners:
-                yield f"sampling.rows: {owner!r} is not one of the owners"
+        yield from self._contradictions_of_list(owners)
+        for what in ("rows", "tables", "fingerprints"):
+            for owner in getattr(self, what):
+                if owner not in owners:
+                    yield f"sampling.{what}: {owner!r} is not one of the owners"
+
+    def _contradictions_of_list(self, owners: Sequence[str]) -> Iterator[str]:
+        if self.by_row and (len(owners) != 2 or not self.candidates):
+            yield "sampling.candidates: a list has pairs of two owners' rows, and its hash is needed"
+        if self.estimates and self.method != "uniform":
+            yield 'sampling.estimates: only rows that are drawn uniformly are told for estimates: method = "uniform"'
+        if self.checked and not self.by_row:
+            yield "sampling.checked: pairs are checked for estimates of a linkage, and this agreement is about none"
+        if self.by_row and set(self.tables) != set(owners):
+            yield "sampling.tables: how many rows the linkage's table of each owner had is needed"
 
 
 def choose(rows: Sequence[_Thing], wanted: int, draw: Draw) -> list[_Thing]:

@@ -21,6 +21,8 @@ Position = Annotated[int, Field(ge=0, le=2**40)]
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """What a study or an attribute may be called."""
+Hex16 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+"""Sixteen bytes: a fingerprint."""
 Hex32 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """Thirty-two bytes: a hash or a public key."""
 Hex64 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]

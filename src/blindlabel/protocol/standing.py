@@ -28,9 +28,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from typing import Annotated
 
 from blindlabel.protocol.facts import StudyState, sides_of
 from blindlabel.protocol.shape import Amount, Blob, Hex32, Shape
+from blindlabel.protocol.telling import CHANCE, HIDDEN, KNOWN
 
 ONE_LIFE = 30.0
 """Seconds for which a life that was heard last must be silent, while another asks, before that takes its place."""
@@ -67,26 +69,26 @@ def heard_after(heard: Heard, life: Life, now: float) -> Heard:
 class Known(Shape):
     """What an owner says of itself."""
 
-    received: Amount = 0
-    latest: str = ""
+    received: Annotated[Amount, KNOWN] = 0
+    latest: Annotated[str, KNOWN] = ""
     """The digest of the message with that number."""
-    has: str = ""
+    has: Annotated[str, KNOWN] = ""
     """The tag of its own messages that the coordinator has, as the owner was last told."""
-    mark: str = ""
+    mark: Annotated[str, CHANCE] = ""
     """Comes back with what answers this."""
 
 
 class Standing(Shape):
     """What the coordinator says of itself to one owner."""
 
-    sent: Amount
-    latest: str
-    has: tuple[Hex32, ...] | None
+    sent: Annotated[Amount, KNOWN]
+    latest: Annotated[str, HIDDEN]
+    has: Annotated[tuple[Hex32, ...] | None, KNOWN]
     """The owner's messages that it has, by digest; None where the owner knows."""
-    life: str = ""
+    life: Annotated[str, CHANCE] = ""
     """Of the coordinator's database."""
-    mark: str = ""
-    heard: Amount = 0
+    mark: Annotated[str, KNOWN] = ""
+    heard: Annotated[Amount, KNOWN] = 0
     """How many messages of the coordinator the owner had, when it said so last. In a folder both may be old."""
 
 

@@ -27,6 +27,8 @@ class Sizes:
     """Bits that say which of them were chosen."""
     outcome: float = 0.0
     """Bits of one answer."""
+    listed: float = 0.0
+    """Bits that say which rows were drawn, where they were drawn from a linkage's list; else that is chance."""
 
 
 @dataclass(frozen=True)

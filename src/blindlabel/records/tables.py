@@ -69,6 +69,11 @@ class Table:
         return found
 
     @cached_property
+    def fingerprint(self) -> str:
+        """Of ids and values, in the order of the rows."""
+        return _hash([*self.ids, *(text for row in self.rows for text in row)])
+
+    @cached_property
     def _positions(self) -> dict[str, int]:
         return {own: position for position, own in enumerate(self.ids)}
 

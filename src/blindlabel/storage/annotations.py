@@ -1,13 +1,12 @@
 """What people do in the owner's web app: who they are, how long a record takes, notes, and second questions.
 
-Kept in the workspace, exported by `owner log export`, never sent to anybody. Four things, each in a table of its own:
+Kept in the workspace, exported by `owner log export`, never sent to anybody. Three things, each in a table of its own:
 
 1. A *visit* is one opening of a record by one person: when it was opened, when the first key or click changed the
    question, which suggestion was shown last and when, when and what was saved, how far that is from the suggestion
    (0: taken as it is, 1: nothing of it left), and the verdict at that moment. This is the annotation log.
 2. A *mark* says "not sure", with a note for oneself. It belongs to a record and stays over the rounds.
-3. A browser has a name, asked once.
-4. A *second* question is another annotator's question about the same record, to see how far two people agree. It is
+3. A *second* question is another annotator's question about the same record, to see how far two people agree. It is
    never asked of the other side.
 """
 
@@ -17,7 +16,7 @@ import difflib
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,7 +29,6 @@ from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.round_questions import task_of, upsert
 from blindlabel.storage.workspace import Workspace
 
-LONGEST_NAME = 60
 LONGEST_NOTE = 2000
 
 
@@ -79,7 +77,7 @@ def source_of(text: str, suggestion: str | None) -> str:
 
 
 class Annotations:
-    """The annotation log, marks, names and second questions of one workspace."""
+    """The annotation log, marks and second questions of one workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -137,6 +135,13 @@ class Annotations:
             found: str | None = connection.execute(query.order_by(table.c.suggested.desc()).limit(1)).scalar()
             return found
 
+    def drafters(self, round: int) -> dict[int, str]:
+        """Who began last to write about each record of a round."""
+        table = tables.visit
+        query = sa.select(table.c.record, table.c.annotator).where(table.c.round == round, table.c.typed.is_not(None))
+        with self._database.read() as connection:
+            return {row.record: row.annotator for row in connection.execute(query.order_by(table.c.typed))}
+
     # Marks
 
     def marks(self) -> dict[int, Mark]:
@@ -153,24 +158,6 @@ class Annotations:
             if mark != Mark():
                 connection.execute(tables.mark.insert().values(record=record, unsure=mark.unsure, note=mark.note))
 
-    # Names
-
-    def name_of(self, browser: str) -> str:
-        """Who sits at a browser; empty before the name was asked."""
-        with self._database.read() as connection:
-            query = sa.select(tables.browser.c.name).where(tables.browser.c.browser == browser)
-            return connection.execute(query).scalar() or ""
-
-    def name(self, browser: str, name: str) -> str:
-        """Keep the name of whoever sits at a browser, as it will be shown."""
-        cleaned = " ".join(name.split())
-        if not cleaned or len(cleaned) > LONGEST_NAME or not cleaned.isprintable():
-            raise InputError(f"A name has 1 to {LONGEST_NAME} characters.")
-        with self._database.write() as connection:
-            connection.execute(tables.browser.delete().where(tables.browser.c.browser == browser))
-            connection.execute(tables.browser.insert().values(browser=browser, name=cleaned))
-        return cleaned
-
     # Second questions
 
     def seconds(self, tasks: Sequence[Task]) -> dict[int, Task]:
@@ -182,11 +169,11 @@ class Annotations:
         written = {(row.round, row.record): row for row in rows}
         return {task.record: task_of(task.record, task.round, task.back, written) for task in tasks}
 
-    def save_second(self, record: int, values: dict[str, str | None]) -> None:
+    def save_second(self, record: int, values: dict[str, str | None], was: Mapping[int, str] | None = None) -> None:
         """Write a draft or question of the second annotator of a record."""
         with self._database.write() as connection:
             number = self._workspace.writable_round(connection, [record])
-            upsert(connection, tables.second, number, record, values)
+            upsert(connection, tables.second, number, record, values, was)
 
     def discard_second(self, record: int) -> None:
         """Forget the second question about a record in this round."""

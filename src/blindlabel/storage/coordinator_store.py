@@ -79,7 +79,10 @@ class CoordinatorStore(KnowsUploads):
     def __init__(self, home: Path, address: str | None = None, passphrase: str | None = None) -> None:
         self.home = home
         self.secrets = SecretsInMemory(passphrase, most=256)
-        self.database = Database(address or home / "coordinator.sqlite", tables.metadata)
+        file = home / "coordinator.sqlite"
+        if address is None and not file.exists():
+            self._check_keys()
+        self.database = Database(address or file, tables.metadata)
         self._check_folder()
         url = self.setting(_BODIES)
         self._object_store = None if url is None else ObjectStore(url)
@@ -89,11 +92,7 @@ class CoordinatorStore(KnowsUploads):
         file = self.home / "coordinator.id"
         known = self.setting(_IDENTITY)
         if known is None:
-            if any((self.home / "keys").glob("*")):
-                raise InputError(
-                    f"{self.home} holds the keys of studies, and the database is a new one that knows none of them."
-                    " Restore the database from a backup; to begin anew, choose another folder."
-                )
+            self._check_keys()
             write_once(file, secrets.token_hex(16))
             self._set(_IDENTITY, file.read_text("ascii"), keep=True)
             known = self.setting(_IDENTITY)
@@ -102,6 +101,13 @@ class CoordinatorStore(KnowsUploads):
                 f"The database belongs to a coordinator whose folder is not {self.home}. All its processes need the"
                 " same folder, with its keys and bodies (on several machines: a shared one); a restored backup needs"
                 " folder and database together."
+            )
+
+    def _check_keys(self) -> None:
+        if any((self.home / "keys").glob("*")):
+            raise InputError(
+                f"{self.home} holds the keys of studies, and there is no database that knows them. Restore the database"
+                " from a backup; to begin anew, choose another folder."
             )
 
     def close(self) -> None:
@@ -294,6 +300,19 @@ class CoordinatorStore(KnowsUploads):
         query = sa.select(known.owner, known.kind, known.times, known.bytes).where(known.study == study)
         with self.database.read() as connection:
             return [Traffic(*row) for row in connection.execute(query.order_by(known.owner, known.kind))]
+
+    def waited_since(self, study: str) -> dict[str, float]:
+        """When the last message went to each owner or came from it: since then what it has to do is waited for."""
+        sent, got, found = tables.outgoing.c, tables.incoming.c, dict[str, float]()
+        with self.database.read() as connection:
+            for table, who, at in (
+                (tables.outgoing, sent.receiver, sent.made),
+                (tables.incoming, got.sender, got.received),
+            ):
+                rows = sa.select(who, sa.func.max(at)).where(table.c.study == study).group_by(who)
+                for owner, latest in connection.execute(rows):
+                    found[owner] = max(latest, found.get(owner, 0.0))
+        return found
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""

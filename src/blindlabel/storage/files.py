@@ -141,8 +141,9 @@ class BodyFiles:
         path = self.path(blob)
         return path.exists() and path.stat().st_size == blob.length
 
-    def write(self, pieces: Iterable[bytes]) -> Blob:
-        """Store a body; its name follows from its content."""
+    def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:
+        """Store a body; its name follows from its content. What is `passing` lies with what arrives: in no backup."""
+        folder = self.folder if passing else self._made
         digest, length = hashlib.blake2b(digest_size=32), 0
 
         def measured() -> Iterator[bytes]:
@@ -155,7 +156,7 @@ class BodyFiles:
         def blob() -> Blob:
             return Blob(hash=digest.hexdigest(), length=length)
 
-        write_pieces(self._made, measured(), lambda: self._made / blob().hash)
+        write_pieces(folder, measured(), lambda: folder / blob().hash)
         return blob()
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:

@@ -2,9 +2,8 @@
 No rules here.
 
 Only what owners sent goes there, sealed for its receiver. What the coordinator made itself (outcomes, labels) stays in
-its folder, each under a key of its own that the database has. Bodies
-that are still arriving grow in the folder too: object stores cannot add to an object. They are put outside once length
-and hash are right.
+its folder, each under a key of its own that the database has. Bodies that are still arriving grow in the folder too:
+object stores cannot add to an object. They are put outside once length and hash are right.
 
 What is assumed of the place: when a put has returned, every process sees the object, whole (object stores of today
 promise that); a put that was interrupted leaves nothing, or something of another size, which counts as not there and is

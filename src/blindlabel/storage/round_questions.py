@@ -3,6 +3,7 @@
     workspace.tasks()                         the current round: one Task a record to ask: open, draft or saved
     workspace.progress()                      counts of the round and of the study, for the head of a page
     workspace.save_draft(record, text)        keeps any text; autosave calls this
+    …(…, was={record: text})                  only where the newest text of the record is still this one
     workspace.save_questions({record: text})  makes texts the records' questions; `parties.asking` checks them before
     workspace.discard(record)                 forgets draft and question of this round
     workspace.hand_in()                       all questions are there: fix them; `owner run` goes on from here
@@ -42,6 +43,14 @@ class RoundProgress:
     over: bool
 
 
+class WrittenMeanwhile(InputError):
+    """Somebody has written about a record since it was read; `task_now` is what stands there."""
+
+    def __init__(self, now: Task) -> None:
+        super().__init__(f"Record {now.record + 1} was written by somebody else meanwhile; look at both texts.")
+        self.task_now = now
+
+
 class RoundQuestions(ABC):
     """The part of a workspace that people write in."""
 
@@ -77,17 +86,34 @@ class RoundQuestions(ABC):
         why.update(dict.fromkeys(current.kept, "kept"))
         return [task_of(record, number, why.get(record, ""), written) for record in current.ask]
 
-    def save_draft(self, record: int, text: str) -> None:
+    def save_draft(self, record: int, text: str, was: Mapping[int, str] | None = None) -> None:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
-        self._write(record, draft=text)
+        with self.database.write() as connection:
+            number = self.writable_round(connection, [record])
+            upsert(connection, tables.question, number, record, {"draft": text}, was)
 
-    def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
+    def save_questions(
+        self, texts: dict[int, str], source: str, author: str = "", was: Mapping[int, str] | None = None
+    ) -> None:
         """Many questions at once, all checked before by the caller."""
         with self.database.write() as connection:
             number = self.writable_round(connection, list(texts))
             for record, text in texts.items():
                 values = {"draft": text, "question": text, "source": source, "author": author}
-                upsert(connection, tables.question, number, record, values)
+                upsert(connection, tables.question, number, record, values, was)
+
+    def written_since(self, round: int, since: float) -> tuple[list[Any], int, float]:
+        """What was written in a round since a time: rows, how many rows the round has in all, and the time of the
+        newest; so that other tabs and processes see it.
+        """
+        table = tables.question
+        here = table.c.round == round
+        with self.database.read() as connection:
+            count, latest = connection.execute(
+                sa.select(sa.func.count(), sa.func.max(table.c.updated)).where(here)
+            ).one()
+            rows = connection.execute(sa.select(table).where(here, table.c.updated >= since)).all()
+        return list(rows), count, latest or 0.0
 
     def take_back(self, changes: Sequence[tuple[Task, Task]]) -> list[int]:
         """Undo changes, given as what a task was and what it became. What has changed again since is left alone;
@@ -114,17 +140,14 @@ class RoundQuestions(ABC):
                 done.append(before.record)
         return done
 
-    def discard(self, record: int) -> None:
+    def discard(self, record: int, was: Mapping[int, str] | None = None) -> None:
         """Forget draft and question of this record in the current round."""
         with self.database.write() as connection:
             number = self.writable_round(connection, [record])
+            unchanged(connection, tables.question, number, record, was)
             connection.execute(
                 tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record)
             )
-
-    def _write(self, record: int, **values: str) -> None:
-        with self.database.write() as connection:
-            upsert(connection, tables.question, self.writable_round(connection, [record]), record, values)
 
     def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
         """The current round, where these records can be asked in it and it has not been handed in."""
@@ -206,8 +229,30 @@ class _Writable:
         return cls(version, state.round, asked, problem)
 
 
-def upsert(connection: sa.Connection, table: sa.Table, round: int, record: int, values: Mapping[str, Any]) -> None:
-    """Write what belongs to a record of a round, in the table of questions or of second ones."""
+def unchanged(
+    connection: sa.Connection, table: sa.Table, round: int, record: int, was: Mapping[int, str] | None
+) -> None:
+    """Refuse to go on where the newest text of a record is not what the writer has seen."""
+    if was is None:
+        return
+    row = connection.execute(sa.select(table).where(table.c.round == round, table.c.record == record)).one_or_none()
+    now = task_of(record, round, "", {} if row is None else {(round, record): row})
+    if now.draft != was[record]:
+        raise WrittenMeanwhile(now)
+
+
+def upsert(
+    connection: sa.Connection,
+    table: sa.Table,
+    round: int,
+    record: int,
+    values: Mapping[str, Any],
+    was: Mapping[int, str] | None = None,
+) -> None:
+    """Write what belongs to a record of a round, in the table of questions or of second ones; where `was` is given,
+    only over that text.
+    """
+    unchanged(connection, table, round, record, was)
     now = {**values, "updated": time.time()}
     changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**now))
     if changed.rowcount == 0:

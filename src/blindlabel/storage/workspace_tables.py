@@ -81,6 +81,10 @@ browser = sa.Table(
     metadata,
     sa.Column("browser", sa.String(64), primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
+    sa.Column("until", sa.Float, nullable=False),
+)
+account = sa.Table(
+    "account", metadata, sa.Column("name", sa.Text, primary_key=True), sa.Column("password", sa.Text, nullable=False)
 )
 activity = sa.Table(
     "activity",

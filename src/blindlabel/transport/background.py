@@ -3,7 +3,7 @@
 Nothing that goes wrong in one study ends another's work, or the looking: whatever it is, it is written down and tried
 again, after pauses that grow. `trouble` says so, for /health, and says when nobody has looked for too long. Studies are
 worked on at the same time, so that a large one does not hold up the others; `turn` does the same one after the other,
-for whoever has a clock of their own.
+for `folder`, and for whoever has a clock of their own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-
-from starlette.concurrency import run_in_threadpool
 
 from blindlabel.protocol.interfaces import Service
 from blindlabel.protocol.refusals import WrongStudy
@@ -43,8 +41,13 @@ class Background:
         self._looked = clock()
         self._stopping = False
 
-    def _open(self) -> list[str]:
+    def studies(self) -> list[str]:
+        """Those that may have work."""
         return [row.study for row in self._coordinator.store.studies() if not row.ended]
+
+    def work(self, study: str) -> bool:
+        """Do what can be done for a study now; True where something was done."""
+        return self._coordinator.work(study)
 
     def _due(self, studies: list[str]) -> list[str]:
         """Those of the open studies whose work may be done now."""
@@ -57,9 +60,9 @@ class Background:
         done = False
         if not self._waits(_LOOKING):
             with self._supervised(_LOOKING):
-                for study in self._due(self._open()):
+                for study in self._due(self.studies()):
                     with self._supervised(study):
-                        done |= self._coordinator.work(study)
+                        done |= self.work(study)
         return done
 
     async def run(self, news: Callable[[], asyncio.Event], wake: Callable[[], None]) -> None:
@@ -75,7 +78,7 @@ class Background:
                 again.discard(study)
                 with self._supervised(study):
                     async with turns:
-                        if await run_in_threadpool(self._coordinator.work, study):
+                        if await asyncio.to_thread(self.work, study):
                             wake()
             underway.discard(study)
 
@@ -84,7 +87,7 @@ class Background:
                 coming = news()
                 if not self._waits(_LOOKING):
                     with self._supervised(_LOOKING):
-                        for study in self._due(await run_in_threadpool(self._open)):
+                        for study in self._due(await asyncio.to_thread(self.studies)):
                             again.add(study)
                             if study not in underway:
                                 underway.add(study)
@@ -95,6 +98,11 @@ class Background:
     def stop(self) -> None:
         """Begin nothing new: `run` ends once it is woken and what is under way is done."""
         self._stopping = True
+
+    @property
+    def fails(self) -> bool:
+        """Whether anything failed when it was last tried."""
+        return bool(self._failing)
 
     @property
     def last_look(self) -> float:

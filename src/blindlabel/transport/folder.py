@@ -19,7 +19,6 @@ owner delete` and `coordinator delete` say what is left to remove by hand.
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 import time
 from contextlib import suppress
@@ -30,7 +29,7 @@ from pydantic import ValidationError
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages, refusals
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, StudyRow, Told, Unreachable
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, Told, Unreachable
 from blindlabel.protocol.letters import LARGEST_LETTER, Letters
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import (
@@ -46,9 +45,7 @@ from blindlabel.protocol.refusals import (
 from blindlabel.protocol.shape import Blob, Shape
 from blindlabel.protocol.standing import NAMELESS, ONE_LIFE, Known, Life, Standing
 from blindlabel.storage.files import BodyDamaged, lasting_folder, write_atomically, write_pieces
-from blindlabel.transport.events import failure, log_event
-
-log = logging.getLogger("blindlabel.folder")
+from blindlabel.transport.background import Background
 
 _POLL = 0.1
 _STANDING = "standing.json"
@@ -179,44 +176,44 @@ class FolderTransport:
             moved(blob.length, blob.length)
 
 
-class FolderServer:
-    """The coordinator's side: takes in what owners put into the folder, and puts its own messages there."""
+class FolderServer(Background):
+    """The coordinator's side: takes in what owners put into the folder, and puts its own messages there. Nothing that
+    goes wrong in one study stops another's.
+    """
 
     def __init__(self, coordinator: Service, folder: Path) -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}.")
-        self._coordinator = coordinator
+        super().__init__(coordinator, clock=time.monotonic)
         self._folder = folder
         self._known: set[FileVersion] = set()
         """Files that need not be read again."""
         self._places: dict[str, _StudyFolder] = {}
 
-    def run(self, *, once: bool) -> None:
+    def serve(self, *, once: bool) -> None:
         """Take turns until stopped; with `once` only as long as something can be done now."""
         while True:
             if self.turn():
                 continue
+            if once and self.fails:
+                raise OutsideError("Not everything could be done; the lines above say what failed. Run it again.")
             if once:
                 return
             time.sleep(2 * _POLL)
 
-    def turn(self) -> bool:
-        """Everything that can be done now, for all studies; True where anything happened."""
-        happened = False
-        for row in self._coordinator.store.studies():
-            try:
-                happened |= self._turn_of(row)
-            except Exception as error:  # whatever it is, the other studies go on, and this one is tried again
-                log_event(log, logging.ERROR, "work failed", study=row.study[:12], **failure(error))
-        return happened
+    def studies(self) -> list[str]:
+        """Those that go on, and those with a folder: what lies there is kept as it was left."""
+        rows = self._coordinator.store.studies()
+        return [row.study for row in rows if not row.ended or _StudyFolder(self._folder, row.study).root.is_dir()]
 
-    def _turn_of(self, row: StudyRow) -> bool:
-        place = self._places.setdefault(row.study, _StudyFolder(self._folder, row.study))
+    def work(self, study: str) -> bool:
+        """Everything that can be done for a study now; True where anything happened."""
+        place = self._places.setdefault(study, _StudyFolder(self._folder, study))
         if not place.root.is_dir():
-            return not row.ended and self._coordinator.work(row.study)
-        happened = self._take_in(row.study, place)
-        happened |= self._coordinator.work(row.study)
-        return self._put_out(row.study, place) or happened
+            return super().work(study)
+        happened = self._take_in(study, place)
+        happened |= super().work(study)
+        return self._put_out(study, place) or happened
 
     def _take_in(self, study: str, place: _StudyFolder) -> bool:
         happened = False

@@ -9,7 +9,8 @@ uvicorn waits for a request for ever (docs/decisions/0105). This is its own prot
   oldest that waits for something from outside: for a head, or for the body of a caller that has not signed in. Where
   all are busy with requests, the new one is ended. A proxy's address is not counted: it speaks for many.
 
-What is late is found once a second, by looking at every connection.
+What is late is found once a second, by looking at every connection. When the server stops, polls are answered at once,
+and bodies under way are cut off: they go on where they ended.
 """
 
 from __future__ import annotations
@@ -148,6 +149,14 @@ class _Connection(H11Protocol):
         """What was to be sent has been taken."""
         self._drained += 1
         super().resume_writing()
+
+    def shutdown(self) -> None:
+        """The server stops."""
+        super().shutdown()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.scope["state"]["is_stopping"] = True
+            if self.cycle.more_body or self.flow.write_paused:
+                self.end()
 
     def end(self) -> None:
         """End it at once."""

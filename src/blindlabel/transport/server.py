@@ -207,7 +207,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
         while True:
             news = server.news
             found = await run_in_threadpool(coordinator.store.outgoing, study, owner, after)
-            left = until - time.monotonic()
+            left = 0.0 if hasattr(request.state, "is_stopping") else until - time.monotonic()
             if found or left <= 0 or await request.is_disconnected():
                 request.state.idle = not found
                 letters = coordinator.letters(study, owner)

@@ -70,7 +70,7 @@ class ServerLimits:
 
 
 class Bounded:
-    """Refuses requests that are too large, on every route."""
+    """Refuses requests that are too large, or say their size in two ways, on every route."""
 
     def __init__(self, app: ASGIApp, limits: ServerLimits) -> None:
         self.app, self.limits = app, limits
@@ -81,12 +81,15 @@ class Bounded:
             return
         parts = [scope["raw_path"], scope["query_string"], *(part for header in scope["headers"] for part in header)]
         if sum(map(len, parts)) > self.limits.largest_head:
-            await _refuse(send, self.limits.largest_head, 431)
+            await _refuse(send, 431, f"The request's head is larger than {self.limits.largest_head} bytes.")
             return
-        most = self.limits.of_request(scope["method"], scope["path"])
-        told = dict(scope["headers"]).get(b"content-length", b"0")
-        if not told.isdigit() or int(told) > most:
-            await _refuse(send, most)
+        most, told = self.limits.of_request(scope["method"], scope["path"]), dict(scope["headers"])
+        if b"content-length" in told and b"transfer-encoding" in told:  # a proxy may see another request behind it
+            await _refuse(send, 400, "The request says its size in two ways.", (b"connection", b"close"))
+            return
+        length = told.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > most:
+            await _refuse(send, 413, _sentence(most))
             return
         size, begun = 0, False
 
@@ -108,17 +111,16 @@ class Bounded:
         except TooLarge:
             if begun:
                 raise
-            await _refuse(send, most)
+            await _refuse(send, 413, _sentence(most))
 
 
 def _sentence(most: int) -> str:
     return f"The request is larger than {most} bytes."
 
 
-async def _refuse(send: Send, most: int, status: int = 413) -> None:
-    sentence = _sentence(most) if status == 413 else f"The request's head is larger than {most} bytes."
-    body = json.dumps({"error": "large", "sentence": sentence}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+async def _refuse(send: Send, status: int, sentence: str, *more: tuple[bytes, bytes]) -> None:
+    body = json.dumps({"error": "malformed" if status == 400 else "large", "sentence": sentence}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -12,25 +12,28 @@ from functools import partial
 from typing import Any
 
 from nicegui import run, ui
+from nicegui.elements.mixins.text_element import TextElement
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question
-from blindlabel.language.chain import Chain, call_of
+from blindlabel.language.chain import Chain, term_text
 from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Verdict
+from blindlabel.language.suggestions.judgement import CHANCES
 from blindlabel.parties.questions import check_question
-from blindlabel.protocol.interfaces import OwnRecord, Task
+from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
 from blindlabel.storage.annotations import difference, source_of
+from blindlabel.storage.round_questions import WrittenMeanwhile
 from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp, Seat
-from blindlabel.web.components import KEYS, key_button, offer_undo, tell, text
-from blindlabel.web.question_pane import QuestionPane, Written
+from blindlabel.web.components import KEYS, button, key_button, offer_undo, tell, text
+from blindlabel.web.question_pane import QuestionPane, TruthPane, Written
 from blindlabel.web.record_pane import RecordPane, asked_for
 
 
 @dataclass(frozen=True)
 class WayToGoOn:
-    """One way to go on."""
+    """One version of a question, or in a later round one way to go on."""
 
     name: str
     question: str
@@ -40,41 +43,45 @@ class WayToGoOn:
 
 
 class Choices:
-    """The choices of a later round; not shown in the first."""
+    """Versions of a question side by side, each with its verdict, the best of them marked: in a later round what to do
+    with the question that was asked, and whenever a person compares.
+    """
 
     def __init__(self, app: OwnerApp, on_choice: Callable[..., Any]) -> None:
         self._app, self._on_choice = app, on_choice
         self._choices: list[WayToGoOn] = []
         self._shown: tuple[int, int] | None = None
-        with ui.element("section").classes("pane choices").props('aria-label="Ways to go on"') as self._root:
-            text("h3", "You asked before; what now?")
+        with ui.element("section").classes("pane choices").props('aria-label="Versions of the question"') as self._root:
+            self._title = text("h3", "")
             self._list = ui.element("div").classes("choice-list")
         self._root.set_visibility(False)
 
-    async def show(self, own: OwnRecord, task: Task, *, fixed: bool) -> None:
-        """Show the choices for a record."""
+    async def show(self, own: OwnRecord, task: Task, *, fixed: bool, mine: str = "") -> None:
+        """Show the choices for a record that came back, or the versions of a question of one's own."""
         self._shown = (own.record, task.round)
-        self._root.set_visibility(bool(task.previous) and not fixed)
+        before = mine or (task.previous[-1][1] if task.previous else "")
+        self._root.set_visibility(bool(before) and not fixed)
+        self._title.text = "Side by side; take one" if mine else "You asked before; what now?"
         self._list.clear()
         self._choices = []
-        if not task.previous or fixed:
+        if not before or fixed:
             return
-        made = await run.io_bound(self._made, own, task)
+        made = await run.io_bound(self._made, own, task, "Mine" if mine else "Keep it", before)
         if made is None or self._shown != (own.record, task.round):
             return
-        self._choices = made
+        self._choices, best = made, best_of([choice.verdict for choice in made])
         with self._list:
             for place, choice in enumerate(made):
-                self._build(place, choice)
+                self._build(place, choice, best=place == best)
 
-    def _build(self, place: int, choice: WayToGoOn) -> None:
-        button = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
-        with button.classes("choice"):
+    def _build(self, place: int, choice: WayToGoOn, *, best: bool) -> None:
+        offered = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
+        with offered.classes("choice"):
             with ui.element("span").classes("choice-name"):
                 text("strong", choice.name)
                 text("kbd", KEYS[f"option-{place + 1}"][0])
-            text("span", choice.verdict.brief, f"chip chip-{choice.verdict.level}")
-            text("span", choice.difference, "choice-difference")
+            text("span", choice.verdict.headline, f"chip chip-{choice.verdict.level}")
+            text("span", ("The best of these: " if best else "") + choice.difference, "choice-difference")
 
     def take(self, place: int) -> None:
         """Take one of the choices."""
@@ -82,16 +89,16 @@ class Choices:
             choice = self._choices[place]
             self._on_choice(choice.question, suggested=choice.suggested)
 
-    def _made(self, own: OwnRecord, task: Task) -> list[WayToGoOn]:
-        previous = task.previous[-1][1]
-        checked = check_question(self._app.workspace.agreement, previous)
+    def _made(self, own: OwnRecord, task: Task, called: str, question: str) -> list[WayToGoOn]:
+        checked = check_question(self._app.workspace.agreement, question)
         before = checked.chain
-        wanted = [("Keep it", previous, False)]
+        wanted = [(called, question, False)]
         if before is not None and before.conditions:
             found = self._app.judging.neighbours(own, task, before)
             wanted += [(name, made.text, False) for name, made in found.items()]
         with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
-            wanted.append(("Suggest another", self._app.judging.suggest(own, task).text, True))
+            another = "Suggest another" if called == "Keep it" else "Suggested"
+            wanted.append((another, self._app.judging.suggest(own, task).text, True))
         choices = [self._choice(own, before, *one) for one in wanted]
         return [one for one in choices if one is not None]
 
@@ -104,7 +111,63 @@ class Choices:
         after = checked.chain
         verdict = self._app.judging.verdict(own, question)
         said = editing.difference(before, after) if before and after else "written differently"
-        return WayToGoOn(name, question, verdict, "as it was asked" if name == "Keep it" else said, suggested)
+        own_words = {"Keep it": "as it was asked", "Mine": "as it stands"}
+        return WayToGoOn(name, question, verdict, own_words.get(name, said), suggested)
+
+
+def best_of(verdicts: Sequence[Verdict]) -> int | None:
+    """The place of the best verdict; None where no other is worse."""
+
+    def worth(one: Verdict) -> tuple[int, int, float]:
+        kinds = ("bad", "warn", "good")
+        return kinds.index(one.level), [chance.words for chance in reversed(CHANCES)].index(one.chance), -one.risk
+
+    best = max(range(len(verdicts)), key=lambda place: worth(verdicts[place]), default=None)
+    same = best is None or all(worth(one) == worth(verdicts[best]) for one in verdicts)
+    return None if same else best
+
+
+_DONE: dict[TaskState, str] = {
+    "saved": "has saved a question",
+    "draft": "is writing a question",
+    "open": "has discarded the question",
+}
+
+
+class Overtaken:
+    """Shown where somebody else has written about the record that is open here: both texts, and which one to go on
+    with. Until that is said, nothing of this tab is written over the other.
+    """
+
+    def __init__(self, on_take: Callable[[], Any], on_keep: Callable[[], Any]) -> None:
+        self.now: Task | None = None
+        """What stands there, while it is to be decided."""
+        with ui.element("section").classes("pane overtaken").props("role=alert") as self._root:
+            self._said = text("strong", "")
+            with ui.element("div").classes("both-texts"):
+                self._theirs, self._mine = self._text("What stands there now"), self._text("What you have here")
+            with ui.element("div").classes("actions"):
+                button("Go on with what stands there", on_take)
+                button("Keep mine instead", on_keep)
+        self.hide()
+
+    def _text(self, title: str) -> TextElement:
+        with ui.element("div"):
+            text("h3", title)
+            return text("pre", "").props("dir=auto tabindex=0")
+
+    def show(self, now: Task, writer: str, name: str, mine: str) -> None:
+        """Ask which of two texts it shall be: what somebody (maybe of the same name, in another tab) wrote, or mine."""
+        who = "Another tab of yours" if writer == name else writer or "Somebody else"
+        self._said.text = f"{who} {_DONE[now.state]} for this record. Nothing of either text is lost."
+        self._theirs.text, self._mine.text = now.draft or "(no question)", mine or "(no question)"
+        self.now = now
+        self._root.set_visibility(True)
+
+    def hide(self) -> None:
+        """It is decided."""
+        self.now = None
+        self._root.set_visibility(False)
 
 
 class Annotation:
@@ -129,6 +192,8 @@ class Annotation:
         self._visit: int | None = None
         self._suggestion: str | None = None
         self._loaded = ""
+        self._base = ""
+        """The newest text about the record that this tab knows of: what it writes goes over that and nothing else."""
         self._last = Written("", 0, "", 0)
         self._confirming = ""
         """The text that will be saved in spite of a bad verdict when saving is asked for again."""
@@ -147,8 +212,10 @@ class Annotation:
                 self._place = text("span", "", "quiet")
             self._own = RecordPane(self._app, self._word_clicked)
             with ui.element("div").classes("right"):
+                self._overtaken = Overtaken(self._take_theirs, self._keep_mine)
                 self._choices = Choices(self._app, self._chosen)
                 self._pane = QuestionPane(self._app, self._typed, self._acted)
+                self._truth = TruthPane(self._chosen)
                 self._pane.verdict.build_evidence()
         self._root.set_visibility(False)
 
@@ -164,7 +231,9 @@ class Annotation:
             return
         self._order = self._order if order is None else order
         own, fixed = self._cache.record(record), self._why_fixed(record)
-        self._record, self._round, self._confirming = record, task.round, ""
+        self._record, self._round, self._confirming, self._base = record, task.round, "", task.draft
+        self._overtaken.hide()
+        self._truth.clear()
         self._own.show(own, task, fixed=bool(fixed))
         self._show_place()
         shown = (task.question or "") if fixed else task.draft
@@ -181,6 +250,7 @@ class Annotation:
         self._begin_visit(task, fixed=bool(fixed))
         self._on_shown(record)
         await self._judge(checked, shown)
+        await self._tell_truth(own, task)
         await self._own.shade()
         self._pane.points.show(self._last.text, self._cache.check(self._last.text))
         await self._choices.show(own, task, fixed=bool(fixed))
@@ -202,11 +272,9 @@ class Annotation:
     def _show_place(self) -> None:
         assert self._record is not None
         order = self._order if self._record in self._order else list(self._cache.tasks)
-        self._place.text = f"Record {order.index(self._record) + 1:,} of {len(order):,}"
-
-    def focus_search(self) -> None:
-        """Put the cursor into the search of the list."""
-        self._pane.editor.focus_element(".search-field")
+        here, all_of_them = len(order), len(self._cache.tasks)
+        shown = "" if here == all_of_them else f" shown; the round has {all_of_them:,}"
+        self._place.text = f"Record {order.index(self._record) + 1:,} of {here:,}{shown}"
 
     def close(self, *, by_history: bool = False) -> None:
         """Back to the list."""
@@ -214,7 +282,7 @@ class Annotation:
         self._root.set_visibility(False)
         self._pane.editor.listen(annotating=False)
         if not by_history:
-            ui.navigate.history.replace("/")
+            ui.navigate.history.replace(self._app.base)
         self._on_leave()
 
     async def refresh(self) -> None:
@@ -226,6 +294,10 @@ class Annotation:
             self.close()
         elif self._visit is not None and self._why_fixed(self._record):
             await self.open(self._record)
+        else:
+            self._own.show_mark()
+            if task.draft not in (self._base, self._last.text) or self._overtaken.now not in (None, task):
+                self._tell_overtaken(task)
 
     # What the person does
 
@@ -238,8 +310,10 @@ class Annotation:
             self._pane.confirm("")
         if written.text != self._suggestion:
             self._pane.explain("")
-        if written.text != self._loaded and not self._keep(written):
-            return
+        if written.overtaken:
+            self._tell_overtaken(self.seat.task(self._record or 0))
+        if written.text != self._loaded:
+            self._keep(written)
         checked = self._cache.check(written.text) if written.text.strip() else None
         self._pane.show(written.text, checked, written.version)
         await self._judge(checked, written.text)
@@ -247,19 +321,54 @@ class Annotation:
     def _is_stale(self, written: Written) -> bool:
         return self._record is None or (written.key, written.serial) != (self._last.key, self._last.serial)
 
-    def _keep(self, written: Written) -> bool:
+    def _keep(self, written: Written) -> None:
+        """Keep what is typed, unless somebody else has written meanwhile and nothing is decided: then it waits in the
+        tab.
+        """
         assert self._record is not None
+        if self._overtaken.now is not None:
+            self._tell_overtaken(self._overtaken.now)
+            return
         try:
-            self.seat.save_draft(self._record, written.text)
+            self.seat.save_draft(self._record, written.text, self._base)
             if self._visit is not None:
                 self._cache.annotations.typed(self._visit)
                 self._loaded = "\0"  # from now on every text is a change
+        except WrittenMeanwhile as meanwhile:
+            self._tell_overtaken(meanwhile.task_now)
+            return
         except InputError as error:
             tell(str(error), "problem")
-            return False
+            return
+        self._kept(written)
+
+    def _kept(self, written: Written) -> None:
+        self._base = written.text
         self._pane.editor.kept(written)
         self._show_state()
-        return True
+
+    # Somebody else at the same record
+
+    def _tell_overtaken(self, now: Task | None) -> None:
+        if now is not None:
+            self._cache.refresh()
+            second = self.seat.is_second(now.record)
+            writer = self.seat.name if second else self._cache.writer(now.record)
+            self._overtaken.show(now, writer, self.seat.name, self._last.text)
+
+    def _take_theirs(self) -> None:
+        now = self._overtaken.now
+        if now is not None:
+            self._base = now.draft
+            self._overtaken.hide()
+            self._pane.editor.replace(now.draft)
+
+    def _keep_mine(self) -> None:
+        now = self._overtaken.now
+        if now is not None:
+            self._base = now.draft
+            self._overtaken.hide()
+            self._keep(self._last)
 
     def _show_state(self) -> None:
         task = self.seat.task(self._record) if self._record is not None else None
@@ -277,12 +386,16 @@ class Annotation:
             await self._save(written, then_next=name == "save-next")
         elif name == "suggest":
             await self._suggest()
+        elif name == "compare":
+            await self._compare(written.text)
         elif name == "discard":
             await self._discard()
         elif name == "leave":
             self.close()
         elif name == "view":
             self._pane.switch()
+        elif name == "question":
+            self._pane.focus()
         elif name == "unsure":
             self._own.toggle_unsure()
         elif name.startswith("option-"):
@@ -318,14 +431,18 @@ class Annotation:
             source = source_of(question, self._suggestion)
             if self._suggestion is None:
                 source = self._cache.source_before(record, question) or source
-            self.seat.save(record, question, source)
+            self.seat.save(record, question, source, self._base)
             self._log_saved(question, source, verdict)
+        except WrittenMeanwhile as meanwhile:
+            self._tell_overtaken(meanwhile.task_now)
+            return
         except InputError as error:
             tell(str(error), "problem")
             return
-        self._pane.editor.kept(written)
+        self._kept(written)
         self._pane.confirm("")
-        self._show_state()
+        if checked.ok and await self._tell_truth(self._cache.record(record), self.seat.task(record)):
+            return
         if not checked.ok:
             self._pane.show(question, checked, written.version)
             tell("Not saved: it has an error. The text is kept as a draft.", "problem")
@@ -333,6 +450,16 @@ class Annotation:
             await self._go_on(record)
         else:
             tell("Saved.")
+
+    async def _tell_truth(self, own: OwnRecord, task: Task | None) -> bool:
+        """In practice: show what the saved question does; whether that was not shown before."""
+        practice = self._app.practice
+        if practice is None or task is None or task.question is None or task.question == self._truth.told:
+            return False
+        found = await run.io_bound(practice.told, own, task)
+        if found is not None and own.record == self._record:
+            self._truth.show(found, own, task.question)
+        return True
 
     def _log_saved(self, question: str, source: str, verdict: Verdict | None) -> None:
         if self._visit is not None and verdict is not None:
@@ -363,6 +490,14 @@ class Annotation:
             self._pane.points.explain(suggested)
             self._show_suggestion(suggested.text, f"Suggested: {enough.rstrip('.')}. {suggested.history}".rstrip())
 
+    async def _compare(self, question: str) -> None:
+        """Show versions of the question side by side."""
+        task = self.seat.task(self._record) if self._record is not None else None
+        if task is None or not question.strip() or self._why_fixed(task.record):
+            tell("There is nothing to compare yet: write a question, or let one be suggested.", "problem")
+        else:
+            await self._choices.show(self._cache.record(task.record), task, fixed=False, mine=question)
+
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question
         if self._visit is not None:
@@ -370,8 +505,8 @@ class Annotation:
         self._pane.explain(why)
         self._pane.editor.replace(question, quietly=True)
 
-    def _chosen(self, question: str, *, suggested: bool) -> None:
-        """One of the choices of a later round was taken."""
+    def _chosen(self, question: str, *, suggested: bool = False) -> None:
+        """One of the choices of a later round was taken, or the better question of a practice."""
         if self._record is None or self._why_fixed(self._record):
             return
         if suggested:
@@ -384,7 +519,11 @@ class Annotation:
         before = self.seat.task(record) if record is not None else None
         if record is None or before is None or before.state == "open" or self._why_fixed(record):
             return
-        change = self.seat.discard(record)
+        try:
+            change = self.seat.discard(record, self._base)
+        except WrittenMeanwhile as meanwhile:
+            self._tell_overtaken(meanwhile.task_now)
+            return
         await self.open(record)
 
         async def undo() -> str:
@@ -409,7 +548,7 @@ class Annotation:
             return
         if not self._pane.points.click(word, attribute):
             lowered = self._app.workspace.agreement.terms().case == "lower"
-            self._pane.editor.insert(call_of(asked_for(word, attribute, self._app.workspace), plain=lowered))
+            self._pane.editor.insert(term_text(asked_for(word, attribute, self._app.workspace), plain=lowered))
 
     # The verdict
 

@@ -16,6 +16,7 @@ from blindlabel.storage.annotations import Team
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import CachedWorkspace
 from blindlabel.web.judging import Judging
+from blindlabel.web.practice import PracticeResult, practices
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class TeamStanding:
     saved: dict[str, int]
     """Questions by who saved them."""
     doubled: DoubledStanding
+    practice: dict[str, PracticeResult]
+    """What the practice of those who have practised came to."""
 
     def to_json(self) -> dict[str, Any]:
         """As the command prints it."""
@@ -60,7 +63,8 @@ def standing_of(workspace: Workspace, team: Team) -> TeamStanding:
             both += 1
             total += _compared(workspace, judging, first, second)
     two = DoubledStanding(team.doubled, len(doubled), both, total.pairs, total.agreed, total.kappa, total.ac1)
-    return TeamStanding(tuple(team.names), team.assigned, dict(sorted(saved.items())), two)
+    practised = {name: one.result() for name, one in practices(workspace).items()}
+    return TeamStanding(tuple(team.names), team.assigned, dict(sorted(saved.items())), two, practised)
 
 
 def _compared(workspace: Workspace, judging: Judging, first: str, second: str) -> Tally:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -31,9 +31,10 @@ from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, Back, OwnRecord, Task, TaskState
 from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.storage.annotations import Annotations, Mark, team_of
-from blindlabel.storage.round_questions import RoundProgress
+from blindlabel.storage.round_questions import RoundProgress, task_of
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.judging import Judging
+from blindlabel.web.practice import Practice, nearer, practice_folder
 
 # What all tabs share
 
@@ -58,13 +59,16 @@ class CachedWorkspace:
         self._seconds: dict[int, Task] = {}
         self._marks: dict[int, Mark] = {}
         self._asked_before: dict[int, Task] = {}
+        self._writing: dict[int, str] = {}
+        self._newest = (0, 0.0)
+        """How many questions of the round there are, and when the newest was written."""
         self.refresh()
 
     def refresh(self) -> bool:
         """Read again what other processes changed; True where something did."""
         version = self.workspace.version()
         if version == self._version and (self._records or not self._state.sample):
-            return False
+            return self._catch_up()
         self._version = version
         self._state = self.workspace.state()
         if not self._records:
@@ -78,9 +82,38 @@ class CachedWorkspace:
         self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
         self._seconds = self.annotations.seconds(list(self._tasks.values())) if self.team.doubled else {}
         self._marks = self.annotations.marks()
+        self._writing = self.annotations.drafters(self._state.round)
+        self._newest = self.workspace.written_since(self._state.round, float("inf"))[1:]
         before = self.workspace.tasks(self._state.round - 1) if self._state.round > 1 else []
         self._asked_before = {task.record: task for task in before}
         self.edition += 1
+
+    def _catch_up(self) -> bool:
+        """Take over what another process wrote; True where something was."""
+        rows, count, latest = self.workspace.written_since(self._state.round, self._newest[1])
+        if (count, latest) == self._newest:
+            return False
+        known, self._newest = self.edition, (count, latest)
+        for row in rows:
+            before = self._tasks.get(row.record)
+            now = task_of(row.record, row.round, before.back if before else "", {(row.round, row.record): row})
+            if before and (now.draft, now.question, now.author) != (before.draft, before.question, before.author):
+                self._writing = self.annotations.drafters(self._state.round)
+                self.put(replace(now, previous=before.previous))
+        if count != sum(task.state != "open" for task in self._tasks.values()):
+            self.reread()  # something was discarded
+        return self.edition != known
+
+    def writer(self, record: int) -> str:
+        """Who wrote the newest text about a record, where a name is known."""
+        task = self._tasks.get(record)
+        if task is None or task.state == "open":
+            return ""
+        return task.author if task.state == "saved" else self._writing.get(record, task.author)
+
+    def writes(self, record: int, name: str) -> None:
+        """Somebody is writing about a record."""
+        self._writing[record] = name
 
     @property
     def version(self) -> int:
@@ -166,9 +199,11 @@ class CachedWorkspace:
             else check_question(self.workspace.agreement, text)
         )
 
-    def save_many(self, texts: dict[int, str], source: str, author: str = "") -> list[tuple[Task, Task]]:
+    def save_many(
+        self, texts: dict[int, str], source: str, author: str = "", was: Mapping[int, str] | None = None
+    ) -> list[tuple[Task, Task]]:
         """Many questions at once, checked before; what each task was and what it became."""
-        self.workspace.save_questions(texts, source, author)
+        self.workspace.save_questions(texts, source, author, was)
         changes = []
         for record, text in texts.items():
             before = self._tasks[record]
@@ -217,6 +252,8 @@ class Row:
     mark: Mark
     asked: str
     """Who is asked about it, where that is one person."""
+    writer: str
+    """Who wrote what stands there."""
 
     def to_json(self) -> dict[str, object]:
         """As the browser gets it."""
@@ -231,6 +268,7 @@ class Row:
             "unsure": self.mark.unsure,
             "note": self.mark.note,
             "asked": self.asked,
+            "writer": self.writer,
         }
 
 
@@ -280,7 +318,7 @@ class Seat:
         own, team = self.cache.record(record), self.cache.team
         verdict = self._judging.known_verdict(record, task.question)
         asked = " and ".join(name for name in (team.first(record), team.second(record)) if name)
-        return Row(own, task, verdict, self.cache.mark(record), asked)
+        return Row(own, task, verdict, self.cache.mark(record), asked, self.cache.writer(record))
 
     def unwritten(self) -> list[Task]:
         """This person's tasks without a saved question."""
@@ -301,45 +339,48 @@ class Seat:
 
     # Writing
 
-    def save_draft(self, record: int, text: str) -> None:
-        """Keep a text that is being written."""
+    def save_draft(self, record: int, text: str, was: str | None = None) -> None:
+        """Keep a text that is being written; where `was` is given, only over that text (`WrittenMeanwhile`)."""
         task = self.task(record)
         if task is None or task.draft == text:
             return
         if not text and task.question is None:
-            self.discard(record)
+            self.discard(record, was)
             return
+        over = None if was is None else {record: was}
         if self.is_second(record):
-            self.cache.annotations.save_second(record, {"draft": text, "author": self.name})
+            self.cache.annotations.save_second(record, {"draft": text, "author": self.name}, over)
         else:
-            self.cache.workspace.save_draft(record, text)
+            self.cache.workspace.save_draft(record, text, over)
+            self.cache.writes(record, self.name)
         state: TaskState = "saved" if text == task.question else "draft"
         self._put(replace(task, draft=text, state=state))
 
-    def save(self, record: int, text: str, source: str = PERSON) -> Question:
+    def save(self, record: int, text: str, source: str = PERSON, was: str | None = None) -> Question:
         """Make a text the record's question where it has no error; keep it as a draft in any case."""
         checked = self.cache.check(text)
+        over = None if was is None else {record: was}
         if not checked.ok:
-            self.save_draft(record, text)
+            self.save_draft(record, text, was)
             return checked
         if self.is_second(record):
             values: dict[str, str | None] = {"draft": text, "question": text, "source": source, "author": self.name}
-            self.cache.annotations.save_second(record, values)
+            self.cache.annotations.save_second(record, values, over)
         else:
-            self.cache.workspace.save_questions({record: text}, source, self.name)
+            self.cache.workspace.save_questions({record: text}, source, self.name, over)
         task = self.task(record)
         assert task is not None
         self._put(replace(task, draft=text, question=text, state="saved", source=source, author=self.name))
         return checked
 
-    def discard(self, record: int) -> tuple[Task, Task]:
+    def discard(self, record: int, was: str | None = None) -> tuple[Task, Task]:
         """Forget draft and question of a record in this round; what the task was and what it is now."""
         before = self.task(record)
         assert before is not None
         if self.is_second(record):
             self.cache.annotations.discard_second(record)
         else:
-            self.cache.workspace.discard(record)
+            self.cache.workspace.discard(record, None if was is None else {record: was})
         after = replace(before, draft="", question=None, state="open", source="", author="")
         self._put(after)
         return before, after
@@ -370,8 +411,8 @@ def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
         return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.risk)
     if sort == "disagreed":
         return (bool(row.task.back),)
-    if sort == "asked":
-        return (row.asked,)
+    if sort in ("asked", "writer"):
+        return (getattr(row, sort),)
     if sort == "id":
         return (row.own.id.casefold(),)
     return (row.own.row[sort].casefold(),) if sort in row.own.row else ()
@@ -408,12 +449,13 @@ class Uploads:
 
 
 class OwnerApp:
-    """One app over one workspace."""
+    """One app over one workspace; of a study, or of a practice at the address `base`."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
+    def __init__(self, workspace: Workspace, practice: Practice | None = None, base: str = "/") -> None:
+        self.workspace, self.practice, self.base = workspace, practice, base
         self.cache = CachedWorkspace(workspace)
-        self.judging = Judging(workspace)
+        self.judging = Judging(workspace) if practice is None else practice.judging
+        self._practices: dict[str, OwnerApp] = {}
         self.uploads = Uploads()
         self._judged = -1
         self._judging_now = threading.Lock()
@@ -421,6 +463,14 @@ class OwnerApp:
     def seat(self, name: str) -> Seat:
         """One person who annotates."""
         return Seat(self.cache, self.judging, name)
+
+    def practice_of(self, name: str, *, make: bool = False) -> OwnerApp | None:
+        """The practice of a person of this study; None where there is none and none shall be made."""
+        folder = practice_folder(self.workspace, name)
+        if name not in self._practices and (make or folder.exists()):
+            made = Practice(folder, nearer(self.workspace.agreement.attributes))
+            self._practices[name] = OwnerApp(made.workspace, made, "/practice")
+        return self._practices.get(name)
 
     def truths(self) -> dict[str, AgreedTruth]:
         """After the end: the ground truth with every other owner; empty while its labels are still on their

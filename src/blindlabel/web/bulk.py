@@ -16,9 +16,10 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from nicegui import run, ui
 
@@ -35,6 +36,8 @@ from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
 from blindlabel.web.components import FilePicker, ReviewCards, button, offer_undo, tell, text
 from blindlabel.web.points_pane import summary
 from blindlabel.web.question_pane import record_with_hits
+
+T = TypeVar("T")
 
 # Patterns
 
@@ -213,6 +216,8 @@ class Review:
     def __init__(self, app: OwnerApp, title: str, on_saved: Callable[[], Any], author: Callable[[], str]) -> None:
         self._app, self._on_saved, self._author = app, on_saved, author
         self._texts: dict[int, str] = {}
+        self._was: dict[int, str] = {}
+        """What stood at each record when these questions were made."""
         self._waiting: list[dict[str, Any]] = []
         self._chosen: list[int] = []
         with ui.dialog().props(f'aria-label="{title}"') as self.dialog, ui.card().classes("sheet widest"):
@@ -229,12 +234,33 @@ class Review:
     async def show(self, texts: dict[int, str], note: str) -> None:
         """Show these questions; those that fit only their record are chosen once they have been seen."""
         self._texts, self._waiting = texts, []
+        self._was = {record: self._app.cache.tasks[record].draft for record in texts}
         self.note.text = note
         self._show_next()
         if texts:
-            made = await run.io_bound(lambda: [self._card(record, question) for record, question in texts.items()])
-            self._waiting = sorted(made or [], key=lambda card: card["risk"])
+            made = await self._each("Judging", [partial(self._card, *one) for one in texts.items()])
+            self._waiting = sorted(made, key=lambda card: card["risk"])
+            self.note.text = note
             self._show_next()
+
+    async def _each(self, doing: str, work: Sequence[Callable[[], T]]) -> list[T]:
+        """Do many things beside the page, and say how far it is."""
+        done: list[T] = []
+
+        def all_of_it() -> None:
+            for one in work:
+                done.append(one())
+
+        def say() -> None:
+            self.note.text = f"{doing}: {len(done):,} of {len(work):,}"
+
+        with self.dialog:
+            saying = ui.timer(0.3, say)
+        try:
+            await run.io_bound(all_of_it)
+        finally:
+            saying.cancel()
+        return done
 
     def _show_next(self) -> None:
         self._cards.show(self._waiting[:AT_ONCE])
@@ -263,9 +289,13 @@ class Review:
         self._accept.set_enabled(bool(records) or left > 0)
 
     def _save(self) -> None:
+        self._app.cache.refresh()
         chosen = {record: self._texts[record] for record in self._chosen if record in self._texts}
+        written = [record for record in chosen if self._app.cache.tasks[record].draft != self._was[record]]
+        for record in written:
+            del chosen[record]
         try:
-            changes = self._app.cache.save_many(chosen, BULK, self._author()) if chosen else []
+            changes = self._app.cache.save_many(chosen, BULK, self._author(), self._was) if chosen else []
         except InputError as error:
             tell(str(error), "problem")
             return
@@ -275,6 +305,9 @@ class Review:
         else:
             self.dialog.close()
         self._on_saved()
+        if written:
+            ids = ", ".join(self._app.cache.record(record).id for record in written[:3])
+            tell(f"{len(written):,} left as they are, since somebody has written them meanwhile: {ids}.", "problem")
         if changes:
             offer_undo_of(self._app, changes, f"Saved {len(changes):,} questions.", self._on_saved)
 
@@ -307,13 +340,13 @@ class SuggestAll(Review):
         await self.show({}, f"Making {len(waiting):,} suggestions…")
         self.dialog.open()
         try:
-            made = await run.io_bound(
-                lambda: [app.judging.suggest(app.cache.record(one.record), one) for one in waiting]
+            made = await self._each(
+                "Suggesting", [partial(app.judging.suggest, app.cache.record(one.record), one) for one in waiting]
             )
         except InputError as error:
             self.note.text = str(error)
             return
-        texts = {task.record: one.text for task, one in zip(waiting, made or [], strict=False)}
+        texts = {task.record: one.text for task, one in zip(waiting, made, strict=False)}
         note = "The riskiest come first. Records that you leave out stay open; drafts are not touched."
         await self.show(texts, note if texts else "No record is open.")
 

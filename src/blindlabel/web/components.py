@@ -23,12 +23,19 @@ KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "save-next": ("Ctrl+Enter", "save and next open record"),
         "save": ("Ctrl+S", "save"),
         "suggest": ("Alt+G", "suggest a question"),
+        "compare": ("Alt+C", "looser, stricter and suggested versions side by side"),
         "view": ("Alt+V", "points or text"),
         "next": ("Alt+N", "next record of the list"),
         "previous": ("Alt+P", "previous record of the list"),
+        "words": ("Alt+W", "to the words of your record"),
+        "question": ("Alt+Q", "to the question"),
+        "verdict": ("Alt+J", "to the verdict"),
         "leave": ("Alt+L", "back to the list; so does the browser's own back"),
         "unsure": ("Alt+U", "not sure, or sure again"),
-        **{f"option-{n}": (f"Alt+{n}", f"in later rounds: the {way} way to go on") for n, way in enumerate(_WAYS, 1)},
+        **{
+            f"option-{n}": (f"Alt+{n}", f"take the {way} of the versions that are shown")
+            for n, way in enumerate(_WAYS, 1)
+        },
     }
 )
 """What is done by key, in the list and at a record: the action with its key, as the page writes it, and what it does.
@@ -48,10 +55,15 @@ class FilePicker(Element, component="browser/file_picker.js"):
 
 
 class EvidenceRows(Element, component="browser/evidence.js"):
-    """Own rows that a question fits, with what it found in them marked."""
+    """Own rows that a question fits, with what it found in them marked; each with a button where something can be done
+    with it.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, action: str = "", on_action: Callable[[int], Any] | None = None) -> None:
         super().__init__()
+        self._props["action"] = action
+        if on_action is not None:
+            self.on("act", lambda event: on_action(int(event.args)))
         self.show([], "")
 
     def show(self, rows: Sequence[dict[str, Any]], more: str) -> None:

@@ -9,6 +9,7 @@ posts (sign in, sign out) must come from the page itself.
 
 from __future__ import annotations
 
+import datetime
 import hmac
 import secrets
 import time
@@ -30,6 +31,7 @@ from blindlabel.export.truth import truths_of_coordinator
 from blindlabel.parties.accounting import size
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.study import RoundStanding, standing
+from blindlabel.protocol.advice import LATER, NOT_RECALL, advice, agreed_of_all, headline, so_far
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import SecretMissing, Traffic
 from blindlabel.transport.server_limits import RateLimit, TooManyRequests
@@ -231,7 +233,7 @@ def _add_studies(
     @app.get("/studies/{study}/plot.svg", include_in_schema=False)
     async def plot(request: Request, study: str) -> Response:
         known(request, study)
-        picture = await run_in_threadpool(lambda: agreement_plot(_settled(coordinator, study)))
+        picture = await run_in_threadpool(lambda: agreement_plot(so_far(_settled(coordinator, study))))
         # The picture carries its own style element, which the pages' policy would not allow.
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(picture, media_type="image/svg+xml", headers=_HEADERS | policy)
@@ -258,7 +260,9 @@ def _settled(coordinator: CoordinatorParty, study: str) -> list[Tally]:
 def _study_values(coordinator: CoordinatorParty, study: str, contacts: Contacts) -> dict[str, Any]:
     """Everything that a study's page shows."""
     agreement, rounds = coordinator.agreement(study), _settled(coordinator, study)
-    stand = standing(coordinator, study)
+    stand, since = standing(coordinator, study), coordinator.store.waited_since(study)
+    settled = [one for one in stand.history if one.settled]
+    after = [] if stand.ended else [one for one in stand.history[-1:] if not one.settled]
     return {
         "study": stand,
         "agreement": agreement,
@@ -268,16 +272,30 @@ def _study_values(coordinator: CoordinatorParty, study: str, contacts: Contacts)
                 "facts": facts,
                 "doing": [step.sentence for step in stand.waiting if step.who == name],
                 "contact": contacts.said(study, name),
+                "since": _time(since[name]) if name in since else "",
+                "asked": after[0].asked.get(name, 0) if after else 0,
+                "handed_in": bool(after) and name in after[0].answered,
             }
             for name, facts in stand.owners.items()
         ],
-        "plot_words": plot_in_words(rounds),
-        "settled": [one for one in stand.history if one.settled],
+        "plot_words": plot_in_words(so_far(rounds)),
+        "settled": list(zip(settled, so_far(rounds), strict=True)),
+        "headline": headline(rounds),
+        "advice": advice(rounds, [one.pairings for one in settled], [one.asked for one in [*settled, *after]]),
+        "later": LATER if any(tally.both for tally in rounds[1:]) else "",
+        "not_recall": NOT_RECALL,
+        "agreed_of_all": agreed_of_all,
+        "timeline": [(_time(at), name) for name, at in coordinator.store.milestones(study)],
         "progress": _progress(stand.history[-1]) if stand.history else "",
         "pairings": agreement.pairings if rounds else [],
         "formats": {name: one.description for name, one in FORMATS.items()},
         "moved": _moved(stand.traffic),
     }
+
+
+def _time(at: float) -> str:
+    """A time of this machine's clock."""
+    return datetime.datetime.fromtimestamp(at).astimezone().strftime("%d %B %Y, %H:%M")
 
 
 def _progress(current: RoundStanding) -> str:

@@ -18,7 +18,7 @@ from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement import Agreement, to_text
+from blindlabel.protocol.agreement import DEFAULT_CRITERIA, Agreement, to_text
 from blindlabel.protocol.interfaces import SUGGESTED
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
@@ -35,6 +35,7 @@ CRITERIA = (
     "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of"
     " date; a different date of birth means another person unless it is plainly a typing error."
 )
+"""Of the generated persons. Tables that are given have other records, of which nothing is known here."""
 STEPS = ("nfkc", "collapse_space", "lower")
 
 
@@ -114,7 +115,7 @@ def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -
     attributes = _attributes(tables[0])
     recipe = Recipe.of(STEPS, types_of([read_table(table) for table in tables], Recipe(STEPS)))
     settings: dict[str, Any] = {
-        "criteria": CRITERIA,
+        "criteria": CRITERIA if "given_name" in attributes else DEFAULT_CRITERIA,
         "rounds": wanted.rounds,
         "sampling": {"records": wanted.records},
         "encoding": {"engine": wanted.engine, **_lengths(tables, attributes, recipe)},

@@ -1,6 +1,6 @@
 """The owner's page as one tab sees it: who sits here (a name, asked once, for the annotation log and for sharing the
-work; it stays here), the head with progress and help, the list, the annotation window, how the study stands, and
-handing in a round.
+work; it stays here), the head with progress and help, the offer to practise and what it came to, the list, the
+annotation window, how the study stands, and handing in a round. A practice is the same page over its own workspace.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from nicegui import run, ui
 from blindlabel.errors import InputError
 from blindlabel.language.suggestions import RISKIEST, Verdict
 from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
-from blindlabel.storage.annotations import Annotations, Team, Visit
+from blindlabel.storage.access import Access, Session
+from blindlabel.storage.annotations import Team, Visit
 from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
-from blindlabel.web.app import OwnerApp
+from blindlabel.web.app import OwnerApp, Seat
 from blindlabel.web.components import button, tell, text
 from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
@@ -60,8 +61,8 @@ def time_left(seconds: float | None) -> str:
 class NameDialog:
     """The dialog that asks for the name."""
 
-    def __init__(self, annotations: Annotations, browser: str, team: Team, on_named: Callable[[str], Any]) -> None:
-        self._annotations, self._browser, self._on_named = annotations, browser, on_named
+    def __init__(self, access: Access, browser: str, team: Team, on_named: Callable[[str], Any]) -> None:
+        self._access, self._browser, self._on_named = access, browser, on_named
         with ui.dialog().props('aria-label="Your name"') as self.dialog, ui.card().classes("sheet"):
             text("h2", "Who are you?")
             text(
@@ -83,7 +84,7 @@ class NameDialog:
 
     def _named(self, name: str) -> None:
         try:
-            kept = self._annotations.name(self._browser, name)
+            kept = self._access.name(self._browser, name)
         except InputError as error:
             self._problem.text = str(error)
             self._problem.set_visibility(True)
@@ -97,6 +98,7 @@ class NameDialog:
 _KINDS = {
     "good": ("would probably be found, and fits no other row", "would probably be found, and fit no other row"),
     "strict": ("is strict", "are strict"),
+    "few": ("is tried on too few rows", "are tried on too few rows"),
     "relatives": ("would let close relatives pass", "would let close relatives pass"),
     "others": ("also fits other rows", "also fit other rows"),
     "too-strict": ("is too strict", "are too strict"),
@@ -198,25 +200,77 @@ def said(figures: list[tuple[int, str]]) -> str:
     return (", ".join(found) + ".") if found else ""
 
 
+# Practice
+
+OFFERED = "practice_offered_to"
+"""What is remembered of a person who said no, before the name."""
+
+
+class PracticePanel:
+    """In a study, offers practice to each person once; in a practice, says what it has come to."""
+
+    def __init__(self, app: OwnerApp, seat: Seat) -> None:
+        self._app, self._seat = app, seat
+        with ui.element("section").classes("standing practice").props('aria-label="Practice"') as self._root:
+            self._title = text("h2", "New here? Practise first" if app.practice is None else "Your practice")
+            self._said = text("p", "")
+            with ui.element("div").classes("actions") as self._actions:
+                button("Practise", self.begin, "main")
+                button("Not now", self._decline)
+        self._actions.set_visibility(app.practice is None)
+        self.refresh(writing=False)
+
+    def refresh(self, *, writing: bool) -> None:
+        """Show what is to be shown now."""
+        if self._app.practice is not None:
+            self._said.text = self._app.practice.result().sentence
+            self._root.set_visibility(not writing)
+            return
+        name = self._seat.name
+        self._said.text = (
+            "Eight invented records whose partners are known, on these same screens. After each question you see the"
+            " truth: whether it finds the partner, and who else passes. Nothing of it is sent to anybody."
+        )
+        asked = not name or self._app.workspace.remembered(f"{OFFERED} {name}") or self._app.practice_of(name)
+        self._root.set_visibility(not asked and not writing)
+
+    async def begin(self) -> None:
+        """Go to this person's practice; made where there is none."""
+        self._said.text = "Inventing eight records …"
+        await run.io_bound(self._app.practice_of, self._seat.name, make=True)
+        ui.navigate.to("/practice")
+
+    def _decline(self) -> None:
+        self._app.workspace.remember(f"{OFFERED} {self._seat.name}", "yes")
+        self._root.set_visibility(False)
+
+
 # The page
 
-GUIDE_SEEN = "web_guide_seen"
+AWAY = (
+    "The app on this machine does not answer. Nothing is lost: what you have typed is kept in this tab. Start"
+    " blindlabel owner annotate again, and it goes on here."
+)
 UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
+PRACTISING = "Practice: every record here is invented, and nothing is sent to anybody."
 
 
 class OwnerPage:
     """One tab."""
 
-    def __init__(self, app: OwnerApp, browser: str, record: int | None) -> None:
-        self._app, self._cache = app, app.cache
+    def __init__(self, app: OwnerApp, session: Session, record: int | None) -> None:
+        self._app, self._cache, self._session = app, app.cache, session
         self._client = ui.context.client
         self._edition: object = None
-        self._seat = app.seat(self._cache.annotations.name_of(browser))
-        self._build_dialogs(browser)
+        self._seat = app.seat(session.name)
+        self._build_dialogs()
         self._build_head()
         with ui.element("div").classes("page"):
-            self._verifying = Verifying(app)
-            self._standing = StandingPanel(app)
+            self._practice = PracticePanel(app, self._seat)
+            with ui.element("div") as study:
+                self._verifying = Verifying(app)
+                self._standing = StandingPanel(app)
+            study.set_visibility(app.practice is None)
             self._list = RecordList(app, self._seat, self._open, self._next_open)
             self._annotation = Annotation(
                 app,
@@ -235,12 +289,10 @@ class OwnerPage:
             self._begin()
 
     def _begin(self) -> None:
-        """Once the name is known: the record in the address, or the guide at the first visit."""
+        """Once the name is known: the record in the address."""
         if self._first is not None:
             first = self._first
             ui.timer(0, lambda: self._annotation.open(first, self._list.order), once=True)
-        elif self._app.workspace.remembered(GUIDE_SEEN) != "yes":
-            self._guide.open()
 
     def _named(self, name: str) -> None:
         self._seat.name = name
@@ -252,9 +304,11 @@ class OwnerPage:
 
     def _build_head(self) -> None:
         workspace = self._app.workspace
-        if workspace.agreement.encoding.engine == "plain":
-            text("div", UNENCRYPTED, "banner").props("role=note")
+        practising = self._app.practice is not None
+        if practising or workspace.agreement.encoding.engine == "plain":
+            text("div", PRACTISING if practising else UNENCRYPTED, "banner").props("role=note")
         self._problem = text("div", "", "banner").props("role=alert")
+        text("div", AWAY, "banner away").props("role=alert")
         with ui.element("header").classes("head"):
             with ui.element("div").classes("title"):
                 text("h1", workspace.agreement.name)
@@ -266,13 +320,14 @@ class OwnerPage:
                     'rounded instant-feedback aria-label="Saved questions"'
                 )
             with ui.element("nav").classes("help").props('aria-label="Help"'):
-                for label, opener in (
-                    ("Criteria", self._agreed.open),
-                    ("Language", self._language.open),
-                    ("Keys", self._keys.open),
-                    ("Guide", self._guide.open),
-                ):
-                    button(label, opener, "flat dense")
+                for label, dialog in (("Criteria", self._agreed), ("Language", self._language), ("Keys", self._keys)):
+                    button(label, dialog.open, "flat dense")
+                if not practising:
+                    button("Practice", self._practise, "flat dense")
+                elif self._app.base != "/":
+                    button("Back to the study", lambda: ui.navigate.to("/"), "flat dense")
+                if self._session.signs_out:
+                    button("Sign out", lambda: ui.navigate.to("/sign-out"), "flat dense")
             self._build_round_actions()
 
     def _who_sentence(self) -> str:
@@ -289,17 +344,16 @@ class OwnerPage:
                 ui.menu_item("Export questions", self._export_questions)
             self._hand_in_button = button("Hand in the round", self._hand_in.open, "main dense")
 
-    def _build_dialogs(self, browser: str) -> None:
+    def _build_dialogs(self) -> None:
         workspace = self._app.workspace
         self._agreed = reference.agreed_dialog(workspace)
         self._language = reference.language_dialog(workspace)
         self._keys = reference.keys_dialog()
-        self._guide = reference.guide_dialog(lambda: workspace.remember(GUIDE_SEEN, "yes"))
         self._suggest_all = bulk.SuggestAll(self._app, lambda: self._seat, self._show_all)
         self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all)
         self._import = bulk.ImportQuestions(self._app, lambda: self._seat, self._show_all)
         self._hand_in = HandIn(self._app, self._open, self._show_all)
-        self._naming = NameDialog(self._cache.annotations, browser, self._cache.team, self._named)
+        self._naming = NameDialog(Access(workspace.database), self._session.browser, self._cache.team, self._named)
 
     # What changes
 
@@ -325,7 +379,8 @@ class OwnerPage:
         self._problem.set_visibility(bool(self._problem.text))
         self._show_progress()
         writing = self._annotation.record is not None
-        self._round_actions.set_visibility(self._cache.writable)
+        self._round_actions.set_visibility(self._cache.writable and self._app.practice is None)
+        self._practice.refresh(writing=writing)
         self._list.root.set_visibility(bool(self._cache.tasks) and not writing)
         if not writing:
             self._list.refresh()
@@ -356,13 +411,16 @@ class OwnerPage:
 
     # What the person does
 
+    async def _practise(self) -> None:
+        await self._practice.begin()
+
     async def _open(self, record: int) -> None:
         self._list.root.set_visibility(False)
-        ui.navigate.history.push(f"/?record={record}")
+        ui.navigate.history.push(f"{self._app.base}?record={record}")
         await self._annotation.open(record, self._list.order)
 
     def _shown(self, record: int) -> None:
-        ui.navigate.history.replace(f"/?record={record}")
+        ui.navigate.history.replace(f"{self._app.base}?record={record}")
         self._show_all()
 
     def _left(self) -> None:
@@ -378,8 +436,6 @@ class OwnerPage:
     async def _list_key(self, written: Written) -> None:
         if written.action == "next-open":
             await self._next_open()
-        elif written.action == "search":
-            self._annotation.focus_search()
         elif written.action == "help":
             self._keys.open()
 

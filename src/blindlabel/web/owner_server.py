@@ -1,196 +1,34 @@
-"""The owner's app as a server on this machine: one workspace, loopback only, behind a guard. `serve` runs until
-stopped. It prints nothing itself; `on_ready` gets the links that let browsers in, one each.
-
-The guard is an ASGI application around the app that lets in this machine's own browser and nobody else:
-
-1. The `Host` must be one of the app's own addresses: a page that rebinds its name to 127.0.0.1 comes with its own name
-   and is refused.
-2. A request that names an `Origin`, or whose `Sec-Fetch-Site` says that another site caused it, must come from the
-   app's own address; the one exception is following a link to a page, which carries no rights until rule 3 is met.
-   Websockets need their `Origin`.
-3. Every request needs the session cookie. A start link carries a token which is exchanged for that cookie by the first
-   browser that opens it, and by no other; the cookie is HttpOnly and SameSite=Strict, and named after the instance,
-   since all ports of 127.0.0.1 share their cookies. It holds a number for the browser and a keyed hash of that number,
-   so it is good for as long as the workspace has its key, over restarts too.
-
-What the app answers gets headers that forbid framing, sniffing, referrers, other sites' content and storing pages.
+"""The owner's app as a server: one workspace, behind the guard (`web.guard`). On loopback, for this machine's own
+browsers, unless it is served to other machines behind a proxy. `serve` runs until stopped. It prints nothing itself;
+`on_ready` gets the links that let browsers in, one each.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
+import contextlib
+import re
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterable
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
-from urllib.parse import parse_qs
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 from nicegui import ui
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from blindlabel.errors import InputError, OutsideError
+from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.export.formats import FORMATS, archive_of
+from blindlabel.protocol.advice import so_far
+from blindlabel.storage.access import Access, Session
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
+from blindlabel.web.guard import SESSION, TOKEN, Door, Guard
 from blindlabel.web.owner_page import OwnerPage
 from blindlabel.web.plots import agreement_plot, rounds_of_owner
-
-# The guard
-
-TOKEN = "token"  # noqa: S105 - the name of the parameter
-BROWSER = "blindlabel.browser"
-"""Under this name the application finds the browser's number in the scope of a request."""
-
-_HEADERS = {
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-embedder-policy": "require-corp",
-    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-}
-# The framework compiles its templates in the browser, hence the two 'unsafe'; nothing can be loaded from or sent to
-# anywhere else.
-_POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src"
-    " 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; form-action 'self'; frame-ancestors 'none';"
-    " base-uri 'none'; object-src 'none'"
-)
-
-
-class Guard:
-    """Wraps an application; see the rules above."""
-
-    def __init__(self, app: ASGIApp, *, port: int, tokens: Iterable[str], key: str, instance: str) -> None:
-        self.app = app
-        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
-        self.cookie = f"blindlabel-{instance}"
-        self._tokens = list(tokens)
-        self._used: list[str] = []
-        self._key = key.encode()
-        sockets = " ".join(f"ws://{host}" for host in sorted(self.hosts))
-        self._headers = _HEADERS | {"content-security-policy": _POLICY.format(sockets=sockets)}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        refusal = self._refusal(scope)
-        browser = self._browser(scope)
-        token = self._token(scope)
-        if not refusal and browser is None and token is None:
-            refusal = "Open the link that `blindlabel owner annotate` printed; it lets this browser in."
-        if not refusal and browser is None and token in self._used:
-            refusal = (
-                "This link has been used: it lets one browser in. Stop the app and start it again for another link, or"
-                " with --browsers for several."
-            )
-        if refusal and scope["type"] == "websocket":
-            await receive()
-            await send({"type": "websocket.close", "code": 1008})
-        elif refusal:
-            await _answer(send, 403, refusal, self._headers)
-        elif token is not None:
-            await self._exchange(send, token, browser)
-        else:
-            await self.app({**scope, BROWSER: browser}, receive, self._with_headers(scope, send))
-
-    def _refusal(self, scope: Scope) -> str | None:
-        """Why this request is none of ours; None where it may be."""
-        if _all(scope, "host") not in ([host] for host in self.hosts):
-            return "This address is not the app's own."
-        own = {f"http://{host}" for host in self.hosts}
-        origins = _all(scope, "origin")
-        if any(origin not in own for origin in origins) or (scope["type"] == "websocket" and not origins):
-            return "Another site cannot use this app."
-        caused_by = (_all(scope, "sec-fetch-site") or ["none"])[-1]
-        followed_link = scope.get("method") == "GET" and _all(scope, "sec-fetch-mode") == ["navigate"]
-        if caused_by not in ("none", "same-origin") and not (
-            followed_link and _all(scope, "sec-fetch-dest") == ["document"]
-        ):
-            return "Another site cannot use this app."
-        return None
-
-    def _token(self, scope: Scope) -> str | None:
-        """The start link's token that a request carries, used or not."""
-        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] != "/":
-            return None
-        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1]
-        return next((token for token in [*self._tokens, *self._used] if _same(given, token)), None)
-
-    def _browser(self, scope: Scope) -> str | None:
-        """The number of the browser whose cookie a request carries."""
-        for header in _all(scope, "cookie"):
-            cookies: SimpleCookie = SimpleCookie()
-            try:
-                cookies.load(header)
-            except CookieError:
-                continue
-            number, _, proof = (cookies[self.cookie].value if self.cookie in cookies else "").partition(".")
-            if number and _same(proof, self._proof(number)):
-                return number
-        return None
-
-    def _proof(self, browser: str) -> str:
-        return hmac.new(self._key, browser.encode(), hashlib.sha256).hexdigest()
-
-    async def _exchange(self, send: Send, token: str, browser: str | None) -> None:
-        """Give a browser its cookie, once, and take the token out of its address bar."""
-        answer = {"location": "/", "cache-control": "no-store"}
-        if browser is None:
-            self._tokens.remove(token)
-            self._used.append(token)
-            number = secrets.token_hex(16)
-            answer["set-cookie"] = f"{self.cookie}={number}.{self._proof(number)}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, "", self._headers | answer)
-
-    def _with_headers(self, scope: Scope, send: Send) -> Send:
-        stored = scope["path"].startswith("/_nicegui/") or scope["path"].startswith("/static/")
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                extra = self._headers if stored else self._headers | {"cache-control": "no-store"}
-                kept = [
-                    (name, value)
-                    for name, value in message.get("headers", [])
-                    if name.decode("latin-1").lower() not in extra
-                ]
-                message = {**message, "headers": kept + _encoded(extra)}
-            await send(message)
-
-        return guarded
-
-
-def _all(scope: Scope, name: str) -> list[str]:
-    """Every value of a header, in lower case except for cookies."""
-    wanted = name.encode()
-    found = [value.decode("latin-1") for key, value in scope.get("headers", []) if key.lower() == wanted]
-    return found if name == "cookie" else [value.strip().lower() for value in found]
-
-
-def _same(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(), expected.encode())
-
-
-def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode()) for name, value in headers.items()]
-
-
-async def _answer(send: Send, status: int, text: str, headers: dict[str, str]) -> None:
-    body = text.encode()
-    fields = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), **headers}
-    await send({"type": "http.response.start", "status": status, "headers": _encoded(fields)})
-    await send({"type": "http.response.body", "body": body})
-
-
-# The server
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
@@ -206,7 +44,7 @@ def create_app(app: OwnerApp) -> FastAPI:
 
     @api.get("/plot.svg")
     def plot() -> Response:
-        return Response(agreement_plot(rounds_of_owner(app.cache.state)), media_type="image/svg+xml")
+        return Response(agreement_plot(so_far(rounds_of_owner(app.cache.state))), media_type="image/svg+xml")
 
     @api.get("/export/{peer}/{format}")
     def export(peer: str, format: str) -> Response:
@@ -223,19 +61,7 @@ def create_app(app: OwnerApp) -> FastAPI:
         except InputError as error:
             return PlainTextResponse(str(error), 413)
 
-    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
-    def page(request: Request, record: int | None = None) -> None:
-        ui.colors(
-            primary="#0b5f66",
-            secondary="#34495e",
-            accent="#0b5f66",
-            positive="#1b6e3c",
-            negative="#a8281e",
-            warning="#8a5a00",
-        )
-        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
-        OwnerPage(app, str(request.scope.get(BROWSER, "")), record)
-
+    _add_pages(app)
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
 
     framework.add_static_files("/static", _STATIC)
@@ -252,38 +78,99 @@ def create_app(app: OwnerApp) -> FastAPI:
     return api
 
 
+def _add_pages(app: OwnerApp) -> None:
+    def build(shown: OwnerApp, session: Session, record: int | None) -> None:
+        ui.colors(
+            primary="#0b5f66",
+            secondary="#34495e",
+            accent="#0b5f66",
+            positive="#1b6e3c",
+            negative="#a8281e",
+            warning="#8a5a00",
+        )
+        ui.add_head_html('<link rel="stylesheet" href="/static/app.css">')
+        OwnerPage(shown, session, record)
+
+    @ui.page("/", title=f"{app.workspace.agreement.name} – blindlabel")
+    def page(request: Request, record: int | None = None) -> None:
+        build(app, request.scope[SESSION], record)
+
+    @ui.page("/practice", title="Practice – blindlabel")
+    def practice(request: Request, record: int | None = None) -> Response | None:
+        session = request.scope[SESSION]
+        found = app.practice_of(session.name) if session.name else None
+        if found is None:
+            return RedirectResponse("/")
+        build(found, session, record)
+        return None
+
+
 _FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5f66"/>'
     '<path d="M8 10h10M8 16h16M8 22h7" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>'
 )
 
 
-def serve(
-    workspace: Workspace, *, port: int | None = None, browsers: int = 1, on_ready: Callable[[list[str]], None]
-) -> None:
-    """Serve the app until stopped. Without a port, the one of last time where it is free, so that an open tab finds it
-    again.
-    """
-    listening = _listen(workspace, port)
-    chosen: int = listening.getsockname()[1]
-    workspace.remember(_PORT, str(chosen))
-    tokens = [secrets.token_urlsafe(24) for _ in range(browsers)]
-    app = OwnerApp(workspace)
-    app.prepare()
-    instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
-    guard = Guard(create_app(app), port=chosen, tokens=tokens, key=_key(workspace), instance=instance)
-    config = uvicorn.Config(
-        guard, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
-    )
-    server = uvicorn.Server(config)
+@dataclass(frozen=True)
+class Serving:
+    """Where the app listens, and for whom."""
 
-    def ready() -> None:
-        on_ready([f"http://{HOST}:{chosen}/?{TOKEN}={token}" for token in tokens])
+    host: str = HOST
+    """An address, or the path of a socket in the file system."""
+    port: int | None = None
+    """None: the one of last time where it is free, so that an open tab finds it again."""
+    browsers: int = 1
+    address: str = ""
+    """Where people on other machines find it, through a proxy with TLS; empty: this machine's own browsers alone."""
+    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    header: str = ""
+    """In which the proxy says who somebody is; empty: people have accounts."""
 
-    announcing = threading.Timer(0.0, _when_started, (server, ready))
-    announcing.daemon = True
-    announcing.start()
-    server.run(sockets=[listening])
+    def door(self, port: int) -> Door:
+        """Whom the guard lets in."""
+        if not self.address:
+            return Door(frozenset({f"http://{HOST}:{port}", f"http://localhost:{port}"}))
+        origin = self.address.lower().rstrip("/")
+        if not re.fullmatch(r"https://([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?", origin):
+            raise InputError("--serve takes the address that people open: https://name, without a path.")
+        try:
+            networks = tuple(ip_network(one) for one in self.proxies)
+        except ValueError as error:
+            raise InputError(f"--proxy takes an address or a network of a proxy: {error}.") from error
+        return Door(frozenset({origin.removesuffix(":443")}), networks, self.header)
+
+
+def serve(app: OwnerApp, serving: Serving, *, on_ready: Callable[[list[str]], None]) -> None:
+    """Serve the app until stopped."""
+    serving.door(0)  # what is wrong with it is said before anything is opened
+    workspace = app.workspace
+    access = Access(workspace.database)
+    if serving.address and not serving.header and not access.accounts():
+        raise InputError("Nobody could sign in. Make accounts with `blindlabel owner accounts add`, or --user-header.")
+    with _listening(workspace, serving) as listener:
+        chosen = 0 if listener.family == socket.AF_UNIX else int(listener.getsockname()[1])
+        workspace.remember(_PORT, str(chosen))
+        app.prepare()
+        tokens = [] if serving.address else [secrets.token_urlsafe(24) for _ in range(serving.browsers)]
+        instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
+        guard = Guard(create_app(app), access, serving.door(chosen), tokens=tokens, instance=instance)
+        config = uvicorn.Config(
+            guard,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=2,
+        )
+        server = uvicorn.Server(config)
+
+        def ready() -> None:
+            on_ready([f"http://{HOST}:{chosen}/?{TOKEN}={token}" for token in tokens])
+
+        announcing = threading.Timer(0.0, _when_started, (server, ready))
+        announcing.daemon = True
+        announcing.start()
+        server.run(sockets=[listener])
 
 
 def _when_started(server: uvicorn.Server, then: Callable[[], None]) -> None:
@@ -294,24 +181,23 @@ def _when_started(server: uvicorn.Server, then: Callable[[], None]) -> None:
         then()
 
 
-def _listen(workspace: Workspace, port: int | None) -> socket.socket:
-    """A listening socket on loopback."""
-    wanted = port if port is not None else int(workspace.remembered(_PORT) or 0)
-    for number in dict.fromkeys((wanted, 0) if port is None else (wanted,)):
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _listening(workspace: Workspace, serving: Serving) -> socket.socket:
+    """A listening socket. One in the file system is for the group of its folder too, to which the proxy may belong."""
+    if serving.host.startswith("/"):
+        with contextlib.suppress(FileNotFoundError):
+            if Path(serving.host).is_socket():
+                Path(serving.host).unlink()
+        listener = socket.socket(socket.AF_UNIX)
         try:
-            listening.bind((HOST, number))
-        except OSError:
-            listening.close()
-            continue
-        listening.listen(128)
-        return listening
-    raise OutsideError(f"Port {wanted} on {HOST} is in use. Choose another with --port.")
-
-
-def _key(workspace: Workspace) -> str:
-    """What browsers' cookies are made with. It stays over restarts, so that an open tab goes on working."""
-    if not (workspace.folder / "web.key").exists():
-        workspace.keep_secret("web", secrets.token_urlsafe(32).encode())
-    return workspace.secret("web").decode()
+            listener.bind(serving.host)
+            Path(serving.host).chmod(0o660)
+        except OSError as error:
+            raise OutsideError(f"{serving.host} cannot be opened: {reason(error)}.") from error
+        listener.listen(128)
+        return listener
+    wanted = serving.port if serving.port is not None else int(workspace.remembered(_PORT) or 0)
+    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    for number in dict.fromkeys((wanted, 0) if serving.port is None else (wanted,)):
+        with contextlib.suppress(OSError):
+            return socket.create_server((serving.host, number), family=family, backlog=128)
+    raise OutsideError(f"Port {wanted} on {serving.host} is in use, or not this machine's. Choose another with --port.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
+from blindlabel.protocol.advice import agreed_of_all
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.owner_rules import OwnerState
 
@@ -20,7 +21,7 @@ text{font:13px system-ui,sans-serif;fill:#1d2733}.quiet{fill:#55606c}
 
 
 def agreement_plot(rounds: Sequence[Tally]) -> str:
-    """One bar a round: pairs agreed as match, agreed as no match, and still disagreed. Bars are scaled so that few
+    """One bar a round: pairs agreed as match, agreed as no match, and not settled. Bars are scaled so that few
     matches stay visible.
     """
     height = 40 + _ROW * max(1, len(rounds))
@@ -30,7 +31,7 @@ def agreement_plot(rounds: Sequence[Tally]) -> str:
     ]
     parts.append(f"<title>{escape(plot_in_words(rounds))}</title><style>{_STYLE}</style>")
     for place, (kind, name) in enumerate(
-        (("match", "agreed: match"), ("none", "agreed: no match"), ("open", "disagreed"))
+        (("match", "agreed: match"), ("none", "agreed: no match"), ("open", "not settled"))
     ):
         x = _LEFT + 160 * place
         parts.append(
@@ -46,9 +47,12 @@ def agreement_plot(rounds: Sequence[Tally]) -> str:
 def _bar(number: int, tally: Tally) -> str:
     y = 36 + _ROW * (number - 1)
     room = _WIDTH - _LEFT - _RIGHT
-    shares = [("match", tally.both), ("none", tally.neither), ("open", tally.disagreed)]
+    shares, every = (
+        [("match", tally.both), ("none", tally.neither), ("open", _unsettled(tally))],
+        tally.pairs + tally.loose,
+    )
     least = 6.0
-    shown = [(kind, max(least, room * count / tally.pairs) if count else 0.0) for kind, count in shares if tally.pairs]
+    shown = [(kind, max(least, room * count / every) if count else 0.0) for kind, count in shares if every]
     scale = room / sum(width for _, width in shown) if shown else 1.0
     x, drawn = float(_LEFT), [f'<text x="0" y="{y + 20}">Round {number}</text>']
     for kind, width in shown:
@@ -56,9 +60,14 @@ def _bar(number: int, tally: Tally) -> str:
             drawn.append(f'<rect class="{kind}" x="{x:.1f}" y="{y + 4}" width="{width * scale:.1f}" height="24"/>')
             x += width * scale
     kappa = "–" if tally.kappa is None else f"{tally.kappa:.2f}"
-    percent = "–" if tally.percent is None else f"{tally.percent:.1f} %"
+    agreed = agreed_of_all(tally)
+    percent = "–" if agreed is None else f"{agreed:.1f} %"
     drawn.append(f'<text class="quiet" x="{_LEFT + room + 10}" y="{y + 20}">{percent}, kappa {kappa}</text>')
     return "".join(drawn)
+
+
+def _unsettled(tally: Tally) -> int:
+    return tally.disagreed + tally.loose
 
 
 def plot_in_words(rounds: Sequence[Tally]) -> str:
@@ -67,7 +76,7 @@ def plot_in_words(rounds: Sequence[Tally]) -> str:
         return "No round has been settled yet."
     return " ".join(
         f"Round {number}: {tally.both:,} pairs agreed as match, {tally.neither:,} as no match,"
-        f" {tally.disagreed:,} disagreed."
+        f" {_unsettled(tally):,} not settled."
         for number, tally in enumerate(rounds, start=1)
     )
 

@@ -79,15 +79,15 @@ def _line(terms: tuple[Term, ...], others: Others, why: Mapping[str, str]) -> di
 
 def summary_of(condition: Condition) -> str:
     """What a condition asks for, in a few words."""
-    return asked_in_words(condition, quoted=False)
+    return asked_in_words(condition)
 
 
 def summary(points: Chain) -> str:
-    """A question in one line: `vm400s 4, sanus 2, mount 1: 5 points are enough; not: tv; unless: wall`."""
-    asked = ", ".join(f"{summary_of(one)} {one.points}" for one in points.conditions) or "no condition"
+    """A question in one line: `4 for "vm400s", 2 for "sanus": 5 points are enough; not "tv"; unless "wall"`."""
+    asked = ", ".join(f"{one.points} for {summary_of(one)}" for one in points.conditions) or "no condition"
     needed = f"{points.bar} point{'s are' if points.bar != 1 else ' is'} enough"
     below = [
-        f"; {name}: {', '.join(summary_of(Condition((term,))) for term in terms)}"
+        f"; {name} {', '.join(summary_of(Condition((term,))) for term in terms)}"
         for name, terms in (("not", points.exclusions), ("unless", points.unless))
         if terms
     ]
@@ -102,17 +102,11 @@ def edited(points: Chain, edit: Mapping[str, Any], view: Callable[[str], View]) 
     kind, place = edit["kind"], int(edit.get("place", 0))
     if kind == "bar":
         return replace(points, bar=min(max(1, int(edit["value"])), max(1, points.total)))
-    if kind == "exclude":
-        return replace(points, exclusions=(*points.exclusions, (_asked(edit, view),)))
     if kind == "include-not":
         left = _without(points.exclusions, place)
         return replace(points, exclusions=left, unless=points.unless if left else ())
-    if kind == "unless":
-        return replace(points, unless=(*points.unless, (_asked(edit, view),))) if points.exclusions else points
     if kind == "drop-unless":
         return replace(points, unless=_without(points.unless, place))
-    if kind == "add":
-        return with_condition(points, Condition(((_asked(edit, view),),), int(edit.get("points", 1))))
     if not 0 <= place < len(points.conditions):
         return points
     if kind == "remove":
@@ -127,10 +121,6 @@ def edited(points: Chain, edit: Mapping[str, Any], view: Callable[[str], View]) 
 
 def _without(parts: tuple[Any, ...], place: int) -> tuple[Any, ...]:
     return parts[:place] + parts[place + 1 :]
-
-
-def _asked(edit: Mapping[str, Any], view: Callable[[str], View]) -> Atom:
-    return Atom(str(edit["function"]), (str(edit["words"]),), view(str(edit.get("field", ""))))
 
 
 def _changed(atom: Atom, edit: Mapping[str, Any], view: Callable[[str], View]) -> Atom:
@@ -178,6 +168,8 @@ def sensible_bar(points: Chain, most_of_others: int) -> int:
     """A bar for a question made of clicked words: more than any other own row has, and at least half of the points, so
     that a misspelt word costs nothing.
     """
+    if len(points.conditions) == 1:
+        return points.total
     return max(1, min(points.total, max(most_of_others + 1, -(-points.total // 2))))
 
 
@@ -234,8 +226,9 @@ class PointsView(Element, component="browser/points_view.js"):
         self._own: OwnRecord | None = None
         self._points: Chain | None = NOTHING
         self._reasons: dict[str, str] = {}
-        self._bar_is_ours = True
-        """Whether the bar may follow the clicked words: nobody has set it."""
+        self._place, self._remembered = "", ""
+        self._follows: dict[str, bool] = {}
+        """For each text that was shown: whether its bar follows the words and their points, or was set and stays."""
         terms = workspace.agreement.terms()
         offered = [{"name": name, "label": label} for name, label in LABELS.items() if name in terms.functions]
         fields = list(workspace.agreement.attributes) if terms.encode_attributes else []
@@ -253,10 +246,15 @@ class PointsView(Element, component="browser/points_view.js"):
         """The question as points; None where it is of another kind or cannot be read."""
         return self._points
 
-    def open(self, own: OwnRecord, words: list[str], *, fixed: bool) -> None:
-        """Begin with another record."""
-        self._own, self._bar_is_ours, self._reasons = own, True, {}
+    def open(self, own: OwnRecord, words: list[str], text: str, place: str, *, fixed: bool) -> None:
+        """Begin with another record and its question; `place` says under which name it is kept whether the bar
+        follows.
+        """
+        self._own, self._place, self._reasons = own, f"web_follows/{place}", {}
+        self._remembered = self._workspace.remembered(self._place) or ""
+        self._follows = {text: self._remembered == text}
         self._props["fixed"], self._props["words"] = fixed, words
+        self._offer(None)
 
     def explain(self, suggestion: Suggestion) -> None:
         """Say at each line why it was suggested."""
@@ -264,14 +262,15 @@ class PointsView(Element, component="browser/points_view.js"):
 
     def show(self, text: str, checked: Question | None) -> None:
         """Show a question. One that has an error, but was written here, stays as it is shown."""
-        written_here = self._points is not None and text == self._written(self._points)
         if not text.strip():
-            self._points, self._bar_is_ours = NOTHING, True
+            self._points, self._follows[text] = NOTHING, True
         elif checked is not None and checked.formula is not None:
             self._points = checked.chain
-            self._bar_is_ours = self._bar_is_ours and written_here
-        elif not written_here:
+        elif self._points is None or text != self._written(self._points):
             self._points = None
+        self._props["follows"] = self._follows.setdefault(text, False)
+        if self._own is not None and not self._props["fixed"]:
+            self._remember(text)
         problem = "" if self._points is not None else NO_QUESTION if checked is None or not checked.ok else NO_POINTS
         self._show(fixed=bool(self._props["fixed"]), problem=problem)
 
@@ -286,40 +285,63 @@ class PointsView(Element, component="browser/points_view.js"):
     def _written(self, points: Chain) -> str:
         return text_of(points, lowered=self._workspace.agreement.terms().case == "lower")
 
-    def _put(self, points: Chain) -> None:
-        self._points = points
-        self._on_text(self._written(points) if points.conditions or points.exclusions else "")
+    def _remember(self, text: str) -> None:
+        """Keep whether the bar follows, so that it is so after coming back; the text says of which question."""
+        kept = text if self._follows[text] else ""
+        if kept != self._remembered:
+            self._remembered = kept
+            self._workspace.remember(self._place, kept)
+
+    def _put(self, points: Chain, *, follows: bool | None = None) -> None:
+        """Write this question; the bar goes with it where it follows."""
+        goes = bool(self._props["follows"]) if follows is None else follows
+        self._points = self._with_bar(points) if goes else within(points)
+        some = self._points.conditions or self._points.exclusions
+        text = self._written(self._points) if some else ""
+        self._follows[text] = goes
+        self._props["follows"] = goes
+        self._offer(None)
+        self._on_text(text)
+
+    def _offer(self, offer: dict[str, str] | None) -> None:
+        """Offer to ask in pieces for what is too long for one condition; nothing is left out unsaid."""
+        self._props["offer"] = offer
+        self.update()
 
     # What a person does
 
     def _edit(self, edit: Mapping[str, Any]) -> None:
         if self._points is None or self._own is None or self._props["fixed"]:
             return
-        if edit["kind"] in ("add", "exclude", "unless"):
-            self._add(str(edit["words"]), where=edit["kind"])
-            return
-        self._bar_is_ours = self._bar_is_ours and edit["kind"] in ("remove", "change")
-        self._put(edited(self._points, edit, self._view))
+        kind = edit["kind"]
+        if kind in ("add", "exclude", "unless"):
+            self._add(str(edit["words"]), str(edit.get("field", "")), where=kind, apart=bool(edit.get("apart")))
+        else:
+            follows = {"bar": False, "follow": True}.get(kind)
+            self._put(self._points if follows else edited(self._points, edit, self._view), follows=follows)
 
     def _view(self, field: str) -> View:
         return view_for(self._workspace, field)
 
-    def _add(self, words: str, attribute: str = "", *, where: str = "add") -> None:
+    def _add(self, words: str, attribute: str = "", *, where: str = "add", apart: bool = False) -> None:
         assert self._points is not None and self._own is not None
-        atom = asked_for(words, attribute, self._workspace)
-        if where == "exclude":
-            self._put(replace(self._points, exclusions=(*self._points.exclusions, (atom,))))
-            return
-        if where == "unless":
-            if self._points.exclusions:
-                self._put(replace(self._points, unless=(*self._points.unless, (atom,))))
-            return
-        others = self._judging.others(self._own, ((atom,),))
-        worth = points_for(others, len(self._judging.rows[0]) if self._judging.ready else 0, words)
-        self._put(self._with_bar(with_condition(self._points, Condition(((atom,),), worth))))
+        term, points = asked_for(words, attribute, self._workspace), self._points
+        if len(term) > 1 and not apart:
+            self._offer(offer_of(words, attribute, term, where))
+        elif where == "exclude":
+            self._put(replace(points, exclusions=(*points.exclusions, term)))
+        elif where == "unless":
+            self._put(replace(points, unless=(*points.unless, term)) if points.exclusions else points)
+        else:
+            rows = len(self._judging.rows[0]) if self._judging.ready else 0
+            for atom in term:
+                worth = points_for(self._judging.others(self._own, ((atom,),)), rows, str(atom.arguments[0]))
+                points = with_condition(points, Condition(((atom,),), worth))
+            self._put(points)
 
     def _with_bar(self, points: Chain) -> Chain:
-        if not self._bar_is_ours or not points.conditions:
+        """The bar as the words and their points suggest it."""
+        if not points.conditions:
             return within(points)
         assert self._own is not None
         most = self._judging.most_points(self._own, points) if self._judging.ready else 0
@@ -329,11 +351,20 @@ class PointsView(Element, component="browser/points_view.js"):
         """A word of the record was clicked: ask for it, or no longer. False where the question is of another kind."""
         if self._points is None:
             return False
-        asked = asked_for(word, attribute, self._workspace)
-        place = place_of(self._points, str(asked.arguments[0]))
-        if place is None:
+        term, kept = asked_for(word, attribute, self._workspace), self._points
+        for atom in term:
+            place = place_of(kept, str(atom.arguments[0]))
+            kept = kept if place is None else edited(kept, {"kind": "remove", "place": place}, self._view)
+        if kept == self._points:
             self._add(word, attribute)
         else:
-            kept = edited(self._points, {"kind": "remove", "place": place}, self._view)
-            self._put(self._with_bar(kept))
+            self._put(kept)
         return True
+
+
+def offer_of(words: str, attribute: str, term: Term, where: str) -> dict[str, str]:
+    """What is said of a text that is too long for one condition, and what its pieces would be."""
+    pieces = " and ".join(f"“{atom.arguments[0]}”" for atom in term)
+    said = f"“{words}” is too long for one condition ({len(words)} characters). Ask for {pieces}?"
+    asked = f"Add {len(term)} conditions" if where == "add" else f"Add, all {len(term)} together"
+    return {"kind": where, "words": words, "field": attribute, "said": said, "button": asked}

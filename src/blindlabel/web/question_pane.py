@@ -24,10 +24,12 @@ from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, key_button, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, key_button, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
+from blindlabel.web.practice import PractisedTruth
 from blindlabel.web.record_pane import RecordWords, completion_words, marked, marked_apart
+from blindlabel.web.tried_records import TriedPane
 
 _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor is built on
 
@@ -42,6 +44,8 @@ class Written:
     version: int
     action: str = ""
     detail: str = ""
+    overtaken: bool = False
+    """Whether it was typed over a text that is not the newest any more."""
 
 
 class QuestionEditor(Element, component="browser/question_editor.js", esm={"blindlabel-question": "browser/question"}):
@@ -154,7 +158,8 @@ def _offered(function: Function) -> dict[str, object]:
 def _written(event: GenericEventArguments) -> Written:
     told = event.args
     action, detail = str(told.get("name", "")), str(told.get("detail", ""))
-    return Written(str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]), action, detail)
+    known = (str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]))
+    return Written(*known, action, detail, bool(told.get("overtaken", False)))
 
 
 # The verdict
@@ -163,9 +168,10 @@ def _written(event: GenericEventArguments) -> Written:
 class VerdictPane:
     """Says what is to be thought of the question."""
 
-    def __init__(self, judging: Judging) -> None:
-        self._judging = judging
-        with ui.element("div").classes("verdict").props("role=status aria-live=polite") as self._root:
+    def __init__(self, workspace: Workspace, judging: Judging) -> None:
+        self._workspace, self._judging = workspace, judging
+        self._shown: list[Record] = []
+        with ui.element("div").classes("verdict").props("role=status aria-live=polite tabindex=-1") as self._root:
             self._headline = text("strong", "")
             self._detail = text("span", "")
             self._says = text("span", "", "says")
@@ -180,8 +186,9 @@ class VerdictPane:
             ui.element("section").classes("pane evidence-pane").props('aria-label="Imagined records"') as self._made_up
         ):
             text("h3", "Imagined from your table: what differs from your record is marked")
-            self._imagined = EvidenceRows()
+            self._imagined = EvidenceRows("Try", self._try)
             text("p", TRIALS, "quiet")
+        self.tried = TriedPane(self._workspace)
 
     def clear(self, sentence: str = "No question yet.") -> None:
         """Nothing is known about the question."""
@@ -189,12 +196,14 @@ class VerdictPane:
         self._root.classes(replace="verdict")
         self._rows.set_visibility(False)
         self._made_up.set_visibility(False)
+        self.tried.show(None, None)
 
     def show(self, verdict: Verdict, own: OwnRecord, question: Question, cost: str) -> None:
         """Show a verdict with its evidence, and what the question says in a sentence."""
         self._headline.text, self._detail.text, self._cost.text = verdict.headline, verdict.detail, cost
         self._says.text = "" if question.chain is None else sentence_of(question.chain, own.prepared)
-        imagined = imagined_of(verdict, own.prepared)
+        imagined, self._shown = imagined_of(verdict, own.prepared), [*verdict.missed, *verdict.passing]
+        self.tried.show(own, question)
         self._imagined.show(imagined, "")
         self._made_up.set_visibility(bool(imagined))
         self._root.classes(replace=f"verdict verdict-{verdict.level}")
@@ -206,6 +215,10 @@ class VerdictPane:
                 evidence_of(self._judging, verdict, question.usable()),
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
             )
+
+    def _try(self, place: int) -> None:
+        """Edit one of the imagined."""
+        self.tried.edit(self._shown[place].attributes)
 
 
 def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:
@@ -232,6 +245,53 @@ def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]
     return found
 
 
+# The truth, in practice
+
+MOST_WRONG = 3
+"""Wrong records that are shown."""
+
+
+class TruthPane:
+    """The truth about a saved question, and a better one to take."""
+
+    def __init__(self, on_take: Callable[[str], Any]) -> None:
+        self._on_take, self._better = on_take, ""
+        self.told = ""
+        """The question about which the truth is shown."""
+        with (
+            ui.element("section")
+            .classes("pane evidence-pane truth")
+            .props('aria-label="The truth" aria-live=polite') as self._root
+        ):
+            self._title = text("h3", "")
+            self._rows = EvidenceRows()
+            self._better_text = text("p", "")
+            self._take = button("Take it", lambda: self._on_take(self._better))
+            text("p", "Change the question and save it again, or press Ctrl+Enter for the next record.", "quiet")
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is told before a question is saved."""
+        self.told = ""
+        self._root.set_visibility(False)
+
+    def show(self, told: tuple[PractisedTruth, Question | None], own: OwnRecord, question: str) -> None:
+        """Show what a saved question does."""
+        truth, better = told
+        self.told, self._better = question, better.text if better is not None else ""
+        self._title.text = truth.sentence
+        shown = [("Partner: " + ("found" if truth.found else "missed"), truth.partner)]
+        shown += [(f"Wrong {number}: let pass", one) for number, one in enumerate(truth.passed[:MOST_WRONG], 1)]
+        rows = [{"id": said, "attributes": marked_apart(own.prepared, one)} for said, one in shown]
+        more = len(truth.passed) - MOST_WRONG
+        self._rows.show(rows, f"and {more:,} more" if more > 0 else "")
+        chain = better.chain if better is not None else None
+        none = "" if truth.is_right else "Nothing that the app offers does better."
+        self._better_text.text = none if chain is None else f"A better one: {sentence_of(chain, own.prepared)}"
+        self._take.set_visibility(chain is not None)
+        self._root.set_visibility(True)
+
+
 VIEW = "web_view"
 MOST_FINDINGS = 5
 
@@ -244,6 +304,9 @@ class QuestionPane:
         self._as_points = app.workspace.remembered(VIEW) != "text"
         self._words: RecordWords | None = None
         with ui.element("section").classes("pane question").props('aria-label="Question"'):
+            with ui.element("div").classes("criteria-pinned"):
+                text("strong", "When two records match")
+                text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
             with ui.element("div").classes("views").props('role=group aria-label="View"'):
                 self._points_button = key_button("Points", "", lambda: self.switch(as_points=True))
                 self._text_button = key_button("Text", "", lambda: self.switch(as_points=False))
@@ -259,7 +322,7 @@ class QuestionPane:
                 ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as found
             ):
                 self._findings = found
-            self.verdict = VerdictPane(app.judging)
+            self.verdict = VerdictPane(app.workspace, app.judging)
             self._why = text("p", "", "why")
             self._build_confirmation()
             self._build_buttons()
@@ -267,7 +330,8 @@ class QuestionPane:
 
     def _build_buttons(self) -> None:
         with ui.element("div").classes("actions").props('role=group aria-label="Actions"') as self._actions:
-            for label, name in (("Save and next", "save-next"), ("Save", "save"), ("Suggest", "suggest")):
+            named = {"save-next": "Save and next", "save": "Save", "suggest": "Suggest", "compare": "Compare"}
+            for name, label in named.items():
                 key_button(label, name, partial(self.editor.act, name), "main" if name == "save-next" else "outline")
             key_button("Discard", "discard", partial(self.editor.act, "discard"))
         self._fixed = text("p", "", "reason")
@@ -291,9 +355,9 @@ class QuestionPane:
     def _show_view(self) -> None:
         self.points.set_visibility(self._as_points)
         self._text_view.set_visibility(not self._as_points)
-        for button, pressed in ((self._points_button, self._as_points), (self._text_button, not self._as_points)):
-            button.props(f"aria-pressed={'true' if pressed else 'false'}")
-            button.classes(**({"add": "pressed"} if pressed else {"remove": "pressed"}))
+        for one, pressed in ((self._points_button, self._as_points), (self._text_button, not self._as_points)):
+            one.props(f"aria-pressed={'true' if pressed else 'false'}")
+            one.classes(**({"add": "pressed"} if pressed else {"remove": "pressed"}))
 
     def focus(self) -> None:
         """Put the cursor where one writes."""
@@ -320,7 +384,8 @@ class QuestionPane:
         self._words = words
         checked = self._app.cache.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
-        self.points.open(own, offered, fixed=bool(fixed))
+        self.points.open(own, offered, question, "/".join(key.split("/")[-2:]), fixed=bool(fixed))
+        self.verdict.tried.show(own, checked)
         self.editor.load(key, serial, question, offered, checked.problems if checked else (), fixed=bool(fixed))
         self._actions.set_visibility(not fixed)
         self._fixed.text = fixed

@@ -4,6 +4,7 @@ quick.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,11 +12,12 @@ from nicegui import ui
 from nicegui.element import Element
 
 from blindlabel.web.app import Filter, OwnerApp, Seat
-from blindlabel.web.components import key_button, text
+from blindlabel.web.components import button, key_button, text
 
 PAGE_SIZE = 50
 MOST_ATTRIBUTES = 8
-"""Attributes with a column of their own; of more, the first."""
+"""Attributes with a column of their own where nobody has chosen; of more, the first."""
+COLUMNS = "web_columns"
 
 
 class RecordTable(Element, component="browser/record_table.js"):
@@ -24,7 +26,7 @@ class RecordTable(Element, component="browser/record_table.js"):
     def __init__(self, label: str) -> None:
         super().__init__()
         self._props["label"] = label
-        self.show([], [], {"sort": "record", "descending": False, "page": 1, "pages": 1, "empty": ""})
+        self.show([], [], {"sort": "record", "descending": False, "page": 1, "pages": 1, "empty": "", "least": ""})
 
     def show(self, columns: list[dict[str, Any]], rows: list[dict[str, Any]], shape: dict[str, Any]) -> None:
         """Show one page."""
@@ -45,20 +47,21 @@ class RecordList:
         self.order: list[int] = []
         """The records as they stand in the list, all pages."""
         with ui.element("section").classes("record-list").props('aria-label="Records"') as self.root:
-            self._build_tools(on_next)
+            self._build_tools(on_next, on_open)
             self._table = RecordTable("Records of this round")
             self._table.on("open", lambda event: on_open(int(event.args)))
             self._table.on("sort", lambda event: self._sorted(str(event.args)))
             self._table.on("page", lambda event: self._again(int(event.args)))
         self.refresh()
 
-    def _build_tools(self, on_next: Callable[[], Any]) -> None:
+    def _build_tools(self, on_next: Callable[[], Any], on_open: Callable[[int], Any]) -> None:
         with ui.element("div").classes("tools"):
             self._next = key_button("Next open record", "next-open", on_next, "main")
             field = ui.input(placeholder="Search", on_change=self._searched).props(
                 "dense outlined clearable debounce=150"
             )
             field.classes("search").props('aria-label="Search records" input-class=search-field')
+            field.on("keydown.enter", lambda: on_open(self.order[0]) if self.order else None)
             with field.add_slot("append"):
                 text("kbd", "/")
             choices = {"all": "All", "open": "Open", "draft": "Drafts", "saved": "Saved", "unsure": "Not sure"}
@@ -66,8 +69,24 @@ class RecordList:
                 choices = {"all": "All", "mine": "Mine"} | choices
             toggle = ui.toggle(choices, value=self._shown, on_change=self._filtered)
             toggle.props("no-caps unelevated dense").classes("filter")
+            self._build_columns()
             self._count = text("span", "", "count")
             self._count.props("role=status")
+
+    def _build_columns(self) -> None:
+        names, chosen = list(self._app.workspace.agreement.attributes), self._chosen_columns()
+        with button("Columns", look="outline dense icon-right=expand_more"), ui.menu().classes("columns"):
+            for name in names:
+                ui.checkbox(name, value=name in chosen, on_change=lambda event, name=name: self._column(name, event))
+
+    def _chosen_columns(self) -> list[str]:
+        names, kept = list(self._app.workspace.agreement.attributes), self._app.workspace.remembered(COLUMNS)
+        return names[:MOST_ATTRIBUTES] if kept is None else [name for name in names if name in json.loads(kept)]
+
+    def _column(self, name: str, event: Any) -> None:
+        chosen = [one for one in self._chosen_columns() if one != name] + [name] * bool(event.value)
+        self._app.workspace.remember(COLUMNS, json.dumps(chosen))
+        self._again(self._page)
 
     # What the person does
 
@@ -103,7 +122,9 @@ class RecordList:
         start = (self._page - 1) * PAGE_SIZE
         shape = {"sort": self._sort, "descending": self._descending, "page": self._page, "pages": pages}
         rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
-        self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
+        columns = self._columns()
+        least = {"least": f"{20 + 7 * len(columns)}rem"}
+        self._table.show(columns, rows, shape | least | {"empty": self._empty()})
         asked = len(self._cache.tasks)
         noun = "record" if asked == 1 else "records"
         self._count.text = f"{asked:,} {noun}" if len(found) == asked else f"{len(found):,} of {asked:,} {noun}"
@@ -112,7 +133,7 @@ class RecordList:
 
     def _empty(self) -> str:
         if self._search or self._shown != "all":
-            return "No record of this round is like that. Clear the search, or show all."
+            return "No record of this round fits the search and the filter. Clear the search, or show all."
         return "No record is asked in this round."
 
     def _columns(self) -> list[dict[str, Any]]:
@@ -122,22 +143,24 @@ class RecordList:
             {"name": "id", "label": "Record", "kind": "id", "width": "7.5rem"},
         ]
         records = self._cache.records
-        names = list(records[0].row)[:MOST_ATTRIBUTES] if records else []
+        names, all_names = self._chosen_columns() if records else [], list(records[0].row) if records else []
         weights = [_weight(name, [len(own.row[name]) for own in records[:200]]) for name in names]
         columns += [
             {
                 "name": name,
                 "label": name,
                 "kind": "value",
-                "place": place,
+                "place": all_names.index(name),
                 "width": f"{100 * weight / sum(weights):.1f}%",
             }
-            for place, (name, weight) in enumerate(zip(names, weights, strict=True))
+            for name, weight in zip(names, weights, strict=True)
         ]
         if self._cache.state.round > 1:
             columns.append({"name": "disagreed", "label": "Disagreed", "kind": "again", "width": "6.2rem"})
         if self._cache.team.names:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
+        if any(self._cache.writer(record) for record in self._cache.tasks):
+            columns.append({"name": "writer", "label": "Written by", "kind": "writer", "width": "7rem"})
         columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]
 

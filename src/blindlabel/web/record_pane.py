@@ -5,6 +5,7 @@ what it asks for, so that a person sees at a glance why a row fits.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,6 +14,7 @@ from nicegui.element import Element
 
 from blindlabel.errors import InputError
 from blindlabel.language import Record
+from blindlabel.language.chain import Term
 from blindlabel.language.formula import Atom
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import View
@@ -199,7 +201,8 @@ def asks_for(atom: Atom, word: str) -> bool:
     if not word:
         return False
     texts = [value for value in atom.arguments if isinstance(value, str)]
-    return bool(spans_in(atom, word)) or any(word in text.split() for text in texts)
+    seen = Record.of({"word": word}).text(View("word", atom.view.case))  # as the predicate sees it, whatever its case
+    return bool(spans_in(atom, seen)) or any(seen in text.split() for text in texts)
 
 
 def _tokens(value: str) -> list[str]:
@@ -239,9 +242,10 @@ def view_for(workspace: Workspace, attribute: str = "", *, cased: bool = True) -
     return View(attribute or None, "exact" if terms.case == "lower" or not cased else "lower")
 
 
-def asked_for(word: str, attribute: str, workspace: Workspace) -> Atom:
+def asked_for(word: str, attribute: str, workspace: Workspace) -> Term:
     """The predicate that a clicked word becomes: a whole word where that can be asked, else a part of the text; short
-    words only in their own attribute. Upper and lower case do not matter in it.
+    words only in their own attribute. Upper and lower case do not matter in it. A text that is too long to be asked in
+    one piece becomes several, none of it left out.
     """
     terms, limit = workspace.agreement.terms(), workspace.agreement.terms().limits.needle_length
     small = word.lower() if word.isascii() else word
@@ -250,12 +254,17 @@ def asked_for(word: str, attribute: str, workspace: Workspace) -> Atom:
     if not terms.encode_whole and view.attribute is None:
         view = view_for(workspace, attribute, cased=cased)
     if "has_word" in terms.functions and is_word(small) and not any(character.isdigit() for character in small):
-        return Atom("has_word", (small,), view)
+        return (Atom("has_word", (small,), view),)
     if "is_in" in terms.functions and len(small) <= limit:
-        return Atom("is_in", (small,), view)
+        return (Atom("is_in", (small,), view),)
     if "has_word" in terms.functions and is_word(small):
-        return Atom("has_word", (small,), view)
-    return Atom("is_in", (small[:limit],), view)
+        return (Atom("has_word", (small,), view),)
+    return tuple(Atom("is_in", (piece,), view) for piece in pieces_of(small, limit))
+
+
+def pieces_of(text: str, longest: int) -> list[str]:
+    """A text in pieces of at most this many characters, cut between words where that can be."""
+    return textwrap.wrap(text, longest, break_on_hyphens=False)
 
 
 def completion_words(own: OwnRecord, lowered: bool) -> list[str]:
@@ -272,16 +281,18 @@ class RecordPane:
     def __init__(self, app: OwnerApp, on_word: Callable[[str, str], Any]) -> None:
         self._app = app
         self._own: OwnRecord | None = None
+        self._mark = Mark()
         with ui.element("section").classes("pane own").props('aria-label="Your record"'):
             with ui.element("div").classes("pane-head"):
                 self._title = text("h2", "")
                 self._state = text("span", "", "state")
             self._reason = text("p", "", "reason")
             self.words = RecordWords(app.workspace, on_word)
-            text("p", "The darker a word, the fewer of your other rows have it. Click it to ask for it.", "legend")
-            with ui.element("div").classes("criteria-pinned"):
-                text("strong", "When two records match")
-                text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
+            text(
+                "p",
+                "The stronger a word is coloured, the fewer of your other rows have it. Click it to ask for it.",
+                "legend",
+            )
             self._build_mark()
 
     def _build_mark(self) -> None:
@@ -293,14 +304,20 @@ class RecordPane:
 
     def show(self, own: OwnRecord, task: Task, *, fixed: bool) -> None:
         """Show a record."""
-        self._own = None  # what follows is no note
-        mark = self._app.cache.mark(own.record)
-        self._unsure.value, self._note.value = mark.unsure, mark.note
         self._own = own
+        self.show_mark()
         self._title.text = own.id
         self.show_state(task)
         self._show_reason(task)
         self.words.show(own, fixed=fixed)
+
+    def show_mark(self) -> None:
+        """Show what is noted about the record, here or in another tab."""
+        own, self._own = self._own, None  # what follows is no note
+        if own is not None:
+            self._mark = self._app.cache.mark(own.record)
+            self._unsure.value, self._note.value = self._mark.unsure, self._mark.note
+        self._own = own
 
     def show_state(self, task: Task) -> None:
         """Show whether the question is saved."""
@@ -325,7 +342,7 @@ class RecordPane:
         self._app.judging.warm_up()
         found = {}
         for word, attribute in words:
-            others = self._app.judging.others(own, ((asked_for(word, attribute, self._app.workspace),),))
+            others = self._app.judging.others(own, (asked_for(word, attribute, self._app.workspace),))
             if others is not None:
                 found[(word, attribute)] = others
         return found
@@ -337,8 +354,16 @@ class RecordPane:
     def _noted(self, _event: object) -> None:
         if self._own is None:
             return
-        mark = Mark(bool(self._unsure.value), str(self._note.value or ""))
-        if mark == self._app.cache.mark(self._own.record):
+        unsure, note, now = (
+            bool(self._unsure.value),
+            str(self._note.value or ""),
+            self._app.cache.mark(self._own.record),
+        )
+        mark = Mark(  # what was not changed here may have been changed in another tab
+            now.unsure if unsure == self._mark.unsure else unsure, now.note if note == self._mark.note else note
+        )
+        self._mark = Mark(unsure, note)
+        if mark == now:
             return
         try:
             self._app.cache.set_mark(self._own.record, mark)

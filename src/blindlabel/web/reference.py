@@ -1,10 +1,8 @@
-"""What is one click away from everywhere: the criteria of the agreement, the language as this study allows it, the
-keys, and the guide of the first visit.
+"""What is one click away from everywhere: the criteria of the agreement, the language as this study allows it, and the
+keys.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from nicegui import ui
 
@@ -16,41 +14,6 @@ from blindlabel.storage.workspace import Workspace
 from blindlabel.web.components import KEYS, LIST_KEYS, button, text
 from blindlabel.web.question_pane import offered_functions
 
-_STEPS = (
-    (
-        "Look at your record only",
-        "You see a record of your own table. The records of the other side stay encrypted; nobody sees both.",
-    ),
-    (
-        "Say what the other record must have",
-        (
-            "Click the words of your record that the other side's record is likely to have as well. Each is worth"
-            " points, rare ones more. Where enough points come together, the answer is yes."
-        ),
-    ),
-    (
-        "Judge it by your own rows",
-        (
-            "Your other rows are other things, so a good question fits none of them: green says “Only this"
-            " record”. Amber and red show which rows it fits as well. The other side may spell differently or leave"
-            " things out, so do not ask for everything."
-        ),
-    ),
-    (
-        "Save and go on",
-        (
-            "Ctrl+Enter saves and opens the next record. What you do is kept at once, even when it is not finished."
-            " When every record has a question, hand the round in."
-        ),
-    ),
-    (
-        "Records come back",
-        (
-            "Where the answers of the two sides differ, both records come back in the next round, with the question"
-            " that you asked. Keep it, make it looser or stricter, or take another."
-        ),
-    ),
-)
 _KEYS = (
     ("In the list", tuple(LIST_KEYS.values())),
     (
@@ -186,37 +149,6 @@ def keys_dialog() -> ui.dialog:
                     text("dd", meaning)
         text("p", "On a Mac, Ctrl is Cmd and Alt is Option.", "quiet")
         _close_button(dialog)
-    return dialog
-
-
-def guide_dialog(on_done: Callable[[], None]) -> ui.dialog:
-    """The guide: a few steps, once, and again on request."""
-    place = 0
-    with _dialog("Guide") as dialog, ui.card().classes("sheet guide"):
-        counter = text("span", "", "quiet")
-        title = text("h2", "")
-        body = text("p", "")
-        with ui.element("div").classes("actions"):
-            back = button("Back", lambda: go(-1))
-            forward = button("Next", lambda: go(1), "main autofocus")
-            button("Skip the guide", dialog.close, "flat")
-    dialog.on("hide", on_done)
-
-    def go(step: int) -> None:
-        nonlocal place
-        place += step
-        if place >= len(_STEPS):
-            place = 0
-            dialog.close()
-        show()
-
-    def show() -> None:
-        title.text, body.text = _STEPS[place]
-        counter.text = f"Step {place + 1} of {len(_STEPS)}"
-        back.set_enabled(place > 0)
-        forward.text = "Next" if place + 1 < len(_STEPS) else "Begin"
-
-    show()
     return dialog
 
 

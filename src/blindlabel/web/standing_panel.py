@@ -15,6 +15,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
 from blindlabel.parties.joining import confirm_heard, words_to_read_out
+from blindlabel.protocol.advice import LATER, NOT_RECALL, agreed_of_all, so_far
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.messages import Pairing
@@ -247,20 +248,22 @@ class StandingPanel:
         rounds = rounds_of_owner(self._app.cache.state)
         if not rounds:
             return
-        text("h2", "Agreement by round")
+        shown = so_far(rounds)
+        text("h2", "Agreement over all pairs, as it grows")
         if settled := settled_sentence(self._app):
             text("p", settled, "settled")
         with ui.element("div").classes("plot"):
-            words = plot_in_words(rounds)
+            words = plot_in_words(shown)
             ui.element("img").props(f"src=/plot.svg?rounds={len(rounds)} alt={_quoted(words)}")
-            round_table(rounds)
+            round_table(shown)
+        text("p", NOT_RECALL if not any(tally.both for tally in rounds[1:]) else f"{NOT_RECALL} {LATER}", "quiet")
 
 
 def round_table(rounds: list[Tally]) -> None:
     """The same figures as a table."""
     with ui.element("table").classes("plain"):
         with ui.element("thead"), ui.element("tr"):
-            for name in ("Round", "Pairs", "Match", "No match", "Disagreed", "Agreed", "Kappa", "AC1"):
+            for name in ("After round", "Pairs", "Match", "No match", "Disagreed", "Agreed", "Kappa", "AC1"):
                 text("th", name).props("scope=col")
         with ui.element("tbody"):
             for number, tally in enumerate(rounds, start=1):
@@ -268,7 +271,8 @@ def round_table(rounds: list[Tally]) -> None:
                     text("th", str(number)).props("scope=row")
                     for value in (tally.pairs, tally.both, tally.neither, tally.disagreed):
                         text("td", f"{value:,}")
-                    text("td", "–" if tally.percent is None else f"{tally.percent:.1f} %")
+                    agreed = agreed_of_all(tally)
+                    text("td", "–" if agreed is None else f"{agreed:.1f} %")
                     for figure in (tally.kappa, tally.ac1):
                         text("td", "–" if figure is None else f"{figure:.3f}")
 

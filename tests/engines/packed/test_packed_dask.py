@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from blindlabel.engines.interface import EngineUnavailable, KeyPair, Terms, Working, is_yes
-from blindlabel.engines.packed.planning import room as planning
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.running import workers
 from blindlabel.engines.packed.running.workers import check_address
@@ -82,10 +81,7 @@ def worker_processes(address: str) -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(planning, "_MOST_SUMS", 1)  # a tile for every group
+def test_a_killed_worker_costs_its_tiles_and_changes_no_answer(address: str, tmp_path: Path) -> None:
     wanted, keys, victim = questions(40), keys_of(MANY), worker_processes(address)[0]
     tiles = room_of(MANY).group_count(len(wanted))
     assert tiles >= 8

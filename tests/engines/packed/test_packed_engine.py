@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import multiprocessing
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,17 +31,16 @@ from blindlabel.engines.interface import (
     is_yes,
 )
 from blindlabel.engines.packed.encoding import layout, parcels
-from blindlabel.engines.packed.planning import room as planning
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.rings import SEED
 from blindlabel.engines.packed.running.keys import Secret, open_secret
-from blindlabel.engines.packed.running.workers import tiles_of
 from blindlabel.engines.packed.seal.holders import KeyHolder
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Record, interpret
 from blindlabel.language.formula import Formula
 from blindlabel.language.rewriting import RewritingError, rewritten
 from support.packed_rounds import ENGINE, Round, agree, asked, compared, in_clear, keys_of, parcel_of
+from support.patience import Patience
 from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record
 
 SMALL = Terms(
@@ -182,24 +185,62 @@ def test_opened_values_alone_and_pads_alone_say_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_the_number_of_workers_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_MOST_SUMS", 1)  # a tile for every group
-    terms = replace(SMALL, records=4096)
-    assert len(tiles_of(room_of(terms), 0, len(QUESTIONS))) > 1
+def test_workers_that_share_a_tile_change_no_answer() -> None:
+    """Where there are more tiles, each makes some: see the killed worker below."""
+    terms, wanted = replace(SMALL, records=4096), QUESTIONS[:4]
+    room = room_of(terms)
+    assert room.group_count(4) == 1 and room.columns(4).outputs > 1
     one = Round(terms, Working(workers=2))
-    assert (one.run(RECORDS[:5], QUESTIONS) == in_clear(RECORDS[:5], QUESTIONS)).all()
-    assert len(one.answers) == room_of(terms).group_count(len(QUESTIONS))
+    assert (one.run(RECORDS[:5], wanted) == in_clear(RECORDS[:5], wanted)).all()
 
 
-@pytest.mark.parametrize(("workers", "sizes"), [(1, [2, 2, 2]), (2, [1, 2, 1, 2]), (5, [1, 1, 1, 1, 2]), (9, [1] * 6)])
-def test_workers_share_the_groups_out_evenly(monkeypatch: pytest.MonkeyPatch, workers: int, sizes: list[int]) -> None:
-    room = room_of(MANY)
-    monkeypatch.setattr(type(room), "groups_together", lambda _: 2)
-    questions = 6 * room.group_size(24)
-    found = tiles_of(room, 0, questions, workers=workers)
-    assert [len(tile.groups) for tile in found] == sizes
-    assert [group for tile in found for group in tile.groups] == list(range(6))
-    assert tiles_of(room, 0, questions, done={(0, group) for group in range(6)}, workers=workers) == []
+@pytest.mark.slow
+def test_processes_that_have_worked_before_answer_what_is_asked_now() -> None:
+    keys, working = keys_of(SMALL), Working(workers=2)
+    for question in QUESTIONS[:2]:
+        sent = list(ENGINE.encrypt(SMALL, keys.secret, RECORDS, 1, working))
+        made = list(ENGINE.evaluate(SMALL, keys.public, sent, [question], working))
+        assert agree(is_yes(compared(SMALL, made, 1, len(RECORDS))), in_clear(RECORDS, [question]))
+
+
+@pytest.mark.slow
+def test_worker_processes_rest_and_end_with_whoever_started_them(tmp_path: Path) -> None:
+    script = tmp_path / "owner.py"
+    script.write_text(
+        "import multiprocessing, os, sys\n"
+        "from blindlabel.engines.packed.running import workers\n"
+        "if __name__ == '__main__':\n"
+        "    for _ in range(2):\n"
+        "        with workers._processes(1) as executor:\n"
+        "            print(executor.submit(os.getpid).result(), flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    owner = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    first, second = int(owner.stdout.readline()), int(owner.stdout.readline())
+    assert first == second, "the second time nobody is started"
+    owner.kill()
+    owner.communicate()
+    Patience().wait_until(lambda: _gone(first))
+
+
+def _gone(process: int) -> bool:
+    try:
+        return (
+            Path(f"/proc/{process}/stat").read_text().split()[2] == "Z"
+        )  # whoever takes orphans in has not looked yet
+    except OSError:
+        return True
+
+
+def test_no_room_for_what_workers_share_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    one = Round(SMALL, Working(workers=2))
+    with pytest.raises(OutsideError, match=r"share .* MB in .* no room for it \(No space left on device\)"):
+        one.run(RECORDS, QUESTIONS)
 
 
 def test_an_error_in_a_worker_is_the_same_error() -> None:
@@ -218,16 +259,14 @@ def test_an_error_in_a_worker_is_the_same_error() -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_an_error_that_trying_again_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_MOST_SUMS", 1)  # a tile for every group
+def test_a_killed_worker_is_an_error_that_trying_again_helps(tmp_path: Path) -> None:
     keys = keys_of(MANY)
     wanted = asked(*(f'ret is_in("{letter}", $r)' for letter in "abcdefghijklmnopqrstuvwxyz"))
     sent = list(ENGINE.encrypt(MANY, keys.secret, RECORDS, len(wanted)))
-    before = multiprocessing.active_children()
 
     def deadly(phase: str, _: float) -> None:
         for process in multiprocessing.active_children():
-            if phase == "evaluate" and process not in before:
+            if phase == "evaluate":
                 process.kill()
 
     with pytest.raises(WorkerLost, match="Start again") as caught:
@@ -250,8 +289,7 @@ def test_progress_is_told_and_ends_at_one() -> None:
         assert shares[-1] == 1.0
 
 
-def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_MOST_SUMS", 1)  # a tile for every group
+def test_a_stopped_evaluation_goes_on_where_it_was(tmp_path: Path) -> None:
     keys = keys_of(MANY)
     wanted = asked(*(f'ret is_in("{letter}", $r)' for letter in "anberx"))
     sent, fewer = (list(ENGINE.encrypt(MANY, keys.secret, RECORDS, count)) for count in (len(wanted), 1))

@@ -53,8 +53,7 @@ def test_noise_of_what_is_opened_is_within_its_estimate(terms: Terms) -> None:
     sent = [*encrypt_batch(secret, features, 0, len(RECORDS)), *share_parcels(secret, 0, len(questions), len(RECORDS))]
     (batch,) = read_batches(public, sent, len(questions))
     opened = OpenedBatch.of(public, [room.plan(question) for question in questions], batch)
-    outputs = room.columns(len(questions)).outputs
-    values = opened.values(0, opened._outputs([opened._weights(0, output) for output in range(outputs)]))
+    values = opened.values(0, opened.forms(0, range(room.columns(len(questions)).outputs)))
     assert len(values) == room.values == 3
     for place, (value, estimate) in enumerate(zip(values, room.noise(), strict=True)):
         assert value.coeff_modulus_size() == estimate.level >= MIXED
@@ -80,7 +79,8 @@ def test_every_step_of_the_linear_forms_lands_on_its_column(records: int) -> Non
     weights = chance.integers(0, ring.modulus, (1, room.steps.width, room.tables.features), dtype=np.uint64)
     plains = map(ring.slots, linear.record_slots(room.layout, room.steps, features))
     ciphers = (ring.load_seeded(secret.holder.encrypt(plain)) for plain in plains)
-    batch = linear.rotated(ring, room.layout, room.steps, ciphers, public.galois)
+    batch = np.empty(linear.rotated_shape(room.ring, room.layout, room.steps), dtype=np.uint64)
+    linear.rotate(ring, room.steps, enumerate(ciphers), public.galois, batch)
     (made,) = linear.products(public.encryptor, room.layout, room.steps, batch, weights, public.galois)
     found = ring.read_slots(secret.holder.decrypt(made))
     by_record = room.layout.from_slots(found)[:9, : room.steps.width]

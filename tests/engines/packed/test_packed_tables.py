@@ -127,6 +127,10 @@ def test_features_do_not_show_how_long_a_record_is() -> None:
     tables = tables_of(terms, LARGE)
     found = features_of(tables, [Record({}, ""), Record({}, "a"), Record({}, "abc " * 10)])
     assert found.shape == (3, tables.features)
+    zeros = [set(np.flatnonzero(row == 0).tolist()) for row in found]
+    assert len(zeros[0] ^ zeros[2]) <= 3 and len(zeros[1] ^ zeros[2]) <= 3, "what is not there is filled up"
+    again = features_of(tables, [Record({}, "")])[0]
+    assert np.count_nonzero(again == found[0]) <= len(zeros[0]) + 3, "by chance, so that no point is known to be free"
 
 
 @pytest.mark.parametrize(

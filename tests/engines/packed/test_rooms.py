@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blindlabel.engines.interface import Terms, TermsError
+from blindlabel.engines.interface import EngineError, Terms, TermsError
 from blindlabel.engines.packed import rings
 from blindlabel.engines.packed.planning import noise, room
 from blindlabel.engines.packed.planning.room import Room, room_of
@@ -143,9 +143,11 @@ def test_every_ring_of_the_table_is_seals(ring: RingParameters) -> None:
     assert ring.key_bytes(len(elements)) == opened.form(seeded=True).length + keys
 
 
-def test_too_little_security_is_refused() -> None:
-    with pytest.raises(Exception, match="SEAL refuses"):
-        open_ring(RingParameters("weak", 4096, (40, 54, 54, 54)))
+def test_one_bit_beyond_the_security_of_a_ring_is_refused() -> None:
+    """109 bits are what SEAL allows at N = 4096; nothing but the security tells the two rings apart."""
+    assert open_ring(RingParameters("just enough", 4096, (36, 36, 37))).primes
+    with pytest.raises(EngineError, match=r"SEAL refuses.*secur"):
+        open_ring(RingParameters("weak", 4096, (36, 37, 37)))
 
 
 @pytest.mark.slow
@@ -167,7 +169,7 @@ def test_one_question_about_one_record_takes_no_more_steps_than_several() -> Non
     """A width of one column would add up every slot of a record by itself."""
     one, several = (room_of(replace(SMALL, profile=(1,), exclusions=0, records=records)) for records in (1, 8))
     assert one.steps == several.steps
-    assert one.steps.folds(one.layout) * one.steps.width // one.steps.babies < 100
+    assert one.steps.folds(one.layout) < 100
 
 
 # -- without SEAL

@@ -1,9 +1,9 @@
 """How fast the packed engine answers a round: random records and questions of one shape, every label checked against
 clear evaluation.
 
-What is measured is a default agreement: its functions, its room, the ring that its account of bits asks for. `least`
-measures an agreement with room for just these questions instead. `total` is what an owner waits for in a round: prepare
-+ evaluate. The bytes of records include the randomness that their owner sends with them.
+What is measured is a default agreement, or one that is given: its functions, its room, the ring that its account of
+bits asks for. `least` measures an agreement with room for just these questions instead. `total` is what an owner waits
+for in a round: prepare + evaluate. The bytes of records include the randomness that their owner sends with them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import AnswerMatrix, Evaluated, KeyPair, Terms, Working, is_yes, outcomes
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.running import native
 from blindlabel.engines.packed.running.engine import PackedEngine
 from blindlabel.engines.packed.running.keys import Secret, open_secret
 from blindlabel.engines.packed.running.records import encrypt_batch, share_parcels
 from blindlabel.engines.packed.running.workers import features
 from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
-from blindlabel.language.record import Record, View
+from blindlabel.language.record import SEPARATOR, Record, View
 from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.agreement import Agreement
 
 SHAPES = ("and", "or", "not", "unless", "count")
 _LETTERS = ascii_lowercase + "0123456789" + " " * 8
@@ -45,7 +47,9 @@ class PackedFigures:
     length: int
     needles: int
     workers: int
+    agreement: str
     parameters: str
+    kernel: str
     seconds: dict[str, float]
     bytes: dict[str, int]
     peak_rss_mb: float
@@ -82,14 +86,17 @@ def weights_of(needles: int) -> tuple[int, ...]:
     return tuple(1 + place % 3 for place in range(needles))
 
 
-def question(chance: random.Random, records: list[Record], own: int, needles: int, shape: str) -> Formula:
+def question(
+    chance: random.Random, records: list[Record], own: int, needles: int, shape: str, view: View | None = None
+) -> Formula:
     """A question about record `own`, whose needles are mostly cut from it."""
     atoms: dict[str, Atom] = {}
+    about = view or View()
     while len(atoms) < needles:
-        text = (records[own] if chance.random() < 0.8 else chance.choice(records)).whole
+        text = (records[own] if chance.random() < 0.8 else chance.choice(records)).text(about)
         size = chance.randint(3, 12)
         start = chance.randrange(max(1, len(text) - size))
-        atoms[text[start : start + size]] = Atom("is_in", (text[start : start + size],), View())
+        atoms[text[start : start + size]] = Atom("is_in", (text[start : start + size],), about)
     parts: tuple[Formula, ...] = tuple(atoms.values())
     if shape == "or" and needles > 1:
         either = Disjunction(parts[-2:])
@@ -134,6 +141,14 @@ class _Clock:
         return done
 
 
+def _rows(chance: random.Random, terms: Terms, records: int) -> list[Record]:
+    """Random records as long as the agreement lets them be."""
+    names = terms.attributes
+    each = max(1, (terms.record_length - len(SEPARATOR) * (len(names) - 1)) // len(names))
+    each = min(each, terms.attribute_length or each)
+    return [Record.of({name: "".join(chance.choices(_LETTERS, k=each)) for name in names}) for _ in range(records)]
+
+
 def measure(
     shape: str,
     records: int,
@@ -144,15 +159,18 @@ def measure(
     workers: int = 1,
     seed: int = 0,
     least: bool = False,
+    agreed: Agreement | None = None,
     processor: bool = False,
 ) -> PackedFigures:
     """Play one round of `records` questions (or the first so many of them) over `records` records of `length`
-    characters.
+    characters, or as many and as long as the agreement says.
     """
     chance = random.Random(seed)  # noqa: S311 - nothing secret
-    rows = [Record.of({"text": "".join(chance.choices(_LETTERS, k=length))}) for _ in range(records)]
-    asked = [question(chance, rows, own, needles, shape) for own in range(min(questions or records, records))]
-    terms = terms_of(shape, records, length, needles, least=least)
+    terms = agreed.terms() if agreed else terms_of(shape, records, length, needles, least=least)
+    records, length = terms.records, terms.record_length
+    rows = _rows(chance, terms, records)
+    view = View() if terms.encode_whole else View(terms.attributes[0])
+    asked = [question(chance, rows, own, needles, shape, view) for own in range(min(questions or records, records))]
     engine, clock = PackedEngine(), _Clock(processor)
     room = room_of(terms)
     keys = clock.timed("keys", lambda: engine.make_keys(terms))
@@ -187,7 +205,9 @@ def measure(
         length,
         needles,
         workers,
+        agreed.name if agreed else "least" if least else "default",
         room.ring.name,
+        native.name(),
         {name: round(measured[name], 4) for name in order},
         {
             "keys": len(keys.public),

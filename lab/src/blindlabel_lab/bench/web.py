@@ -25,7 +25,6 @@ from typing import Any
 from blindlabel.web.app import CachedWorkspace, Seat
 from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import Rehearsal, Wanted
-from blindlabel.web.owner_page import GUIDE_SEEN
 from blindlabel_lab.bench.machine import machine
 
 TARGET_MS = 100.0
@@ -59,7 +58,6 @@ def measure(records: int = 5000, repeats: int = 15) -> WebFigures:
         study = Rehearsal(Path(folder) / "study", Wanted(records=records))
         study.begin()
         workspace = study.workspace("anna")
-        workspace.remember(GUIDE_SEEN, "yes")
         cache, judging = CachedWorkspace(workspace), Judging(workspace)
         seat = Seat(cache, judging, "bench")
         judging.warm_up()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,32 +32,47 @@ def packed(
     processor: Annotated[
         bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")
     ] = False,
+    agreement: Annotated[
+        Path | None, typer.Option(help="Measure this agreement: its records, their length, its room and its ring.")
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option(help="Add the figures to this file, with machine, day, commit and load.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Measure a round on the packed engine: every question over every record, labels checked against clear
     evaluation.
     """
+    from blindlabel.cli.stores import read_agreement
     from blindlabel.engines.interface import EngineError
+    from blindlabel_lab.bench.measured import keep
     from blindlabel_lab.bench.packed import SHAPES, measure
 
     if processor and workers > 1:
         raise InputError("--processor measures one process; leave out --workers.")
     if shape not in SHAPES:
         raise InputError(f"There is no shape {shape}; there are {', '.join(SHAPES)}.")
+    if agreement is not None and least:
+        raise InputError("--least is an agreement of its own; leave out --agreement.")
+    agreed = None if agreement is None else read_agreement(agreement)
+    load = round(os.getloadavg()[0], 1)
     try:
         figures = measure(
-            shape, records, length, needles, questions=questions, workers=workers, least=least, processor=processor
-        )
+            shape, records, length, needles,
+            questions=questions, workers=workers, least=least, agreed=agreed, processor=processor,
+        )  # fmt: skip
     except EngineError as problem:
         raise InputError(str(problem)) from problem
+    if to is not None:
+        keep(to, figures, load)
     if json:
         result_json(figures.to_json())
         return
     pairs = figures.questions * figures.records
     seconds = figures.seconds
     result(
-        f"{figures.questions} questions × {figures.records} records of {length} characters, {needles} needles, shape"
-        f" {shape}, {'room for just these' if least else 'a default agreement'}, {figures.parameters}"
+        f"{figures.questions} questions × {figures.records} records of {figures.length} characters, {needles} needles,"
+        f" shape {shape}, agreement: {figures.agreement}, {figures.parameters}, {figures.kernel}"
     )
     result(f"keys {seconds['keys']:.2f} s, encode {seconds['encode']:.2f} s, encrypt {seconds['encrypt']:.2f} s")
     result(f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, open {seconds['open']:.2f} s")

@@ -75,7 +75,7 @@ def communication(
 
 
 def _gates_bytes() -> int:
-    found: int = gates.figures()["bytes_per_character"]["openfhe"]
+    found: int = gates.figures()["bytes_per_character"]["packed"]
     return found
 
 

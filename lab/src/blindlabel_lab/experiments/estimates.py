@@ -65,7 +65,7 @@ class Linkage:
         self.cells = [one[1:] for one in scored[: TIMES * linked]]
         count = len(self.cells)
         pairs = tuple((str(i), str(j)) for i, j in self.cells)
-        self.candidates = Candidates(pairs, scores[:count], np.arange(count) < linked, np.zeros(count, dtype=np.bool_))
+        self.candidates = Candidates(pairs, scores[:count], np.arange(count) < linked)
         self.matches: Flags = np.array([cell in true for cell in self.cells])
         self.outside = sorted(true - set(self.cells))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from statistics import fmean, pstdev
+from statistics import fmean, stdev
 
 from blindlabel.api.ground_truth import Scores
 
@@ -14,8 +14,9 @@ def mean(samples: list[Scores]) -> dict[str, float]:
 
 
 def deviation(samples: list[Scores]) -> dict[str, float]:
-    """Each figure's standard deviation over samples."""
-    return {field.name: pstdev(getattr(one, field.name) for one in samples) for field in fields(Scores)}
+    """Each figure's standard deviation over samples, that of a sample; none where there is only one."""
+    values = {field.name: [getattr(one, field.name) for one in samples] for field in fields(Scores)}
+    return {name: stdev(found) if len(found) > 1 else 0.0 for name, found in values.items()}
 
 
 def to_json(one: Scores) -> dict[str, float]:

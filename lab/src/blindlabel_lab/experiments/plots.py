@@ -10,7 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from blindlabel.errors import InputError
-from blindlabel_lab.experiments.published import PUBLISHED_MISSING, PUBLISHED_SETS, PUBLISHED_TOKEN_LENGTH
+from blindlabel_lab.experiments.published import (
+    PUBLISHED_ABOVE,
+    PUBLISHED_MISSING,
+    PUBLISHED_SETS,
+    PUBLISHED_TOKEN_LENGTH,
+)
 
 Document = Mapping[str, Any]
 
@@ -79,12 +84,18 @@ def _rounds(plt: Any, runs: Mapping[str, Any], names: tuple[str, str]) -> list[t
     known = [one["f_strict"] for run in runs.values() for one in run["rounds"] if one["f_strict"] is not None]
     for axis, (name, figures) in zip(axes, runs.items()):
         rounds = range(1, len(figures["rounds"]) + 1)
+        spread = figures.get("deviations")
         for measure, (style, label) in _STYLES.items():
             values = [math.nan if one[measure] is None else one[measure] for one in figures["rounds"]]
-            axis.plot(rounds, values, style, label=label)
-        axis.axhline(0.9, color="black", linestyle=":", linewidth=1, label="published: F above 0.9")
-        lowest = min(0.85, *known) - 0.03
-        axis.set(title=_title(name), xlabel="round", ylabel="score", xticks=list(rounds), ylim=(lowest, 1.01))
+            errors = [one[measure] for one in spread] if spread else None
+            axis.errorbar(rounds, values, yerr=errors, fmt=style, label=label, capsize=2, elinewidth=0.8)
+        if name in PUBLISHED_ABOVE:
+            axis.axhline(0.9, color="black", linestyle=":", linewidth=1)
+            axis.text(1, 0.9, "published: F above this", fontsize=7, va="bottom")
+        lowest = max(0.0, min(0.85, *known) - 0.06)
+        drawn_from = f" (simulated experts, n = {figures['samples']})" if spread else ""
+        axis.set(title=_title(name + drawn_from), xlabel="round", xticks=list(rounds), ylim=(lowest, 1.02))
+        axis.set_ylabel("score" if lowest == 0 else f"score (axis begins at {lowest:.2f})")
     agreement, others = _grid(plt, len(runs))
     handles: list[Any] = []
     for axis, (name, figures) in zip(others, runs.items()):
@@ -112,7 +123,9 @@ def _agreed(axis: Any, rounds: Sequence[Mapping[str, float]]) -> list[Any]:
     (line,) = axis.plot(numbers, [one["agreed"] for one in rounds], "-og", label="agreed pairs")
     least = min(one["agreed"] for one in rounds)
     room = max(1.0, rounds[0]["pairs"] - least)
-    axis.set(xlabel="round", ylabel="pairs", xticks=list(numbers), ylim=(least - 2 * room, rounds[0]["pairs"] + room))
+    below = max(0.0, least - 2 * room)
+    axis.set(xlabel="round", xticks=list(numbers), ylim=(below, rounds[0]["pairs"] + room))
+    axis.set_ylabel("pairs" if below == 0 else f"pairs (axis begins at {below:,.0f})")
     return [total, line, bars]
 
 

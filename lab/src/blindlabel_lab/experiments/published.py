@@ -36,6 +36,8 @@ PUBLISHED_MISSING = {
     "phone_number": 5.6,
 }
 PUBLISHED_TOKEN_LENGTH = {"abt-buy": 6.65, "amazon-google": 6.28, "dblp-scholar": 5.60, "dblp-acm": 6.61}
+PUBLISHED_ABOVE = ("abt-buy", "dblp-scholar", "dblp-acm")
+"""Sets for which the publication shows an F above 0.9."""
 PUBLISHED = {
     "quality": (
         "Published: mean F above 0.9; above 0.9 on Abt-Buy, DBLP-Scholar and DBLP-ACM, lower on Amazon-Google (a plot,"

@@ -191,5 +191,7 @@ def _figures(bench: Bench, name: str, strategy: str, advance: Advance, done: flo
     return {
         "rounds": [metrics.mean(one) for one in by_round],
         "final": metrics.mean(by_round[-1]),
+        "deviations": [metrics.deviation(one) for one in by_round],
         "deviation": metrics.deviation(by_round[-1]),
+        "samples": plan.samples,
     }

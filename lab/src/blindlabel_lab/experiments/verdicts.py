@@ -6,12 +6,13 @@ degraded as people do (all points asked for, the first one to three conditions a
 without exclusions). *Found* is said of one partner of the record. *Let through* is a question that fits a record of
 the other table that is no partner; sets of candidate pairs know only some partners, so they say nothing of it.
 
-What the words claim was set looking at `BUILT_ON` alone.
+What the words claim was set looking at `BUILT_ON`; the others were seen as a table while that was done.
 """
 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +26,8 @@ from blindlabel.language import Question, Record
 from blindlabel.language.chain import Chain, text_of
 from blindlabel.language.suggestions import OwnTable, Suggester, Verdict
 from blindlabel.language.suggestions.judgement import CHANCES
+from blindlabel.records.generator import Size, generate
+from blindlabel.records.generator import write as write_tables
 from blindlabel_lab.experiments import candidates as hard
 from blindlabel_lab.experiments.datasets import Dataset, names_in, read_dataset
 from blindlabel_lab.experiments.quality import Advance
@@ -65,7 +68,17 @@ def verdicts(folder: Path, names: Sequence[str], records: int, advance: Advance,
         advance(name, place / len(names))
         work = partial(_of_set, folder, name, records)
         document["datasets"][name] = results.once("verdicts", [str(folder), name, records], work)
-    return document | summary(document["datasets"])
+    return document | summary(document["datasets"]) | {"witness": witness()}
+
+
+def witness() -> dict[str, Any]:
+    """The same for two generated sets, which anybody can work out again: where it comes out otherwise than a document
+    says, verdicts or suggestions have changed since, and that document is about others.
+    """
+    with tempfile.TemporaryDirectory(prefix="blindlabel-verdicts-") as made:
+        for kind in ("persons", "products"):
+            write_tables(generate(kind, Size(120, 60), 5), Path(made) / kind)
+        return {kind: _of_set(Path(made), kind, 6) for kind in ("persons", "products")}
 
 
 def summary(sets: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class MemoryBodies:
         """Whether the body is there."""
         return blob.hash in self._kept
 
-    def write(self, pieces: Iterable[bytes]) -> Blob:
+    def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:  # noqa: ARG002
         """Store a body."""
         content = b"".join(pieces)
         blob = blob_of(content)
@@ -364,6 +364,10 @@ class MemoryStudies:
     def traffic(self, study: str) -> list[Traffic]:  # noqa: ARG002
         """Traffic is not counted."""
         return []
+
+    def waited_since(self, study: str) -> dict[str, float]:  # noqa: ARG002
+        """Time does not pass."""
+        return {}
 
     def milestones(self, study: str) -> list[tuple[str, float]]:  # noqa: ARG002
         """Time does not pass."""

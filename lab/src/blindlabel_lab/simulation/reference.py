@@ -77,6 +77,8 @@ def play(
                 undecided.discard((a, b))
             else:
                 differ |= {a, b}
+        left = {(row, other[0]) for pair in undecided for row, other in (pair, pair[::-1])}
+        loose &= left  # a question of which nothing is left does not come back
         stands = ask - differ - {row for row, _ in loose}
         for owner in samples:
             own = [row for row in ask if row[0] == owner]

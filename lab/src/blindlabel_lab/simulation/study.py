@@ -241,7 +241,7 @@ class Study:
             try:
                 self.world.sleep(max(0.0, self.away()))
                 if self.plan.way == "folder" and self.folders:
-                    self.folders.server().run(once=False)
+                    self.folders.server().serve(once=False)
                 background = Background(party, clock=self.world.clock)
                 while party is self.coordinator.party:
                     background.turn()

@@ -65,16 +65,32 @@ class Imagination:
     def of(self, texts: Texts, near: Sequence[Texts], given: Circumstances, rarity: Callable[[str], int]) -> Imagined:
         """Those of a record whose nearest own rows are these; `rarity` says in how many own rows a word stands."""
         making = _Making(self._typed, given, rarity, Random("\n".join(texts.values())))  # noqa: S311 (no secret)
-        chance = making.chance
         presence = {name: self._presence(name, texts) for name, text in texts.items() if text}
         partners = [self._partner(texts, presence, severity(place), making) for place in range(PARTNERS)]
-        impostors = []
-        for place in range(IMPOSTORS):
-            other = chance.choice(near[:NEAREST]) if near else {name: self._another(name, chance) for name in texts}
-            made = (_next_model, self._sibling, _mixture)[place % 3](texts, other, chance)
-            made = _mixture(texts, other, chance) if made == texts else made
-            impostors.append(self._partner(made, presence, LIGHTLY, making))
+        told = [name for name in presence if given.profiles[name].kind == "text"]
+        impostors = [self._impostor(texts, near, told, place, presence, making) for place in range(IMPOSTORS)]
         return Imagined(tuple(partners), tuple(impostors))
+
+    def _impostor(
+        self,
+        texts: Texts,
+        near: Sequence[Texts],
+        told: Sequence[str],
+        place: int,
+        presence: dict[str, float],
+        making: _Making,
+    ) -> Record:
+        """Another thing, lightly damaged. Somewhere it says otherwise than the record does, in what things are told
+        apart by (not in an amount, an age or a year alone, nor by saying less), as far as a few attempts find that.
+        """
+        chance, made = making.chance, texts
+        for way in ((_next_model, self._sibling, _mixture)[place % 3], self._sibling, _mixture, self._sibling):
+            other = chance.choice(near[:NEAREST]) if near else {name: self._another(name, chance) for name in texts}
+            made = way(texts, other, chance, told)
+            if any(made[name] not in ("", texts[name]) for name in told):
+                break
+        damaged = self._partner(made, presence, LIGHTLY, making)
+        return Record.of({**damaged.attributes, **{name: made[name] for name in told if made[name] != texts[name]}})
 
     def _presence(self, name: str, texts: Texts) -> float:
         """How probably a partner has a value, by how many of the own rows that have and lack the same others do."""
@@ -97,9 +113,9 @@ class Imagination:
                 made[name] = making.retold(name, text, damage)
         return Record.of(made)
 
-    def _sibling(self, texts: Texts, other: Texts, chance: Random) -> Texts:
+    def _sibling(self, texts: Texts, other: Texts, chance: Random, told: Sequence[str]) -> Texts:
         """One or two of the values that tell rows apart are another row's."""
-        telling = sorted((name for name in texts if texts[name]), key=lambda name: -self._different[name])[:4]
+        telling = sorted(told, key=lambda name: -self._different[name])[:4]
         if len(telling) == 1:
             return _mixture(texts, other, chance)
         changed = chance.sample(telling, chance.choice((1, 2)) if telling else 0)
@@ -167,12 +183,14 @@ def misspelt_word(word: str, chance: Random) -> str:
     return before + chance.choice(ways)
 
 
-def _next_model(texts: Texts, _: Texts, chance: Random) -> Texts:
-    """The next model, edition or size: one digit of most numbers is another."""
+def _next_model(texts: Texts, _other: Texts, chance: Random, _told: Sequence[str] = ()) -> Texts:
+    """The next model or size: one digit is another in most words that are more than a number. A number alone that
+    differs by a digit (a telephone, an age, a house) speaks for a typing error rather than for another thing.
+    """
 
     def next_of(word: str) -> str:
         digits = [place for place, letter in enumerate(word) if letter in "0123456789"]
-        if not digits or chance.random() < 0.2:
+        if not digits or len(digits) == len(word) or chance.random() < 0.2:
             return word
         place = chance.choice(digits)
         return f"{word[:place]}{(int(word[place]) + chance.choice((1, 2, 5))) % 10}{word[place + 1 :]}"
@@ -180,7 +198,7 @@ def _next_model(texts: Texts, _: Texts, chance: Random) -> Texts:
     return {name: " ".join(map(next_of, text.split(" "))) for name, text in texts.items()}
 
 
-def _mixture(texts: Texts, other: Texts, chance: Random) -> Texts:
+def _mixture(texts: Texts, other: Texts, chance: Random, _told: Sequence[str] = ()) -> Texts:
     """Half of the record and half of another, by attribute; by word where there is one attribute only."""
     if sum(map(bool, texts.values())) > 1:
         return {name: text if chance.random() < 0.5 else other[name] for name, text in texts.items()}

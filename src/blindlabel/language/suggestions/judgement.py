@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blindlabel.language.chain import Chain
 from blindlabel.language.formula import Bits, Constant, Formula, evaluate
@@ -42,14 +43,19 @@ class OwnRows:
     """Positions of the first of these others."""
 
     @property
+    def too_few(self) -> bool:
+        """Whether there are too few other rows to rule anything out."""
+        return self.rows < 7
+
+    @property
     def sentence(self) -> str:
         """For a person, with what an empty count can rule out: by the rule of three, more than 3 in so many."""
         rows = max(0, self.rows - 1)
         if self.others:
             share = f", 1 in {round(rows / self.others):,}" if 2 * self.others <= rows else ""
             return f"It fits {self.others:,} of the {rows:,} other rows of your table{share}."
-        few = rows // 3 <= 1
-        rest = "which are too few to say anything" if few else f"so probably fewer than 1 in {rows // 3:,} of others"
+        fewer = f"so probably fewer than 1 in {rows // 3:,} of others"
+        rest = "which are too few to say anything" if self.too_few else fewer
         return f"It fits none of the {rows:,} other rows of your table, {rest}."
 
 
@@ -72,24 +78,28 @@ class Chance(NamedTuple):
 
 
 CHANCES = (
-    Chance(0.875, "about 9 in 10"),
-    Chance(0.725, "about 8 in 10"),
-    Chance(0.475, "about 6 in 10"),
+    Chance(0.8, "about 9 in 10"),
+    Chance(0.6, "about 8 in 10"),
+    Chance(0.4, "about 6 in 10"),
     Chance(0.0, "about 1 in 3"),
 )
 """Said of a question that finds more than this share of its imagined partners."""
-OFF, SELDOM_OFF = 14, 25
+SURE = 20.0
+"""How soon a partner is surely found, or missed, the further its points are from the bar as a share of all points."""
+OFF, SELDOM_OFF = 14, 26
 """Points by which the share was off for the questions of one table: on average, and in one table of ten."""
 RELATIVES = 2 / 3
 """Where this share of imagined impostors passes, close relatives would."""
 MOST_FITS = 5
 """Above this many other rows a question is too loose."""
-LIKEST = 30
+LIKEST = 10
 """Own rows that are looked at for how near they come."""
 SHOWN = 2
 """Imagined partners that are missed, and impostors that pass, that are shown."""
 
-VerdictKind = Literal["always", "never", "not-itself", "loose", "too-strict", "others", "relatives", "strict", "good"]
+VerdictKind = Literal[
+    "always", "never", "not-itself", "loose", "too-strict", "others", "relatives", "few", "strict", "good"
+]
 RISKIEST: tuple[VerdictKind, ...] = get_args(VerdictKind)
 """All kinds, the worst first."""
 _WORDS: Mapping[VerdictKind, tuple[str, str]] = MappingProxyType(
@@ -101,6 +111,7 @@ _WORDS: Mapping[VerdictKind, tuple[str, str]] = MappingProxyType(
         "too-strict": ("too strict", "Found {chance}: too strict"),
         "others": ("also {n:,} other{s}", "Also {n:,} other{s} of yours; found {chance}"),
         "relatives": ("relatives pass", "Found {chance}, but close relatives would pass"),
+        "few": ("few rows", "Found {chance}, but your table is too small to say who else would pass"),
         "strict": ("strict", "Found {chance}: strict"),
         "good": ("only this", "Only this record; found {chance}"),
     }
@@ -132,7 +143,7 @@ class Verdict:
         """How it is shown: good only where both sides are, bad at both ends."""
         if self.kind == "good":
             return "good"
-        return "warn" if self.kind in ("others", "relatives", "strict") else "bad"
+        return "warn" if self.kind in ("others", "relatives", "few", "strict") else "bad"
 
     @property
     def others(self) -> int:
@@ -189,7 +200,8 @@ def verdict(question: Question, record: Record, table: OwnTable, imagined: tuple
     formula, chain, (ones, as_table) = question.usable(), question.chain, imagined
     own = own_rows(formula, table, record)
     fits, partners = as_table.fitting(formula), len(ones.partners)
-    found, relatives = float(np.mean(fits[:partners])), float(np.mean(fits[partners:]))
+    found = float(np.mean(_found(chain, fits, as_table)[:partners]))
+    relatives = float(np.mean(fits[partners:]))
     risk = _nearly(chain, table, record) if chain is not None else float(own.others)
     return Verdict(
         _kind(formula, own, found, relatives),
@@ -216,17 +228,31 @@ def _kind(question: Formula, own: OwnRows, found: float, relatives: float) -> Ve
         return "others"
     if relatives >= RELATIVES:
         return "relatives"
+    if own.too_few:
+        return "few"
     return "strict" if found <= CHANCES[1].least else "good"
 
 
-def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
-    """Other own rows that pass; of the likest, one that lacks a point counts for a quarter, one that lacks two for a
-    quarter of that.
+def _found(chain: Chain | None, fits: Bits, imagined: OwnTable) -> NDArray[np.float64]:
+    """How far each imagined one is found. They are imagined, so one that barely reaches the bar counts for less
+    than one that does with ease, and one that barely misses it for something.
     """
+    if chain is None or not chain.total:
+        return fits.astype(np.float64)
+    above = (imagined.points(chain) - chain.bar + 0.5) / chain.total
+    return np.where(_kept_out(chain, imagined), 0.0, 1 / (1 + np.exp(-SURE * above)))
+
+
+def _kept_out(chain: Chain, table: OwnTable) -> Bits:
+    return table.holding(chain.exclusions) & ~table.holding(chain.unless)
+
+
+def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
+    """The likest other own rows: one that passes counts for one, and every point that it lacks for a tenth of that."""
     lacking = np.maximum(0, chain.bar - table.points(chain))
-    kept_out = table.holding(chain.exclusions) & ~table.holding(chain.unless)
+    kept_out = _kept_out(chain, table)
     kept_out[table.same_as(record)] = True
-    return float(np.sum(np.sort(0.25 ** lacking[~kept_out])[-LIKEST:]))
+    return float(np.sum(np.sort(0.1 ** lacking[~kept_out])[-LIKEST:]))
 
 
 def _first(records: Sequence[Record], which: Bits) -> tuple[Record, ...]:

@@ -29,11 +29,13 @@ export default {
             </tr>
           </tbody>
         </table>
-        <label v-if="conditions.length > 1 || bar > 1" class="points-bar">
-          <span>Enough: <strong>{{ bar }}</strong> of {{ total }} points</span>
-          <input type="range" min="1" :max="total" :value="bar" :disabled="fixed" :aria-valuetext="bar + ' of ' + total + ' points'" @input="number($event, 'bar', 0)" />
-        </label>
-        <p v-if="enough.length" class="points-enough">Any one of these is enough: {{ enough.join(", ") }}</p>
+        <div v-if="conditions.length > 1 || bar > 1" class="points-bar">
+          <label><span>Enough: <strong>{{ bar }}</strong> of {{ total }} points</span>
+            <input type="range" min="1" :max="total" :value="bar" :disabled="fixed" :aria-valuetext="bar + ' of ' + total + ' points'" @input="number($event, 'bar', 0)" /></label>
+          <span v-if="!fixed" class="points-follows">{{ follows ? "follows the points" : "set; it stays when words change" }}
+            <button v-if="!follows" type="button" @click="$emit('edit', { kind: 'follow' })">Let it follow</button></span>
+        </div>
+        <p v-if="enough.length" class="points-enough">{{ enough.length === 1 ? "This alone is enough:" : "Each of these alone is enough:" }} {{ enough.join(", ") }}</p>
         <p v-if="exclusions.length" class="points-not"><span>But not:</span>
           <span v-for="(line, place) in exclusions" :key="place" class="points-chip">{{ line.summary }}
             <button type="button" class="cross" :disabled="fixed" :aria-label="'No longer exclude ' + line.summary" @click="$emit('edit', { kind: 'include-not', place })">×</button></span></p>
@@ -46,13 +48,15 @@ export default {
           <button v-if="mayExclude" type="button" @click="add('exclude')">But not</button>
           <button v-if="mayUnless && exclusions.length" type="button" @click="add('unless')">Unless</button>
         </form>
+        <p v-if="offer && !fixed" class="points-problem" role="alert">{{ offer.said }}
+          <button type="button" @click="$emit('edit', { kind: offer.kind, words: offer.words, field: offer.field, apart: true })">{{ offer.button }}</button></p>
       </template>
       <datalist :id="listName"><option v-for="word in words" :key="word" :value="word"></option></datalist>
     </section>
   `,
   props: {
     conditions: Array, exclusions: Array, unless: Array, bar: Number, total: Number, enough: Array, functions: Array, fields: Array, words: Array,
-    fixed: Boolean, problem: String, mayExclude: Boolean, mayUnless: Boolean,
+    fixed: Boolean, problem: String, mayExclude: Boolean, mayUnless: Boolean, follows: Boolean, offer: Object,
   },
   emits: ["edit", "undo", "redo"],
   data: () => ({ editing: null, typed: "", fresh: "", listName: `words-${Math.random().toString(36).slice(2)}` }),
@@ -100,6 +104,10 @@ export default {
       this.fresh = "";
     },
     key(event) {
+      if ((event.ctrlKey || event.metaKey) && ["Enter", "s"].includes(event.key)) {
+        this.commit(); // saving saves what stands in the fields, too
+        this.add("add");
+      }
       const letter = event.key.toLowerCase();
       if (!(event.ctrlKey || event.metaKey) || event.altKey || (letter !== "z" && letter !== "y")) return;
       if (this.fresh || this.editing !== null) return; // the field's own undo

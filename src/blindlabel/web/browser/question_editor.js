@@ -87,16 +87,22 @@ function dialogIsOpen() {
 }
 
 // A key as the page writes it: "N", "Ctrl+Enter", "Alt+G". Ctrl is Cmd, too; with Alt a letter is known by its place, since a Mac writes
-// another one then.
-function isPressed(event, key) {
+// another one then. While a person types in a field, such a letter is a letter and no key of ours.
+function isPressed(event, key, typing) {
   const [name, held] = key.split("+").reverse();
-  if (held === "Alt") return event.altKey && (event.code === `Key${name}` || event.code === `Digit${name}`);
+  if (held === "Alt") {
+    if (!event.altKey || (typing && event.key.toLowerCase() !== name.toLowerCase())) return false;
+    return event.code === `Key${name}` || event.code === `Digit${name}`;
+  }
   return (event.ctrlKey || event.metaKey) === (held === "Ctrl") && !event.altKey && event.key.toLowerCase() === name.toLowerCase();
 }
 
+const JUMPS = { search: ".search-field", words: ".record-word", verdict: ".verdict" };
 const QUIET = 10; // milliseconds without a key before a text is sent
 const LONGEST = 200; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
+// What is off while the app cannot be reached. The text of a question can be written on: it is kept in the tab.
+const OFF = ".help, .round-actions, .record-list, .standing, .annotation-nav, .own, .overtaken, .choices, .evidence-pane, .views, .points, .findings, .actions, .q-dialog";
 
 export default {
   template: `<div class="question-editor"></div>`,
@@ -121,9 +127,18 @@ export default {
       document.getElementById("app").inert = dialogIsOpen();
     });
     this.dialogs.observe(document.body, { childList: true });
+    // The framework shows an element of its own while the connection is lost; we say it in our words instead.
+    const lost = document.getElementById("popup");
+    this.connection = new MutationObserver(() => this.setAway(lost.ariaHidden === "false"));
+    this.connection.observe(lost, { attributes: true });
+    const head = document.querySelector(".head"); // what stays in view stays below it
+    this.heads = new ResizeObserver(() => document.documentElement.style.setProperty("--head", `${head.offsetHeight}px`));
+    this.heads.observe(head);
   },
   beforeUnmount() {
     this.dialogs.disconnect();
+    this.connection.disconnect();
+    this.heads.disconnect();
     document.removeEventListener("keydown", this.onKey);
     document.removeEventListener("visibilitychange", this.onLeave);
     window.removeEventListener("popstate", this.onHistory);
@@ -162,10 +177,14 @@ export default {
       this.serial = serial;
       this.version += 1;
       this.dirty = false;
-      const unsaved = fixed ? null : sessionStorage.getItem(STORE + key);
-      this.view.setState(this.fresh(unsaved ?? text));
-      if (unsaved !== null && unsaved !== text) this.changed();
-      else this.show(this.version, list);
+      this.overtaken = false;
+      const stored = fixed ? null : JSON.parse(sessionStorage.getItem(STORE + key));
+      const unsaved = stored?.text ?? text;
+      this.mine = [text];
+      this.view.setState(this.fresh(unsaved));
+      if (unsaved === text) return this.show(this.version, list);
+      this.overtaken = !stored.mine.includes(text); // somebody else wrote while this tab was away
+      this.changed();
     },
     replace(text, quietly) {
       if (text === this.view.state.doc.toString()) return;
@@ -214,7 +233,9 @@ export default {
       this.view.dispatch({ effects: setFindings.of(placed) });
     },
     kept(key, version) {
-      if (key === this.key && version === this.version) sessionStorage.removeItem(STORE + key);
+      if (key !== this.key || version !== this.version) return;
+      sessionStorage.removeItem(STORE + key);
+      this.mine = [this.view.state.doc.toString()];
     },
     go(start) {
       this.view.dispatch({ selection: { anchor: utf16Offsets(this.view.state.doc.toString())(start) }, scrollIntoView: true });
@@ -232,7 +253,7 @@ export default {
     changed() {
       this.version += 1;
       this.dirty = true;
-      sessionStorage.setItem(STORE + this.key, this.view.state.doc.toString());
+      sessionStorage.setItem(STORE + this.key, JSON.stringify({ text: this.view.state.doc.toString(), mine: this.mine }));
       clearTimeout(this.quiet);
       this.quiet = setTimeout(() => this.flush(), QUIET);
       this.latest ??= setTimeout(() => this.flush(), LONGEST);
@@ -243,10 +264,18 @@ export default {
       this.latest = undefined;
       if (!this.dirty) return;
       this.dirty = false;
-      this.$emit("change", this.now());
+      const now = this.now();
+      this.mine.push(now.text); // one of these is what the app has
+      this.$emit("change", now);
+      this.overtaken = false; // it has been told
     },
     now() {
-      return { key: this.key, serial: this.serial, text: this.view.state.doc.toString(), version: this.version };
+      return { key: this.key, serial: this.serial, text: this.view.state.doc.toString(), version: this.version, overtaken: this.overtaken };
+    },
+    setAway(away) {
+      this.away = away;
+      document.body.classList.toggle("is-away", away);
+      for (const one of document.querySelectorAll(OFF)) one.inert = away;
     },
     act(name, detail = "") {
       this.flush();
@@ -255,13 +284,19 @@ export default {
     // Whether a key meant one of our actions. It is told to Python, which answers with `act`: what was shown or clicked before is in the text by then.
     pageKey(event) {
       if (event.defaultPrevented || event.repeat || dialogIsOpen()) return false;
-      const writing = event.target.closest?.("input, textarea, select, [contenteditable=true]");
+      const writing = !!event.target.closest?.("input, textarea, select, [contenteditable=true]");
       if (!this.annotating && writing) return false;
       const keys = this.annotating ? this.keys : this.listKeys;
-      const name = Object.keys(keys).find((action) => isPressed(event, keys[action]));
+      const letter = event.key.toLowerCase();
+      if (this.annotating && !writing && !this.fixed && (event.ctrlKey || event.metaKey) && (letter === "z" || letter === "y")) {
+        event.preventDefault();
+        return letter === "y" || event.shiftKey ? CM.redo(this.view) : CM.undo(this.view);
+      }
+      const name = Object.keys(keys).find((action) => isPressed(event, keys[action], writing));
       if (!name) return false;
       event.preventDefault();
-      this.$emit("ask", name);
+      if (JUMPS[name]) this.focusElement(JUMPS[name]); // at once, so that what is typed next goes there
+      else if (!this.away) this.$emit("ask", name);
       return true;
     },
   },

@@ -3,7 +3,7 @@
 export default {
   template: `
     <div class="records-scroll" tabindex="0" role="region" :aria-label="label">
-      <table class="records">
+      <table class="records" :style="{ minWidth: least }">
         <colgroup><col v-for="column in columns" :key="column.name" :style="{ width: column.width }" /></colgroup>
         <thead>
           <tr>
@@ -19,12 +19,12 @@ export default {
             <td v-for="column in columns" :key="column.name" :class="'cell-' + column.kind">
               <span v-if="column.kind === 'state'" :class="'state state-' + row.state">{{ row.state }}</span>
               <span v-else-if="column.kind === 'verdict'" :class="row.level ? 'chip chip-' + row.level : ''">{{ row.verdict }}</span>
-              <button v-else-if="column.kind === 'id'" type="button" class="row-open" @click.stop="$emit('open', row.record)"
+              <button v-else-if="column.kind === 'id'" type="button" class="row-open" :title="row.id" @click.stop="$emit('open', row.record)"
                 >{{ row.id }}</button
               ><span v-else-if="column.kind === 'again'">{{ row.disagreed }}</span>
-              <span v-else-if="column.kind === 'asked'">{{ row.asked }}</span>
+              <span v-else-if="column.kind === 'asked' || column.kind === 'writer'">{{ row[column.kind] }}</span>
               <span v-else-if="column.kind === 'mark'" :title="row.note">{{ (row.unsure ? 'not sure' : '') + (row.note ? ' ✎' : '') }}</span>
-              <span v-else :title="row.values[column.place]">{{ row.values[column.place] }}</span>
+              <span v-else dir="auto" :title="row.values[column.place]">{{ row.values[column.place] }}</span>
             </td>
           </tr>
         </tbody>
@@ -38,7 +38,7 @@ export default {
     </nav>
   `,
   props: {
-    columns: Array, rows: Array, sort: String, descending: Boolean, page: Number, pages: Number, empty: String, label: String,
+    columns: Array, rows: Array, sort: String, descending: Boolean, page: Number, pages: Number, empty: String, label: String, least: String,
   },
   emits: ["open", "sort", "page"],
   methods: {

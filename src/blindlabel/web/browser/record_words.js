@@ -4,10 +4,9 @@
 export default {
   template: `
     <dl class="record">
-      <template v-for="(attribute, row) in attributes" :key="attribute.name">
+      <template v-for="(attribute, row) in attributes" :key="attribute.name"><template v-if="attribute.parts.length">
         <dt>{{ attribute.name }}</dt>
-        <dd>
-          <span v-if="!attribute.parts.length" class="record-empty">empty</span>
+        <dd dir="auto">
           <template v-for="(part, place) in attribute.parts" :key="place"
             ><button
               v-if="part.word"
@@ -22,11 +21,17 @@ export default {
           >
           <span v-if="attribute.prepared" class="record-prepared">asked as {{ attribute.prepared }}</span>
         </dd>
-      </template>
+      </template></template>
     </dl>
+    <details v-if="empty.length" class="record-folded"><summary>{{ empty.length }} empty</summary>{{ empty.join(", ") }}</details>
   `,
   props: { attributes: Array, fixed: Boolean, rarity: Array, asked: Array },
   emits: ["word"],
+  computed: {
+    empty() {
+      return this.attributes.filter((attribute) => !attribute.parts.length).map((attribute) => attribute.name);
+    },
+  },
   methods: {
     known(row, place) {
       return this.rarity?.[row]?.[place] ?? null;

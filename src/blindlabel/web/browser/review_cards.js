@@ -11,7 +11,7 @@ export default {
             /> <strong>{{ card.id }}</strong></label>
           <span :class="'chip chip-' + card.level">{{ card.verdict }}</span>
         </div>
-        <p class="card-record"><span v-for="attribute in card.attributes" :key="attribute.name" class="evidence-value"
+        <p class="card-record"><span v-for="attribute in card.attributes" :key="attribute.name" class="evidence-value" dir="auto"
           ><span class="evidence-name">{{ attribute.name }}</span
           ><template v-for="(part, index) in attribute.parts" :key="index"
             ><mark v-if="part.hit">{{ part.text }}</mark><span v-else>{{ part.text }}</span></template

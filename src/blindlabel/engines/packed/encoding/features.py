@@ -225,7 +225,7 @@ def _elements(sharing: Sequence[SetTable], record: Record) -> dict[str, list[str
 def _fill(tables: Tables, sharing: Sequence[SetTable], records: Sequence[Record]) -> Residues:
     modulus, table = tables.modulus, sharing[0]
     points = np.empty((len(records), table.bound), dtype=np.uint64)
-    values = np.zeros((len(records), table.bound), dtype=np.uint64)
+    values = residues.uniform(points.size, modulus).reshape(points.shape)
     spares = np.zeros((len(records), table.spare), dtype=np.uint64)
     for row, record in enumerate(records):
         elements = _elements(sharing, record)
@@ -245,7 +245,8 @@ def _fill(tables: Tables, sharing: Sequence[SetTable], records: Sequence[Record]
         count = own_points.size
         points[row, :count] = own_points
         values[row, :count] = (kept[:, 1] + np.uint64(modulus) - lean) % np.uint64(modulus)
-        # The rest of the points carry no meaning: any that are not taken, so that all records cost the same.
+        # The rest of the points carry no meaning: any that are not taken, with values of chance, so that neither the
+        # cost nor any linear form shows how many there are.
         points[row, count:] = np.setdiff1d(np.arange(table.bound, dtype=np.uint64), own_points)[: table.bound - count]
     return np.concatenate([interpolate(points, values, modulus), spares], axis=1)
 

@@ -37,20 +37,20 @@ from blindlabel.settings import declared
 
 WRONG = 1e-6
 """How likely a label may be wrong, at most."""
-_LEAST_BLOCK = 32
-"""Records of a batch: fewer would make records hardly smaller, and the steps of the linear forms many."""
-_ROTATION, _RESIDUES, _PRODUCT = 0.0085, 0.0045, 0.026
+_LEAST_BLOCK = 16
+"""Records of a batch: fewer would make records hardly smaller, and the stretches to add up many."""
+_ROTATION, _RESIDUES, _PRODUCT = 0.0085, 0.003, 0.026
 """Processor seconds at degree 16384 and five primes, on a quiet machine: key switching, a ciphertext as residues or
 back, a product of two with what goes with it.
 """
-_SUMMAND, _PATTERN = 1.0e-4, 1.9e-9
-"""The same for a summand of a product of matrices, and for transforming its pattern, times the stride squared."""
-_SUMMAND_SHARE = 0.007
-"""Of a rotation: what a summand of a product of matrices costs."""
+_SUMMAND, _PATTERN = 2.0e-5, 4.0e-8
+"""The same for a summand of a product of matrices by the kernel in C, and for transforming its pattern, times the
+stride.
+"""
+_WORDS, _BACK, _SUMMED = 0.3, 0.4, 0.004
+"""In rotations: a ciphertext as words, words as a ciphertext, a summand of a product of matrices."""
 _MOST_ROTATED = 1 << 30
 """Bytes of rotated record ciphertexts that are held at once: those of one batch."""
-_MOST_SUMS = 1 << 28
-"""Bytes of sums that are held at once, unless one group has more."""
 _RANGES: dict[str, tuple[int, int]] = {"records": (1, 1_000_000)} | {
     found.field: (found.setting.least, found.setting.most)
     for found in declared(Encoded)
@@ -119,9 +119,8 @@ class Steps:
 
     @classmethod
     def of(cls, layout: RecordLayout, needed: int, outputs: int, most_babies: int) -> Steps:
-        """The cheapest division for so many outputs of a batch that need so many columns, counted in rotations: a giant
-        step also costs the making of its sum, about as much, and a summand a little. More columns than are needed make
-        more steps and fewer stretches. Steps beyond those wanted multiply by zeros.
+        """The cheapest division for so many outputs of a batch that need so many columns, counted in rotations. More
+        columns than are needed make more steps and fewer stretches. Steps beyond those wanted multiply by zeros.
         """
         stride, most = layout.stride, max(1, most_babies)
         widths = [width for width in (1 << power for power in range(stride.bit_length())) if needed <= width <= stride]
@@ -129,13 +128,12 @@ class Steps:
             cls(babies, -(-(2 * width - 1) // babies), width)
             for width in widths
             for babies in range(1, min(2 * width - 1, most) + 1)
-            if width == stride or width % babies == 0
         ]
 
         def rotations(one: Steps) -> float:
-            sums = 2 * one.giants - 1 + one.folds(layout) * (one.width // one.babies)
-            summands = layout.chunks * one.babies * one.giants
-            return layout.chunks * (one.babies - 1) + outputs * (sums + summands * _SUMMAND_SHARE)
+            prepared = layout.chunks * (one.babies - 1 + _WORDS * one.babies)
+            sums = one.giants - 1 + _BACK * one.giants + one.folds(layout)
+            return prepared + outputs * (sums + _SUMMED * layout.chunks * one.babies * one.giants)
 
         return min(choices, key=rotations)
 
@@ -143,10 +141,9 @@ class Steps:
         """How often a stretch is added to the one before it."""
         return layout.stride // self.width - 1
 
-    @property
-    def moves(self) -> list[int]:
+    def moves(self, layout: RecordLayout) -> list[int]:
         """By how many slots ciphertexts are rotated."""
-        return sorted({1, self.babies})
+        return sorted({1, self.babies} | ({self.width} if self.folds(layout) else set()))
 
 
 class Room:
@@ -186,11 +183,6 @@ class Room:
     def group_count(self, questions: int) -> int:
         """Groups that so many questions make."""
         return len(groups(questions, self.group_size(questions)))
-
-    def groups_together(self) -> int:
-        """Groups whose matrices are multiplied together: as many as there is memory for."""
-        each = self.columns(self.terms.records).outputs * self.steps.giants
-        return max(1, _MOST_SUMS // (each * 8 * 2 * self.ring.data_primes * self.ring.degree))
 
     # -- noise and error
 
@@ -289,7 +281,7 @@ class Room:
             predicates=[str(probe) for probe in probes],
             places=places,
             wrong=self.wrong,
-            seconds=round(self._seconds(), 1),
+            seconds=round(self.seconds(), 1),
             bytes=self.sizes(),
         )
 
@@ -301,21 +293,21 @@ class Room:
         batches = self.layout.batches(records)
         ciphers = batches * self.group_count(records) * self.values
         return {
-            "keys": ring.key_bytes(len(self.steps.moves)),
+            "keys": ring.key_bytes(len(self.steps.moves(self.layout))),
             "records": batches * self.layout.chunks * ring.seeded_bytes(ring.data_primes)
             + ciphers * ring.seeded_bytes(noise.MIXED),
             "answers": ciphers * ring.cipher_bytes(noise.PADDED),
         }
 
-    def _seconds(self) -> float:
+    def seconds(self) -> float:
         """Of a round of as many questions as records, from the number of operations."""
         ring, steps, records = self.ring, self.steps, self.terms.records
         group_count = self.group_count(records)
         outputs = self.columns(records).outputs * group_count
         inner = steps.babies * self.layout.chunks
-        folds = outputs * steps.folds(self.layout) * steps.width // steps.babies
+        folds = outputs * steps.folds(self.layout)
         rotated = inner * (_ROTATION + _RESIDUES) + folds * _ROTATION
-        summand = _SUMMAND + _PATTERN * self.layout.stride**2 * 16384 / ring.degree
+        summand = _SUMMAND + _PATTERN * self.layout.stride * 16384 / ring.degree
         made = outputs * steps.giants * (_ROTATION + _RESIDUES + summand * inner)
         aligned = group_count * self.forms * _ROTATION
         multiplied = group_count * (self.shape.products + sum(self.below) + 3) * _PRODUCT

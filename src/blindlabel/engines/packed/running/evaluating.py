@@ -8,9 +8,13 @@ and nothing else leaves. An evaluation that is begun again starts from its begin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -20,12 +24,13 @@ from blindlabel.engines.packed.encoding import parcels
 from blindlabel.engines.packed.encoding.features import Tables, asking
 from blindlabel.engines.packed.encoding.parcels import Parcel, ParcelKind
 from blindlabel.engines.packed.planning.fitting import Leaf, Plan
-from blindlabel.engines.packed.planning.room import QuestionColumns, groups
+from blindlabel.engines.packed.planning.room import QuestionColumns, Room, groups
 from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.running import linear, multiplying, opening
 from blindlabel.engines.packed.running.keys import Public
 from blindlabel.engines.packed.running.records import Batch
 from blindlabel.engines.packed.seal.ring import Cipher
+from blindlabel.errors import OutsideError
 
 OnGroup = Callable[[int, float], None]
 """Called with a group and the share of it that is done."""
@@ -42,27 +47,38 @@ class OpenedBatch:
 
     @classmethod
     def of(cls, public: Public, plans: Sequence[Plan], batch: Batch) -> OpenedBatch:
-        """Open a batch from its ciphertexts, which are then no longer needed."""
-        room, ring = public.room, public.ring
-        with _one_sentence():
-            ciphers = (ring.load_seeded(item) for item in batch.items)
-            words = linear.rotated(ring, room.layout, room.steps, ciphers, public.galois)
+        """Open a batch: from its ciphertexts, which are then no longer needed, or from what others have rotated."""
+        if batch.words is not None:
+            return cls(public, batch, plans, words_in(public, batch, "r"))
+        words = np.empty(_shape(public.room), dtype=np.uint64)
+        rotate(public, batch, words, range(len(batch.items)))
         return cls(public, replace(batch, items=()), plans, words)
 
-    def answers(self, wanted: Sequence[int], tell: OnGroup = lambda _group, _share: None) -> Iterator[Evaluated]:
-        """The answers of some groups, whose linear forms are made together: one parcel a group. Numbers of an answers
-        parcel: batch, group, questions in all, records in all.
-        """
-        outputs = self._columns.outputs
+    def answer(self, group: int, tell: OnGroup = lambda _group, _share: None) -> Evaluated:
+        """The answers of a group. Numbers of an answers parcel: batch, group, questions in all, records in all."""
+        made = self.forms(group, range(self._columns.outputs))
+        tell(group, 0.5)
+        answer = self.finished(group, made)
+        tell(group, 1.0)
+        return answer
+
+    def forms(self, group: int, outputs: Sequence[int]) -> list[Cipher]:
+        """Some of the ciphertexts of a group's linear forms."""
+        public, room = self.public, self.public.room
         with _one_sentence():
-            made = self._outputs([self._weights(group, output) for group in wanted for output in range(outputs)])
-        for position, group in enumerate(wanted):
-            tell(group, 0.5)
-            with _one_sentence():
-                values = self.values(group, made[position * outputs : (position + 1) * outputs])
-                answer = self._leaving(group, values)
-            tell(group, 1.0)
-            yield answer
+            asked = [self._weights(group, output) for output in outputs]
+            weights = np.stack([weights for weights, _ in asked])
+            totals = linear.products(public.encryptor, room.layout, room.steps, self.words, weights, public.galois)
+            found = []
+            for total, (_, constants) in zip(totals, asked):
+                added = room.layout.in_slots(np.tile(constants, (room.layout.block, 1)))
+                found.append(public.ring.add_plain(total, public.ring.slots(added)))
+            return found
+
+    def finished(self, group: int, forms: Sequence[Cipher]) -> Evaluated:
+        """The answers of a group whose linear forms are there."""
+        with _one_sentence():
+            return self._leaving(group, self.values(group, forms))
 
     def share(self, group: int, part: float) -> float:
         """How much of the whole evaluation is done when so much of a group is."""
@@ -101,16 +117,6 @@ class OpenedBatch:
         kept = tuple(one.pad.astype("<u4").tobytes() for one in padded)
         return Evaluated(parcels.write(answers), parcels.write(Parcel(ParcelKind.PADS, public.study, numbers, kept)))
 
-    def _outputs(self, asked: Sequence[tuple[Residues, Residues]]) -> list[Cipher]:
-        public, room = self.public, self.public.room
-        weights = np.stack([weights for weights, _ in asked])
-        totals = linear.products(public.encryptor, room.layout, room.steps, self.words, weights, public.galois)
-        found = []
-        for total, (_, constants) in zip(totals, asked):
-            added = room.layout.in_slots(np.tile(constants, (room.layout.block, 1)))
-            found.append(public.ring.add_plain(total, public.ring.slots(added)))
-        return found
-
     def _weights(self, group: int, output: int) -> tuple[Residues, Residues]:
         """The clear weights [column, feature] and constants [column] of one ciphertext of forms."""
         room, columns = self.public.room, self._columns
@@ -124,6 +130,36 @@ class OpenedBatch:
                     column = columns.column(copy, question)
                     weights[column], constants[column] = _row(room.tables, asked)
         return weights, constants
+
+
+def _shape(room: Room) -> tuple[int, int, int, int]:
+    return linear.rotated_shape(room.ring, room.layout, room.steps)
+
+
+def rotate(public: Public, batch: Batch, words: Residues, chunks: Iterable[int]) -> None:
+    """Some ciphertexts of a batch, rotated, as words at their places."""
+    with _one_sentence():
+        ciphers = ((chunk, public.ring.load_seeded(batch.items[chunk])) for chunk in chunks)
+        linear.rotate(public.ring, public.room.steps, ciphers, public.galois, words)
+
+
+def make_room(room: Room, path: Path) -> None:
+    """A file for the rotated words of a batch."""
+    size = 8 * math.prod(_shape(room))
+    try:
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as problem:
+        raise OutsideError(
+            f"Worker processes share {size / 1e6:.0f} MB in {path.parent.parent}, where there is no room for it"
+            f" ({problem.strerror}). Make room, name another folder with TMPDIR, or work with one process."
+        ) from problem
+
+
+def words_in(public: Public, batch: Batch, mode: Literal["r", "r+"]) -> Residues:
+    """The file of a batch's rotated words."""
+    assert batch.words is not None
+    return np.memmap(batch.words, dtype=np.uint64, mode=mode, shape=_shape(public.room))
 
 
 def _asked(plan: Plan, form: int, exclusions: int) -> Leaf | None:

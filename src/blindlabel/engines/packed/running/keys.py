@@ -51,7 +51,7 @@ class Secret:
 
 
 def _elements(room: Room, ring: Ring) -> list[int]:
-    return [ring.rotation(move) for move in room.steps.moves]
+    return [ring.rotation(move) for move in room.steps.moves(room.layout)]
 
 
 def make_keys(terms: Terms) -> KeyPair:

@@ -9,9 +9,8 @@ sums, by Horner's rule:
 
 Few questions use few columns, `width` of them. Then a record's slots are cut into stretches of that width, every
 stretch takes the inner products with its own features in its own columns, which needs only 2·width − 1 steps, and the
-stretches are added up at the end, again by Horner's rule. `babies` divides the width there, so that the rotation by
-`babies` places serves for this as well: two Galois keys whatever the sizes. Records are encrypted moved by width − 1
-places, so that no step goes backwards.
+stretches are added up at the end, again by Horner's rule, which takes a third Galois key. Records are encrypted moved
+by width − 1 places, so that no step goes backwards.
 """
 
 from __future__ import annotations
@@ -24,9 +23,13 @@ import numpy as np
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.planning.room import QuestionColumns, Steps
 from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.rings import RingParameters
 from blindlabel.engines.packed.running import periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
+
+_MOST_SUMS = 1 << 28
+"""Bytes of sums that are held at once, unless one ciphertext has more."""
 
 
 def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list[Residues]:
@@ -40,16 +43,20 @@ def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list
     return found
 
 
-def rotated(ring: Ring, layout: RecordLayout, steps: Steps, ciphers: Iterable[Cipher], keys: Any) -> Residues:
-    """The ciphertexts of a batch after every baby step, as words: [baby · chunks + chunk, part, prime, position]."""
-    words = np.empty((steps.babies * layout.chunks, 2, ring.parameters.data_primes, ring.degree), dtype=np.uint64)
-    for chunk, cipher in enumerate(ciphers):
+def rotated_shape(ring: RingParameters, layout: RecordLayout, steps: Steps) -> tuple[int, int, int, int]:
+    """Of the words of a batch after every baby step: [baby · chunks + chunk, part, prime, position]."""
+    return steps.babies * layout.chunks, 2, ring.data_primes, ring.degree
+
+
+def rotate(ring: Ring, steps: Steps, ciphers: Iterable[tuple[int, Cipher]], keys: Any, words: Residues) -> None:
+    """The words of some ciphertexts of a batch, which are numbered, after every baby step."""
+    chunks = words.shape[0] // steps.babies
+    for chunk, cipher in ciphers:
         moved = cipher
         for baby in range(steps.babies):
             if baby:
                 moved = ring.automorphism(moved, ring.rotation(1), keys)
-            words[baby * layout.chunks + chunk] = ring.residues(ring.to_ntt(moved))
-    return words
+            words[baby * chunks + chunk] = ring.residues(ring.to_ntt(moved))
 
 
 def products(
@@ -58,16 +65,18 @@ def products(
     """weights[output, column, feature] times the features of all records, one ciphertext an output: column c of record
     j in slot (j, c) of `RecordLayout.in_slots`. Columns from `width` on hold anything.
     """
-    ring, outputs = encryptor.ring, weights.shape[0]
-    padded = np.zeros((outputs, steps.width, layout.chunks * layout.stride), dtype=np.uint64)
-    padded[:, :, : weights.shape[2]] = weights
-    rows = outputs * steps.giants
-    patterns = _diagonals(layout, steps, padded).reshape(rows, steps.babies * layout.chunks, layout.stride)
-    words = periodic.sums(ring, layout, patterns, batch)
-    zero = encryptor.zero()
-    by_output = words.reshape(outputs, steps.giants, *words.shape[1:])
-    totals = (_horner(ring, steps, batch, one, (zero, keys)) for one in by_output)
-    return [_folded(ring, layout, steps, total, keys) for total in totals]
+    ring = encryptor.ring
+    together = max(1, _MOST_SUMS // (steps.giants * batch[0].nbytes))
+    zero, found = encryptor.zero(), []
+    for start in range(0, weights.shape[0], together):
+        some = weights[start : start + together]
+        padded = np.zeros((some.shape[0], steps.width, layout.chunks * layout.stride), dtype=np.uint64)
+        padded[:, :, : some.shape[2]] = some
+        patterns = _diagonals(layout, steps, padded)
+        sums = periodic.sums(ring, layout, patterns.reshape(-1, batch.shape[0], layout.stride), batch)
+        for one in sums.reshape(some.shape[0], steps.giants, *sums.shape[1:]):
+            found.append(_folded(ring, layout, steps, _horner(ring, steps, batch, one, (zero, keys)), keys))
+    return found
 
 
 def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residues:
@@ -105,9 +114,7 @@ def _folded(ring: Ring, layout: RecordLayout, steps: Steps, total: Cipher, keys:
     """All stretches of a record added up, in the columns of the first."""
     folded = total
     for _ in range(steps.folds(layout)):
-        for _ in range(steps.width // steps.babies):
-            folded = ring.automorphism(folded, ring.rotation(steps.babies), keys)
-        folded = ring.add(folded, total)
+        folded = ring.add(ring.automorphism(folded, ring.rotation(steps.width), keys), total)
     return folded
 
 

@@ -6,7 +6,7 @@ That makes their plaintext a polynomial in Y = X^(degree / 2·stride), where Y^(
 alone: a_0 + Σ a_i·(Y^i + 1/Y^i), i below stride. Its NTT form is constant on 2·stride stretches of positions, and the
 same on the first and the last, the second and the last but one, and so on. A sum of products of such plaintexts with
 ciphertexts is then, on each pair of stretches and for each prime, a product of clear matrices, which `matrices` takes
-by BLAS. Nothing is encoded by SEAL.
+by BLAS, or all of this `native`. Nothing is encoded by SEAL.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.residues import Residues
+from blindlabel.engines.packed.running import native
 from blindlabel.engines.packed.seal import matrices
 from blindlabel.engines.packed.seal.ring import Ring
 
@@ -34,11 +35,19 @@ def sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) 
     position], as words [row, part, prime, position]. Words of a lower level have fewer primes.
     """
     size = max(1, _MOST_PATTERNS // max(1, patterns[0].size))
-    parts = [patterns[start : start + size] for start in range(0, patterns.shape[0], size)]
-    return np.concatenate([_sums(ring, layout, part, words) for part in parts])
+    kernel = native.kernel() if native.fits(words, layout.stride) else None
+    result = np.zeros((patterns.shape[0], *words.shape[1:]), dtype=np.uint64)
+    for start in range(0, patterns.shape[0], size):
+        part, place = patterns[start : start + size], result[start : start + size]
+        if kernel is None:
+            place[...] = by_numpy(ring, layout, part, words)
+        else:
+            kernel.add_sums(ring, part, words, place)
+    return result
 
 
-def _sums(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) -> Residues:
+def by_numpy(ring: Ring, layout: RecordLayout, patterns: Residues, words: Residues) -> Residues:
+    """The same without the library."""
     rows, inner, stride = patterns.shape
     primes = ring.primes[: words.shape[2]]
     signed = _coefficients(ring, layout, patterns.reshape(rows * inner, stride))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from blindlabel.engines.interface import ParcelError
 from blindlabel.engines.packed.encoding import parcels
@@ -49,6 +50,8 @@ class Batch:
     items: Sequence[bytes]
     shares: Sequence[bytes] = ()
     """The key holder's randomness, group after group."""
+    words: Path | None = None
+    """Where its ciphertexts lie rotated, for processes of one machine."""
 
 
 def read_batches(public: Public, contents: Iterable[bytes], questions: int) -> Iterator[Batch]:

@@ -1,10 +1,12 @@
 """An evaluation, tile by tile: in this process, in several, or on a cluster.
 
-A *tile* is the smallest piece that can be done, repeated and kept on its own: one batch of records and some groups of
+A *tile* is the smallest piece that can be repeated and kept on its own: one batch of records and one group of
 questions. SEAL's objects do not travel between processes and its calls hold Python's lock, so whoever makes a tile
-opens keys and batch from bytes and keeps them for the next one. Who that is, is an `Executor`: processes of this
-machine, which read the batch from a file, or a cluster's own executor, to which it is sent once. A cluster sees
-questions and encrypted records, never a record in clear or a secret key. The answers are the same whoever makes them.
+opens keys and batch from bytes and keeps them for the next one. Who that is, is an `Executor`. Processes of this
+machine rotate a batch together, into a file that all of them read, and where there are fewer tiles than would keep
+them busy, they share the linear forms of one. A cluster's own executor is sent each batch once, and whoever gets it
+rotates it. It sees questions and encrypted records, never a record in clear or a secret key. The answers are the same
+whoever makes them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -23,7 +27,8 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, overload
@@ -34,10 +39,10 @@ from blindlabel import __version__
 from blindlabel.engines.interface import EngineUnavailable, Evaluated, Terms, WorkerLost, Working
 from blindlabel.engines.packed.encoding.features import features_of
 from blindlabel.engines.packed.planning.fitting import Plan
-from blindlabel.engines.packed.planning.room import Room, room_of
+from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.residues import Residues
-from blindlabel.engines.packed.running.evaluating import OpenedBatch
-from blindlabel.engines.packed.running.finished import FinishedAnswers, Place, read_answer
+from blindlabel.engines.packed.running.evaluating import OpenedBatch, make_room, rotate, words_in
+from blindlabel.engines.packed.running.finished import FinishedAnswers, read_answer
 from blindlabel.engines.packed.running.keys import Public, open_public
 from blindlabel.engines.packed.running.records import Batch, read_batches
 from blindlabel.errors import InputError, OutsideError
@@ -51,25 +56,10 @@ _LOOK = 5.0
 """Seconds after which a cluster that answers nothing is looked at."""
 _AHEAD = 3
 """Tiles handed out for each worker, so that none waits for this process."""
+_REST = 60.0
+"""Seconds after which processes that have nothing to do are ended."""
 _BEGINNINGS = 3
 """How often a tile is begun whose worker was lost."""
-
-
-@dataclass(frozen=True)
-class Tile:
-    """Some groups of questions over one batch of records."""
-
-    batch: int
-    groups: tuple[int, ...]
-
-
-def tiles_of(room: Room, batch: int, questions: int, done: Container[Place] = (), *, workers: int = 1) -> list[Tile]:
-    """The tiles of a batch that are still to be done: as few as there is room for, in equal parts for the workers."""
-    wanted = [group for group in range(room.group_count(questions)) if (batch, group) not in done]
-    fewest = -(-len(wanted) // room.groups_together())
-    count = min(len(wanted), -(-fewest // workers) * workers)
-    starts = [tile * len(wanted) // count for tile in range(count)]
-    return [Tile(batch, tuple(wanted[start:end])) for start, end in zip(starts, [*starts[1:], len(wanted)])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +69,8 @@ class Asked:
     terms: Terms
     public: bytes
     questions: Sequence[Formula]
+    name: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    """Of this evaluation alone: whoever has a batch of it open has these questions, and no others."""
 
 
 class _Bench:
@@ -88,22 +80,40 @@ class _Bench:
         self._name: tuple[bytes, int] | None = None
         self._opened: OpenedBatch | None = None
 
-    def tile(self, asked: Asked, batch: Batch, tile: Tile) -> list[Evaluated]:
-        """The answers of a tile."""
-        public = open_public(asked.terms, asked.public)
-        if self._opened is None or self._name != (public.study.key_id, batch.index):
+    def opened(self, asked: Asked, batch: Batch) -> OpenedBatch:
+        """The batch, with the questions."""
+        if self._opened is None or self._name != (asked.name, batch.index):
             self._opened = None  # not two at a time
+            public = open_public(asked.terms, asked.public)
             self._opened = OpenedBatch.of(public, [public.room.plan(one) for one in asked.questions], batch)
-            self._name = (public.study.key_id, batch.index)
-        return list(self._opened.answers(tile.groups))
+            self._name = (asked.name, batch.index)
+        return self._opened
 
 
 _bench = _Bench()
 
 
-def make_tile(asked: Asked, batch: Batch, tile: Tile) -> list[Evaluated]:
-    """The answers of a tile, in whatever process this is called."""
-    return _bench.tile(asked, batch, tile)
+def make_tile(asked: Asked, batch: Batch, group: int) -> Evaluated:
+    """The answers of a group, in whatever process this is called."""
+    return _bench.opened(asked, batch).answer(group)
+
+
+def make_forms(asked: Asked, batch: Batch, group: int, output: int) -> Residues:
+    """One ciphertext of a group's linear forms."""
+    opened = _bench.opened(asked, batch)
+    return opened.public.ring.residues(opened.forms(group, [output])[0])
+
+
+def finish_tile(asked: Asked, batch: Batch, group: int, forms: Sequence[Residues]) -> Evaluated:
+    """The answers of a group whose linear forms are there."""
+    opened = _bench.opened(asked, batch)
+    return opened.finished(group, [opened.public.ring.of_residues(one) for one in forms])
+
+
+def rotate_some(asked: Asked, batch: Batch, first: int, step: int) -> None:
+    """Every `step`-th ciphertext of a batch, rotated, into the file that the processes of this machine share."""
+    public = open_public(asked.terms, asked.public)
+    rotate(public, batch, words_in(public, batch, "r+"), range(first, len(batch.items), step))
 
 
 def evaluate(
@@ -115,18 +125,19 @@ def evaluate(
     plans = [
         public.room.plan(one) for one in asked.questions
     ]  # what is wrong with a question is said before anything is shipped
+    groups = range(public.room.group_count(len(plans)) if plans else 0)
     with _team(working) as team:
         for batch in read_batches(public, contents, len(plans)):
-            if not plans:
-                continue
-            finished = kept.finished(batch) if kept is not None else {}
+            finished = kept.finished(batch) if kept is not None and plans else {}
             for path in finished.values():
                 yield read_answer(path)
-            tiles = tiles_of(public.room, batch.index, len(plans), finished, workers=team.count if team else 1)
+            wanted = [group for group in groups if (batch.index, group) not in finished]
+            if not wanted:
+                continue
             if team is None:
-                made = _alone(public, plans, batch, tiles, working)
+                made = _alone(public, plans, batch, wanted, working)
             else:
-                made = team.made(asked, batch, tiles, working)
+                made = team.made(asked, batch, wanted, working)
             del batch  # large: whoever makes the tiles holds it as long as it needs it
             for answer in made:
                 if kept is not None:
@@ -135,17 +146,15 @@ def evaluate(
 
 
 def _alone(
-    public: Public, plans: Sequence[Plan], batch: Batch, tiles: Sequence[Tile], working: Working
+    public: Public, plans: Sequence[Plan], batch: Batch, wanted: Sequence[int], working: Working
 ) -> Iterator[Evaluated]:
     """In this process. Memory is bounded by one batch and one tile."""
-    if not tiles:
-        return
     working.tell("prepare", batch.index / batch.batches)
     opened = OpenedBatch.of(public, plans, batch)
     working.tell("prepare", (batch.index + 1) / batch.batches)
     del batch  # its bytes are no longer needed
-    for tile in tiles:
-        yield from opened.answers(tile.groups, lambda group, part: working.tell("evaluate", opened.share(group, part)))
+    for group in wanted:
+        yield opened.answer(group, lambda group, part: working.tell("evaluate", opened.share(group, part)))
 
 
 def features(terms: Terms, records: Sequence[Record], working: Working) -> Residues:
@@ -180,39 +189,55 @@ class TileMakers:
     """What to hand an executor in place of questions and batch."""
     look: Callable[[], None]
     """Raises where nobody is there any more."""
+    near: bool = False
+    """Processes of this machine: a tile may be shared out, and is not begun again."""
 
-    def made(self, asked: Asked, batch: Batch, tiles: Sequence[Tile], working: Working) -> Iterator[Evaluated]:
-        """The tiles, in the order in which they are finished. One whose worker was lost is begun again."""
-        if not tiles:
-            return
+    def made(self, asked: Asked, batch: Batch, wanted: Sequence[int], working: Working) -> Iterator[Evaluated]:
+        """The tiles of these groups, in the order in which they are finished. One whose worker was lost is begun
+        again.
+        """
         index, batches = batch.index, batch.batches
+        room, questions = room_of(asked.terms), len(asked.questions)
         there = self.shipped(asked, batch)
-        waiting = [(tile, 1) for tile in reversed(tiles)]
-        under_way: dict[Future[list[Evaluated]], tuple[Tile, int]] = {}
-        done = 0
+        outputs = room.columns(questions).outputs
+        few = self.near and len(wanted) < 2 * self.count and outputs > 1
+        made = self._shared(there, wanted, outputs) if few else self._whole(there, asked, batch, wanted)
+        for done, answer in enumerate(made, start=1):
+            working.tell("evaluate", (index + done / len(wanted)) / batches)
+            yield answer
+
+    def _shared(self, there: tuple[Any, Any], wanted: Sequence[int], outputs: int) -> Iterator[Evaluated]:
+        """Tile after tile, the linear forms of each by all."""
+        for group in wanted:
+            with _worker_lost():
+                forms = list(self.executor.map(partial(make_forms, *there, group), range(outputs)))
+                answer = self.executor.submit(finish_tile, *there, group, forms).result()
+            yield answer
+
+    def _whole(self, there: tuple[Any, Any], asked: Asked, batch: Batch, wanted: Sequence[int]) -> Iterator[Evaluated]:
+        waiting = [(group, 1) for group in reversed(wanted)]
+        under_way: dict[Future[Evaluated], tuple[int, int]] = {}
         try:
             while waiting or under_way:
                 while waiting and len(under_way) < _AHEAD * self.count:
-                    tile, beginning = waiting.pop()
+                    group, beginning = waiting.pop()
                     with _worker_lost():
-                        under_way[self.executor.submit(make_tile, *there, tile)] = (tile, beginning)
+                        under_way[self.executor.submit(make_tile, *there, group)] = (group, beginning)
                 finished, _ = wait(under_way, timeout=_LOOK, return_when=FIRST_COMPLETED)
                 if not finished:
                     self.look()
                 for future in finished:
-                    tile, beginning = under_way.pop(future)
+                    group, beginning = under_way.pop(future)
                     try:
                         with _worker_lost():
-                            answers = future.result()
+                            answer = future.result()
                     except WorkerLost:
-                        if beginning == _BEGINNINGS or isinstance(self.executor, ProcessPoolExecutor):
+                        if beginning == _BEGINNINGS or self.near:
                             raise
                         there = self.shipped(asked, batch)
-                        waiting.append((tile, beginning + 1))
+                        waiting.append((group, beginning + 1))
                         continue
-                    done += 1
-                    working.tell("evaluate", (index + done / len(tiles)) / batches)
-                    yield from answers
+                    yield answer
         finally:
             for future in under_way:
                 future.cancel()
@@ -225,26 +250,57 @@ def _team(working: Working) -> Iterator[TileMakers | None]:
             yield _on_cluster(client)
     elif working.workers > 1:
         with _processes(working.workers) as executor, TemporaryDirectory(prefix="blindlabel-") as folder:
-            yield TileMakers(executor, working.workers, lambda *what: _in_file(Path(folder), *what), lambda: None)
+            shipped = partial(_in_files, Path(folder), executor, working.workers)
+            yield TileMakers(executor, working.workers, shipped, lambda: None, near=True)
     else:
         yield None
+
+
+_resting: dict[int, tuple[ProcessPoolExecutor, threading.Timer]] = {}
+"""Worker processes that have just worked, by their number: starting them takes longer than many an evaluation."""
 
 
 @contextmanager
 def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """Worker processes of this machine; they end with whatever they are at where something goes wrong here."""
-    # Workers share out the cores among themselves; BLAS in each must not do so again. They take the environment of
-    # this moment.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    executor = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    executor, timer = _resting.pop(count, (None, None))
+    if timer is not None:
+        timer.cancel()
+    if executor is None or executor._broken:
+        # Workers share out the cores among themselves; BLAS in each must not do so again. They take the environment of
+        # this moment.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        context = multiprocessing.get_context("spawn")
+        executor = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent)
     try:
         yield executor
     except BaseException:
         for process in list((executor._processes or {}).values()):
             process.terminate()
-        raise
-    finally:
         executor.shutdown(wait=True, cancel_futures=True)
+        raise
+    rest = threading.Timer(_REST, _ended, (count, executor))
+    rest.daemon = True
+    _resting[count] = (executor, rest)
+    rest.start()
+
+
+def _ended(count: int, executor: ProcessPoolExecutor) -> None:
+    if _resting.get(count, (None,))[0] is executor:
+        del _resting[count]
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """A worker does not outlive a parent that was killed."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
@@ -306,9 +362,20 @@ class StoredItems(Sequence[bytes]):
             return file.read(self.ends[place] - start)
 
 
-def _in_file(folder: Path, asked: Asked, batch: Batch) -> tuple[Asked, Batch]:
-    items = StoredItems.write(folder / "batch", batch.items)
-    return asked, replace(batch, items=items, shares=StoredItems.write(folder / "shares", batch.shares))
+def _in_files(folder: Path, executor: Executor, count: int, asked: Asked, batch: Batch) -> tuple[Asked, Batch]:
+    """The batch in files of this machine, its ciphertexts rotated by all processes together."""
+    for old in folder.iterdir():  # of the batch before; whoever still reads it keeps it
+        old.unlink()
+    stored = replace(
+        batch,
+        items=StoredItems.write(folder / f"items-{batch.index}", batch.items),
+        shares=StoredItems.write(folder / f"shares-{batch.index}", batch.shares),
+        words=folder / f"words-{batch.index}",
+    )
+    make_room(room_of(asked.terms), folder / f"words-{batch.index}")
+    with _worker_lost():
+        list(executor.map(rotate_some, *zip(*((asked, stored, first, count) for first in range(count)))))
+    return asked, replace(stored, items=())
 
 
 # -- a cluster

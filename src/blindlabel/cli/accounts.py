@@ -1,0 +1,68 @@
+"""`blindlabel owner accounts …`: who may sign in to the owner's web app where it is served to other machines, and the
+end of sessions, also of those that a link began.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from blindlabel.cli.output import JsonFlag, result, result_json, say, with_noun
+from blindlabel.cli.stores import WorkspaceFolder, workspace_at
+from blindlabel.errors import InputError
+
+accounts_app = typer.Typer(name="accounts", help="Who may sign in to the web app.", no_args_is_help=True)
+PersonName = Annotated[str, typer.Argument(help="The person's name.")]
+
+
+@accounts_app.command("add")
+def add_account(name: PersonName, *, at: WorkspaceFolder) -> None:
+    """Make an account, or give it another password, which ends its sessions. The password is asked for, or the first
+    line of standard input.
+    """
+    from blindlabel.storage.access import Access
+
+    access = Access(workspace_at(at).database)
+    if sys.stdin.isatty():
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    say(f"{access.set_password(name, password)} can sign in.")
+
+
+@accounts_app.command("list")
+def list_accounts(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
+    """List the accounts, and how many sessions each has now."""
+    from blindlabel.storage.access import Access
+
+    found = Access(workspace_at(at).database).accounts()
+    if json:
+        result_json([{"name": name, "sessions": sessions} for name, sessions in found.items()])
+        return
+    for name, sessions in found.items():
+        result(f"{name}: {with_noun(sessions, 'session', 'sessions')}")
+
+
+@accounts_app.command("remove")
+def remove_account(name: PersonName, *, at: WorkspaceFolder) -> None:
+    """Remove an account; its sessions end at once."""
+    from blindlabel.storage.access import Access
+
+    if not Access(workspace_at(at).database).remove(name):
+        raise InputError(f"There is no account {name}. `blindlabel owner accounts list` has all.")
+    say(f"{name} is out, and cannot sign in any more.")
+
+
+@accounts_app.command("sign-out")
+def sign_out(
+    name: Annotated[str | None, typer.Argument(help="The person's name; everybody unless said.")] = None,
+    *,
+    at: WorkspaceFolder,
+) -> None:
+    """End the sessions of a person, or of everybody, at once: those of passwords and those of links."""
+    from blindlabel.storage.access import Access
+
+    ended = Access(workspace_at(at).database).sign_out(name=name)
+    say(f"{with_noun(ended, 'session', 'sessions')} ended.")

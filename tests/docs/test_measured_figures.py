@@ -1,0 +1,64 @@
+"""What the pages say a round costs is what was measured: their tables are those that docs/measured.json makes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blindlabel.cli.main import run
+from blindlabel.engines.interface import TermsError
+from blindlabel.engines.packed.planning.room import room_of
+from blindlabel_lab.bench.measured import table
+from blindlabel_lab.bench.packed import terms_of
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+_BLOCK = re.compile(r"<!-- measured -->\n(.*?)<!-- end -->", re.DOTALL)
+_MEASURED: list[dict[str, Any]] = json.loads((DOCS / "measured.json").read_text("utf-8"))
+
+
+def test_the_table_is_made_from_what_was_measured() -> None:
+    (found,) = _BLOCK.findall((DOCS / "explanation" / "packed-engine.md").read_text("utf-8"))
+    wanted = "\n".join(table(_MEASURED))
+    assert found.strip() == wanted, f"the table should be\n{wanted}"
+
+
+def test_every_figure_says_what_it_is_of() -> None:
+    assert len(_MEASURED) >= 5
+    for one in _MEASURED:
+        assert one["wrong_labels"] == 0
+        assert all(one[name] for name in ("machine", "date", "commit", "kernel", "parameters", "agreement"))
+
+
+def test_the_largest_study_is_what_the_account_allows() -> None:
+    page = (DOCS / "how-to" / "scale.md").read_text("utf-8")
+    said = re.search(r"\*\*([\d,]+) × \1\*\*.*?about \*\*(\d+) minutes\*\*", page, re.DOTALL)
+    assert said is not None
+    records = int(said[1].replace(",", ""))
+    assert round(room_of(terms_of("count", records, 148, 8)).seconds() / 60) == int(said[2])
+    with pytest.raises(TermsError, match="withstand the loss"):
+        room_of(terms_of("count", records + 1, 148, 8))
+
+
+def test_figures_are_kept_with_where_they_come_from(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "measured.json"
+    command = ["bench", "packed", "--records", "2", "--least", "--length", "16", "--to", str(kept)]
+    for _ in range(2):
+        assert run(command) == 0, capfd.readouterr().err
+    (entry,) = json.loads(kept.read_text())  # the second in place of the first
+    assert entry["records"] == 2 and entry["machine"] and entry["date"]
+    assert "| 2 × 2 | least, `or`, 5 needles |" in "\n".join(table([entry]))
+
+
+def test_an_agreement_is_measured_as_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    agreed = str(tmp_path / "a.toml")
+    settings = ["--name", "ours", "--owners", "anna,berta", "--attributes", "given_name,surname", "--records", "2"]
+    assert run(["coordinator", "new", agreed, *settings]) == 0
+    capfd.readouterr()
+    assert run(["bench", "packed", "--agreement", agreed, "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["agreement"], found["records"], found["wrong_labels"]) == ("ours", 2, 0)
+    assert run(["bench", "packed", "--agreement", agreed, "--least"]) == 1
