@@ -25,7 +25,8 @@ The method, the same for every table:
    sides disagree over one way of weighing, another tells more than asking for less of the same. Where matches are
    rare, no round asks for less.
 
-Deterministic: the order of rows and attributes, their names, and rows that stand there twice change nothing. Never looks at ids, other tables or truth: it is given none of them.
+Deterministic: the order of rows and attributes, their names, and rows that stand there twice change nothing. Never
+looks at ids, other tables or truth: it is given none of them.
 """
 
 from __future__ import annotations
