@@ -87,13 +87,20 @@ def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
     menu(page, "Suggest for all open records…")
     expect(page.locator(".card")).to_have_count(50)
     chosen = page.locator(".card input:checked")
-    page.locator(".card .chip-good").first.scroll_into_view_if_needed()
-    expect(chosen.first).to_be_visible()
-    assert chosen.count() < 45, "only what has been on the screen is chosen"
+    page.evaluate(
+        """() => { for (let times = 0; times < 60; times += 1)
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true })); }"""
+    )
+    expect(page.locator(".card").last).to_have_class(re.compile("current"))
+    expect(chosen.last).to_be_visible()
+    assert chosen.count() < 15, "what is only scrolled past is not chosen"
+    for _ in range(50):
+        page.keyboard.press("k")
     levels = page.locator(".card .chip").evaluate_all("chips => chips.map(one => one.className.split('-').pop())")
     assert levels == sorted(levels, key=["bad", "warn", "good"].index), "the riskiest come first"
     first = page.locator(".card").first
     expect(first.locator("mark").first).to_be_visible()
+    expect(first).to_have_class(re.compile("current"))
     page.keyboard.press("j")
     expect(page.locator(".card").nth(1)).to_have_class(re.compile("current"))
     page.keyboard.press("k")
@@ -207,6 +214,7 @@ def second_round_begins_with_the_question_before_and_offers_others(played: Playe
     expect_question(page, "ret false")
     choices = page.locator(".choice")
     expect(choices).to_have_count(2)
+    expect(page.locator(".earlier li")).to_have_text(["Round 1:ret falseCame back: the two sides disagreed."])
     expect(choices.first).to_contain_text("Keep it")
     expect(choices.last).to_contain_text("Suggest another")
     expect(choices.last.locator(".chip")).to_be_visible()
@@ -237,6 +245,9 @@ def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserC
         f"{settled[0]:,}, then {settled[1]:,} of {labels.size:,} pairs settled."
     )
     expect(page.get_by_role("region", name="Your records").locator("tbody tr")).to_have_count(56)
+    expect(page.get_by_text("End of the list: 56 records.")).to_be_visible()
+    expect(page.get_by_text("The agreement releases matches to you and nothing else.")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Pairs not settled")).to_have_count(0)
     with page.expect_download() as download:
         page.get_by_role("link", name="csv", exact=True).click()
     with zipfile.ZipFile(download.value.path()) as archive:

@@ -48,7 +48,7 @@ def test_bench_packed_measures_and_checks_a_round(blindlabel: Command, shape: st
     ).json
     assert set(figures) == {
         "engine", "parameters", "shape", "questions", "records", "length", "needles", "workers", "seconds", "bytes",
-        "peak_rss_mb", "wrong_labels",
+        "peak_rss_mb", "wrong_labels", "agreement", "kernel",
     }  # fmt: skip
     assert {"keys", "encrypt", "evaluate", "total"} <= set(figures["seconds"])
     assert set(figures["bytes"]) == {"keys", "records", "answers"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -208,3 +209,26 @@ def test_variables_are_those_that_program_and_images_read() -> None:
     text = (DEPLOY / "compose.yaml").read_text("utf-8") + (ROOT / "docs" / "how-to" / "scale.md").read_text("utf-8")
     for variable in re.findall(r"\$\{(\w+)", text):
         assert f"{variable}=" in text, f"nobody is told to set {variable}"
+
+
+def test_caddy_takes_the_files_for_it(tmp_path: Path) -> None:
+    caddy = shutil.which("caddy")
+    if caddy is None:
+        pytest.skip("caddy is not on this machine")
+    guide = (ROOT / "docs" / "how-to" / "operations.md").read_text("utf-8")
+    (shown,) = re.findall(r"^```\n(annotate\.example.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    made = subprocess.run(
+        [caddy, "hash-password", "--plaintext", "x"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (tmp_path / "shown").write_text(shown.replace("$2a$14$… # caddy hash-password", made))
+    site = os.environ | {"BLINDLABEL_SITE": "localhost", "HOME": str(tmp_path)}
+    for file, certificates in (
+        (DEPLOY / "Caddyfile", ""),
+        (DEPLOY / "Caddyfile", "local_certs"),
+        (tmp_path / "shown", ""),
+    ):
+        done = subprocess.run(
+            [caddy, "validate", "--config", str(file), "--adapter", "caddyfile"],
+            env=site | {"BLINDLABEL_CERTIFICATES": certificates}, check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr

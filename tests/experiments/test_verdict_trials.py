@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from blindlabel.language.suggestions import TRIALS
-from blindlabel.language.suggestions.judgement import CHANCES, OFF, SELDOM_OFF
+from blindlabel.language.suggestions.judgement import CHANCES, OFF, PILOT_OFF, PILOT_SELDOM_OFF, SELDOM_OFF, Level
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel_lab.experiments.results import Results
@@ -39,10 +38,12 @@ def test_words_claim_no_more_than_the_trials(tried: dict[str, Any]) -> None:
     for words, (least, most) in CLAIMED.items():
         for means in (built, every):
             assert least <= means["bins"][words]["share"] <= most, words
-    assert round(100 * every["off"]) == OFF
-    assert round(100 * every["seldom_off"]) == SELDOM_OFF
-    assert f"{OFF} points on average" in TRIALS
-    assert f"by {SELDOM_OFF} or more" in TRIALS
+    figures = (OFF, SELDOM_OFF, PILOT_OFF, PILOT_SELDOM_OFF)
+    measured = ("off", "seldom_off", "pilot_off", "pilot_seldom_off")
+    assert tuple(round(100 * every[kind]) for kind in measured) == figures
+    for level, (usual, seldom) in ((Level(), figures[:2]), (Level(0.1, 15), figures[2:])):
+        assert f"{usual} points on average" in level.sentence and f"by {seldom} or more" in level.sentence
+    assert "15 pairs that both owners know" in Level(0.1, 15).sentence
 
 
 @pytest.mark.parametrize(("group", "found", "wrong"), [("built on", 0.83, 0.88), ("all", 0.83, 0.88)])

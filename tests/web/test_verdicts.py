@@ -17,7 +17,7 @@ from blindlabel.language.suggestions.judgement import OwnRows
 from blindlabel.parties.questions import check_question
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import points_pane as editing
-from blindlabel.web.annotation import best_of
+from blindlabel.web.choices import best_of
 from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import Rehearsal, Wanted
 from blindlabel.web.question_pane import imagined_of

@@ -6,6 +6,7 @@ Each opens a folder that the commands can go on with, and the other way round. W
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.protocol.invitation import Invitation
+from blindlabel.protocol.sampling import choose
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.ledger import LedgerEntry, enter, table_hash
 from blindlabel.storage.secret_files import read_invitation, write_invitation
@@ -114,7 +116,8 @@ class Coordinator:
             raise InputError("The agreement has no checked pairs (sampling.checked).")
         drawing, ids = drawing_of(listed, truth, rows, {}), (truth.ids_a or {}, truth.ids_b or {})
         first, second = ({row: place for place, row in one.items()} for one in ids)
-        names = [drawing.names[place] for place in drawing.to_check(agreement.sampling.checked)]
+        found = [drawing.names[place] for place in drawing.to_check(agreement.sampling.checked)]
+        names = choose(found, len(found), secrets.randbelow)  # so that the order tells no owner the classes
         pairs = self._party.keep_checked(state.study, ((first[a], second[b]) for a, b in names))
         Path(to).mkdir(parents=True, exist_ok=True)
         return checking.write_pairs(agreement, pairs, Path(to))

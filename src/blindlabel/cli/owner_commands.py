@@ -516,6 +516,30 @@ def checked(
     say(f"{to} holds {count} records, sealed for {peer} alone.")
 
 
+@app.command("pilot")
+def pilot(
+    known: Annotated[
+        Path, typer.Argument(help="Table of the other owner's records of known pairs; the id is that of your own row.")
+    ],
+    *,
+    at: WorkspaceFolder,
+    json: JsonFlag = False,
+) -> None:
+    """Set the level of your verdicts by pairs that both owners know, as many as the agreement allows (sampling.pilot).
+    Nothing is sent. A web app that is running takes it up when it is started again.
+    """
+    from blindlabel.parties.piloting import take_pilot
+    from blindlabel.parties.questions import suggester_for
+
+    workspace = workspace_at(at)
+    level = take_pilot(workspace, suggester_for(workspace), known)
+    if json:
+        result_json({"pairs": level.pairs, "shift": level.shift})
+    else:
+        result(f"Set by {level.pairs} pairs: {level.in_words}")
+        say(level.sentence)
+
+
 @app.command("delete")
 def delete(*, at: WorkspaceFolder, yes: Unasked = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""

@@ -68,7 +68,7 @@ def suggest(
     Ids choose rows and are shown, but never looked at by the suggestion. With --question: variants of your own question
     instead.
     """
-    from blindlabel.language.suggestions import TRIALS
+    from blindlabel.language.suggestions import Level
     from blindlabel.records.preparation import DEFAULT_STEPS
     from blindlabel.records.tables import read_table
 
@@ -90,7 +90,7 @@ def suggest(
         result_json({"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found})
         return
     result("\n\n".join("\n".join(_lines(one)) for one in found))
-    say(TRIALS)
+    say(Level().sentence)
 
 
 def _suggester(

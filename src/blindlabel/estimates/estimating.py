@@ -134,9 +134,8 @@ class Drawing:
         return (self.places >= 0) & chosen[self.places]
 
     def to_check(self, number: int, draw: Draw = secrets.randbelow) -> list[int]:
-        """So many of every class, for both owners to settle in clear, in an order that does not tell classes."""
-        found = [place for members in self.classes for place in choose(members.tolist(), number, draw)]
-        return choose(found, len(found), draw)
+        """So many of every class, one class after the other, for both owners to settle in clear."""
+        return [place for members in self.classes for place in choose(members.tolist(), number, draw)]
 
     def at(self, chosen: Flags) -> tuple[Bounds, ...] | None:
         """Precision, recall and F if these candidates were linked; None where a piece has no drawn pair. Of a band, the

@@ -40,6 +40,10 @@ _ADVICE = {
 }
 
 
+_OTHER_NAMES = {"contains": "is_in", "includes": "is_in", "has": "has_word", "word": "has_word", "is": "equals"}
+"""What people call functions that have another name here."""
+
+
 @dataclass(frozen=True)
 class ValueKind:
     """What the checker knows of a value: its type, for texts where they may come from, for constants the value."""
@@ -197,7 +201,7 @@ class _Check:
         function = FUNCTIONS.get(node.function)
         kinds = [self.kind(argument) for argument in node.arguments]
         if function is None:
-            close = nearest(node.function, FUNCTIONS)
+            close = _OTHER_NAMES.get(node.function) or nearest(node.function, FUNCTIONS)
             hint = f"Did you mean {FUNCTIONS[close].signature}?" if close else f"There are: {', '.join(FUNCTIONS)}."
             self.error("unknown-function", f"There is no function {node.function}.", node.name_span, hint)
             return None

@@ -41,6 +41,7 @@ _SETTINGS = (
     "sampling.method",
     "sampling.estimates",
     "sampling.checked",
+    "sampling.pilot",
 )
 """On which the account depends."""
 _NONE = Entry("", 0, 0, "")

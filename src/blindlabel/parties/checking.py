@@ -45,8 +45,8 @@ def _lines(agreement: Agreement, path: Path) -> dict[str, dict[str, str]]:
     found = {row.get("pair", ""): row for row in table}
     if not found or {row.get("study") for row in found.values()} != {agreement.hash}:
         raise InputError(f"{path.name} does not name checked pairs of this study.")
-    if len(found) > agreement.sampling.most_shown:
-        raise InputError(f"{path.name} has {len(found)} pairs; {agreement.sampling.most_shown} were agreed on.")
+    if len(found) > agreement.sampling.most_checked:
+        raise InputError(f"{path.name} has {len(found)} pairs; {agreement.sampling.most_checked} were agreed on.")
     return found
 
 

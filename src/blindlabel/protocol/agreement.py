@@ -193,7 +193,7 @@ class Agreement(Shape):
             named=self.sampling.named_bits,
             named_to="coordinator, by row numbers" if self.sampling.by_row else "everybody, from the agreement",
             shown=self.sampling.most_shown,
-            shown_bits=self.encoding.record_length * log2(sys.maxunicode + 1) if self.sampling.checked else 0.0,
+            shown_bits=self.encoding.record_length * log2(sys.maxunicode + 1) if self.sampling.most_shown else 0.0,
             listed=max(self.sampling.tables.values(), default=0) if self.sampling.by_list else 0,
         )
 

@@ -78,6 +78,15 @@ class Sampling(Shape):
             1000,
         ),
     ] = 0
+    pilot: Annotated[
+        int,
+        Setting(
+            "Pairs that both owners know and may show each other in clear, so that verdicts have the right level: 10 to"
+            " 20 would do; 0: none.",
+            0,
+            20,
+        ),
+    ] = 0
     tables: Annotated[
         dict[Name, Position],
         Setting("How many rows the linkage's table of each owner had.", example="anna = 1200\nberta = 900"),
@@ -114,9 +123,14 @@ class Sampling(Shape):
         return self.by_list or self.estimates
 
     @property
+    def most_checked(self) -> int:
+        """Pairs that are checked in clear, at most."""
+        return CLASSES * self.checked
+
+    @property
     def most_shown(self) -> int:
         """Pairs that are shown in clear, at most."""
-        return CLASSES * self.checked
+        return self.most_checked + self.pilot
 
     @property
     def named_bits(self) -> int:

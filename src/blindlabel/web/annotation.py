@@ -1,173 +1,26 @@
-"""The annotation window: one own record, its question, the verdict about it, and going from record to record. About a
-record that came back a person can keep the question, ask for less or for more, or let another be suggested; each with
-its verdict and with what it does differently.
-"""
+"""The annotation window: one own record, its question, the verdict about it, and going from record to record."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from nicegui import run, ui
-from nicegui.elements.mixins.text_element import TextElement
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question
-from blindlabel.language.chain import Chain, term_text
+from blindlabel.language.chain import term_text
 from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Verdict
-from blindlabel.language.suggestions.judgement import CHANCES
-from blindlabel.parties.questions import check_question
-from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
+from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.annotations import difference, source_of
 from blindlabel.storage.round_questions import WrittenMeanwhile
-from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp, Seat
-from blindlabel.web.components import KEYS, button, key_button, offer_undo, tell, text
+from blindlabel.web.choices import Choices, Overtaken
+from blindlabel.web.components import key_button, offer_undo, tell, text
 from blindlabel.web.question_pane import QuestionPane, TruthPane, Written
 from blindlabel.web.record_pane import RecordPane, asked_for
-
-
-@dataclass(frozen=True)
-class WayToGoOn:
-    """One version of a question, or in a later round one way to go on."""
-
-    name: str
-    question: str
-    verdict: Verdict
-    difference: str
-    suggested: bool = False
-
-
-class Choices:
-    """Versions of a question side by side, each with its verdict, the best of them marked: in a later round what to do
-    with the question that was asked, and whenever a person compares.
-    """
-
-    def __init__(self, app: OwnerApp, on_choice: Callable[..., Any]) -> None:
-        self._app, self._on_choice = app, on_choice
-        self._choices: list[WayToGoOn] = []
-        self._shown: tuple[int, int] | None = None
-        with ui.element("section").classes("pane choices").props('aria-label="Versions of the question"') as self._root:
-            self._title = text("h3", "")
-            self._list = ui.element("div").classes("choice-list")
-        self._root.set_visibility(False)
-
-    async def show(self, own: OwnRecord, task: Task, *, fixed: bool, mine: str = "") -> None:
-        """Show the choices for a record that came back, or the versions of a question of one's own."""
-        self._shown = (own.record, task.round)
-        before = mine or (task.previous[-1][1] if task.previous else "")
-        self._root.set_visibility(bool(before) and not fixed)
-        self._title.text = "Side by side; take one" if mine else "You asked before; what now?"
-        self._list.clear()
-        self._choices = []
-        if not before or fixed:
-            return
-        made = await run.io_bound(self._made, own, task, "Mine" if mine else "Keep it", before)
-        if made is None or self._shown != (own.record, task.round):
-            return
-        self._choices, best = made, best_of([choice.verdict for choice in made])
-        with self._list:
-            for place, choice in enumerate(made):
-                self._build(place, choice, best=place == best)
-
-    def _build(self, place: int, choice: WayToGoOn, *, best: bool) -> None:
-        offered = ui.button(color=None, on_click=lambda: self.take(place)).props("no-caps flat align=left")
-        with offered.classes("choice"):
-            with ui.element("span").classes("choice-name"):
-                text("strong", choice.name)
-                text("kbd", KEYS[f"option-{place + 1}"][0])
-            text("span", choice.verdict.headline, f"chip chip-{choice.verdict.level}")
-            text("span", ("The best of these: " if best else "") + choice.difference, "choice-difference")
-
-    def take(self, place: int) -> None:
-        """Take one of the choices."""
-        if place < len(self._choices):
-            choice = self._choices[place]
-            self._on_choice(choice.question, suggested=choice.suggested)
-
-    def _made(self, own: OwnRecord, task: Task, called: str, question: str) -> list[WayToGoOn]:
-        checked = check_question(self._app.workspace.agreement, question)
-        before = checked.chain
-        wanted = [(called, question, False)]
-        if before is not None and before.conditions:
-            found = self._app.judging.neighbours(own, task, before)
-            wanted += [(name, made.text, False) for name, made in found.items()]
-        with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
-            another = "Suggest another" if called == "Keep it" else "Suggested"
-            wanted.append((another, self._app.judging.suggest(own, task).text, True))
-        choices = [self._choice(own, before, *one) for one in wanted]
-        return [one for one in choices if one is not None]
-
-    def _choice(
-        self, own: OwnRecord, before: Chain | None, name: str, question: str, suggested: bool
-    ) -> WayToGoOn | None:
-        checked = check_question(self._app.workspace.agreement, question)
-        if checked.formula is None:
-            return None
-        after = checked.chain
-        verdict = self._app.judging.verdict(own, question)
-        said = editing.difference(before, after) if before and after else "written differently"
-        own_words = {"Keep it": "as it was asked", "Mine": "as it stands"}
-        return WayToGoOn(name, question, verdict, own_words.get(name, said), suggested)
-
-
-def best_of(verdicts: Sequence[Verdict]) -> int | None:
-    """The place of the best verdict; None where no other is worse."""
-
-    def worth(one: Verdict) -> tuple[int, int, float]:
-        kinds = ("bad", "warn", "good")
-        return kinds.index(one.level), [chance.words for chance in reversed(CHANCES)].index(one.chance), -one.risk
-
-    best = max(range(len(verdicts)), key=lambda place: worth(verdicts[place]), default=None)
-    same = best is None or all(worth(one) == worth(verdicts[best]) for one in verdicts)
-    return None if same else best
-
-
-_DONE: dict[TaskState, str] = {
-    "saved": "has saved a question",
-    "draft": "is writing a question",
-    "open": "has discarded the question",
-}
-
-
-class Overtaken:
-    """Shown where somebody else has written about the record that is open here: both texts, and which one to go on
-    with. Until that is said, nothing of this tab is written over the other.
-    """
-
-    def __init__(self, on_take: Callable[[], Any], on_keep: Callable[[], Any]) -> None:
-        self.now: Task | None = None
-        """What stands there, while it is to be decided."""
-        with ui.element("section").classes("pane overtaken").props("role=alert") as self._root:
-            self._said = text("strong", "")
-            with ui.element("div").classes("both-texts"):
-                self._theirs, self._mine = self._text("What stands there now"), self._text("What you have here")
-            with ui.element("div").classes("actions"):
-                button("Go on with what stands there", on_take)
-                button("Keep mine instead", on_keep)
-        self.hide()
-
-    def _text(self, title: str) -> TextElement:
-        with ui.element("div"):
-            text("h3", title)
-            return text("pre", "").props("dir=auto tabindex=0")
-
-    def show(self, now: Task, writer: str, name: str, mine: str) -> None:
-        """Ask which of two texts it shall be: what somebody (maybe of the same name, in another tab) wrote, or mine."""
-        who = "Another tab of yours" if writer == name else writer or "Somebody else"
-        self._said.text = f"{who} {_DONE[now.state]} for this record. Nothing of either text is lost."
-        self._theirs.text, self._mine.text = now.draft or "(no question)", mine or "(no question)"
-        self.now = now
-        self._root.set_visibility(True)
-
-    def hide(self) -> None:
-        """It is decided."""
-        self.now = None
-        self._root.set_visibility(False)
 
 
 class Annotation:
@@ -275,6 +128,10 @@ class Annotation:
         here, all_of_them = len(order), len(self._cache.tasks)
         shown = "" if here == all_of_them else f" shown; the round has {all_of_them:,}"
         self._place.text = f"Record {order.index(self._record) + 1:,} of {here:,}{shown}"
+
+    def put(self, question: str) -> None:
+        """Put a question in, as a suggestion, to be changed here."""
+        self._show_suggestion(question, "")
 
     def close(self, *, by_history: bool = False) -> None:
         """Back to the list."""

@@ -58,7 +58,8 @@ class CachedWorkspace:
         self._tasks: dict[int, Task] = {}
         self._seconds: dict[int, Task] = {}
         self._marks: dict[int, Mark] = {}
-        self._asked_before: dict[int, Task] = {}
+        self._earlier: dict[tuple[int, int], Task] = {}
+        """Tasks of earlier rounds, by round and record."""
         self._writing: dict[int, str] = {}
         self._newest = (0, 0.0)
         """How many questions of the round there are, and when the newest was written."""
@@ -84,8 +85,8 @@ class CachedWorkspace:
         self._marks = self.annotations.marks()
         self._writing = self.annotations.drafters(self._state.round)
         self._newest = self.workspace.written_since(self._state.round, float("inf"))[1:]
-        before = self.workspace.tasks(self._state.round - 1) if self._state.round > 1 else []
-        self._asked_before = {task.record: task for task in before}
+        before = [task for number in range(1, self._state.round) for task in self.workspace.tasks(number)]
+        self._earlier = {(task.round, task.record): task for task in before}
         self.edition += 1
 
     def _catch_up(self) -> bool:
@@ -172,8 +173,13 @@ class CachedWorkspace:
 
     def source_before(self, record: int, text: str) -> str:
         """Where a question came from that is kept as it was asked in the round before; empty where it is another."""
-        before = self._asked_before.get(record)
+        before = self._earlier.get((self._state.round - 1, record))
         return before.source if before is not None and before.question == text else ""
+
+    def back(self, round: int, record: int) -> Back:
+        """Why a record came back in a round."""
+        task = self._tasks.get(record) if round == self._state.round else self._earlier.get((round, record))
+        return "" if task is None else task.back
 
     def has_words(self, record: int, words: list[str]) -> bool:
         """Whether a search for these words, in lower case, finds a record."""

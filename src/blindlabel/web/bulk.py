@@ -213,8 +213,15 @@ AT_ONCE = 50
 class Review:
     """A dialog that shows questions for many records, to be accepted all or in part."""
 
-    def __init__(self, app: OwnerApp, title: str, on_saved: Callable[[], Any], author: Callable[[], str]) -> None:
-        self._app, self._on_saved, self._author = app, on_saved, author
+    def __init__(
+        self,
+        app: OwnerApp,
+        title: str,
+        on_saved: Callable[[], Any],
+        author: Callable[[], str],
+        on_edit: Callable[[int, str], Any],
+    ) -> None:
+        self._app, self._on_saved, self._author, self._on_edit = app, on_saved, author, on_edit
         self._texts: dict[int, str] = {}
         self._was: dict[int, str] = {}
         """What stood at each record when these questions were made."""
@@ -225,11 +232,11 @@ class Review:
             self.head = ui.element("div").classes("review-head")
             self.note = text("p", "", "quiet")
             self.note.props("role=status")
-            self._cards = ReviewCards(self._choose, self._save)
+            self._cards = ReviewCards(self._choose, self._save, self._edit)
             with ui.element("div").classes("actions"):
                 self._accept = button("Accept", self._save, "main")
                 button("Close", self.dialog.close)
-                text("span", "J and K move, space chooses, enter accepts.", "quiet")
+                text("span", "J and K move, space chooses, E edits, enter accepts.", "quiet")
 
     async def show(self, texts: dict[int, str], note: str) -> None:
         """Show these questions; those that fit only their record are chosen once they have been seen."""
@@ -281,6 +288,11 @@ class Review:
             "risk": (RISKIEST.index(verdict.kind), -verdict.risk, record),
         }
 
+    def _edit(self, record: int) -> Any:
+        """Open a record with the question of its card."""
+        self.dialog.close()
+        return self._on_edit(record, self._texts[record])
+
     def _choose(self, records: list[int]) -> None:
         self._chosen = records
         left = len(self._waiting) - len(self._waiting[:AT_ONCE])
@@ -329,8 +341,10 @@ def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str,
 class SuggestAll(Review):
     """Suggestions for all records without a saved question."""
 
-    def __init__(self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any]) -> None:
-        super().__init__(app, "Suggest for all open records", on_saved, lambda: seat().name)
+    def __init__(
+        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
+    ) -> None:
+        super().__init__(app, "Suggest for all open records", on_saved, lambda: seat().name, on_edit)
         self._seat = seat
 
     async def open(self) -> None:
@@ -354,8 +368,10 @@ class SuggestAll(Review):
 class ApplyPattern(Review):
     """One pattern for many records."""
 
-    def __init__(self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any]) -> None:
-        super().__init__(app, "Apply a pattern", on_saved, lambda: seat().name)
+    def __init__(
+        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
+    ) -> None:
+        super().__init__(app, "Apply a pattern", on_saved, lambda: seat().name, on_edit)
         self._seat = seat
         attributes = app.workspace.agreement.attributes
         with self.head:

@@ -73,10 +73,15 @@ class EvidenceRows(Element, component="browser/evidence.js"):
 
 
 class ReviewCards(Element, component="browser/review_cards.js"):
-    """Questions for many records, a card each; the handlers get the chosen records, and that they are accepted."""
+    """Questions for many records, a card each; the handlers get the chosen records, that they are accepted, and which
+    one to edit.
+    """
 
-    def __init__(self, on_chosen: Callable[[list[int]], Any], on_accept: Callable[[], Any]) -> None:
+    def __init__(
+        self, on_chosen: Callable[[list[int]], Any], on_accept: Callable[[], Any], on_edit: Callable[[int], Any]
+    ) -> None:
         super().__init__()
+        self.on("edit", lambda event: on_edit(int(event.args)))
         self._props["cards"], self._props["edition"] = [], 0
         self.on("chosen", lambda event: on_chosen([int(one) for one in event.args]))
         self.on("accept", lambda _: on_accept())

@@ -13,9 +13,10 @@ from blindlabel.engines.registry import rules_named
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record
 from blindlabel.language.chain import Chain, Term
-from blindlabel.language.formula import Atom, Bits, Count, Formula, Negation, in_order
+from blindlabel.language.formula import Atom, Bits, Formula, in_order
 from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 from blindlabel.parties.joining import own_table
+from blindlabel.parties.piloting import level_of
 from blindlabel.parties.questions import check_question, suggester_for
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.workspace import Workspace
@@ -27,14 +28,8 @@ def cost_sentence(formula: Formula, workspace: Workspace | None = None) -> str:
     """What a question costs, in words. On the packed engine all questions of a round run together in a time that the
     agreement fixes, so that nobody learns from it what was asked; that time is said as well.
     """
-    atoms = counts = negations = 0
-    for node in in_order(formula):
-        atoms += isinstance(node, Atom)
-        counts += isinstance(node, Count)
-        negations += isinstance(node, Negation)
-    asked = "1 predicate" if atoms == 1 else f"{atoms} predicates"
-    extra = [text for number, text in ((counts, "a count"), (negations, "a negation")) if number]
-    found = f"{asked} with {' and '.join(extra)}" if extra else asked
+    atoms = sum(isinstance(node, Atom) for node in in_order(formula))
+    found = "1 condition" if atoms == 1 else f"{atoms} conditions"
     seconds = None if workspace is None else _round_seconds(workspace, formula)
     if seconds is None:
         return found
@@ -75,7 +70,9 @@ class Judging:
 
     @cached_property
     def _suggester(self) -> Suggester:
-        return suggester_for(self._workspace, self.rows[0])
+        made = suggester_for(self._workspace, self.rows[0])
+        made.level = level_of(self._workspace)
+        return made
 
     @cached_property
     def rows(self) -> tuple[Sequence[Record], Sequence[str]]:

@@ -349,8 +349,8 @@ class OwnerPage:
         self._agreed = reference.agreed_dialog(workspace)
         self._language = reference.language_dialog(workspace)
         self._keys = reference.keys_dialog()
-        self._suggest_all = bulk.SuggestAll(self._app, lambda: self._seat, self._show_all)
-        self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all)
+        self._suggest_all = bulk.SuggestAll(self._app, lambda: self._seat, self._show_all, self._edit)
+        self._pattern = bulk.ApplyPattern(self._app, lambda: self._seat, self._show_all, self._edit)
         self._import = bulk.ImportQuestions(self._app, lambda: self._seat, self._show_all)
         self._hand_in = HandIn(self._app, self._open, self._show_all)
         self._naming = NameDialog(Access(workspace.database), self._session.browser, self._cache.team, self._named)
@@ -418,6 +418,10 @@ class OwnerPage:
         self._list.root.set_visibility(False)
         ui.navigate.history.push(f"{self._app.base}?record={record}")
         await self._annotation.open(record, self._list.order)
+
+    async def _edit(self, record: int, question: str) -> None:
+        await self._open(record)
+        self._annotation.put(question)
 
     def _shown(self, record: int) -> None:
         ui.navigate.history.replace(f"{self._app.base}?record={record}")

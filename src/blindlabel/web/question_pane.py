@@ -5,7 +5,7 @@ wrong with it, the verdict with the other own rows that it fits, and the actions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,14 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 from blindlabel.language import Diagnostic, Question, Record
+from blindlabel.language.chain import call_of
 from blindlabel.language.formatter import attribute_access
-from blindlabel.language.formula import Formula, atoms_of
+from blindlabel.language.formula import Atom, Formula, atoms_of, evaluate
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.in_words import sentence_of
 from blindlabel.language.signatures import Function
-from blindlabel.language.suggestions import TRIALS, Verdict
+from blindlabel.language.suggestions import Verdict
+from blindlabel.parties.piloting import level_of
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
@@ -187,7 +189,7 @@ class VerdictPane:
         ):
             text("h3", "Imagined from your table: what differs from your record is marked")
             self._imagined = EvidenceRows("Try", self._try)
-            text("p", TRIALS, "quiet")
+            text("p", level_of(self._workspace).sentence, "quiet")
         self.tried = TriedPane(self._workspace)
 
     def clear(self, sentence: str = "No question yet.") -> None:
@@ -200,7 +202,9 @@ class VerdictPane:
 
     def show(self, verdict: Verdict, own: OwnRecord, question: Question, cost: str) -> None:
         """Show a verdict with its evidence, and what the question says in a sentence."""
-        self._headline.text, self._detail.text, self._cost.text = verdict.headline, verdict.detail, cost
+        capitals = capitals_of(question.usable(), own.prepared) if verdict.kind == "not-itself" else ""
+        self._headline.text, self._cost.text = verdict.headline, cost
+        self._detail.text = f"{verdict.detail} {capitals}".rstrip()
         self._says.text = "" if question.chain is None else sentence_of(question.chain, own.prepared)
         imagined, self._shown = imagined_of(verdict, own.prepared), [*verdict.missed, *verdict.passing]
         self.tried.show(own, question)
@@ -219,6 +223,16 @@ class VerdictPane:
     def _try(self, place: int) -> None:
         """Edit one of the imagined."""
         self.tried.edit(self._shown[place].attributes)
+
+
+def capitals_of(formula: Formula, own: Record) -> str:
+    """Says which text the record has with other capitals only, where a question misses it by that."""
+    for atom in atoms_of(formula):
+        small = tuple(value.lower() if isinstance(value, str) else value for value in atom.arguments)
+        ignoring = Atom(atom.function, small, replace(atom.view, case="lower"))
+        if atom.view.case == "exact" and not evaluate(atom, own) and evaluate(ignoring, own):
+            return f"Your record has {call_of(ignoring)}: only the capitals differ. lower(…) ignores them."
+    return ""
 
 
 def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:

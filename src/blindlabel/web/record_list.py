@@ -26,7 +26,7 @@ class RecordTable(Element, component="browser/record_table.js"):
     def __init__(self, label: str) -> None:
         super().__init__()
         self._props["label"] = label
-        self.show([], [], {"sort": "record", "descending": False, "page": 1, "pages": 1, "empty": "", "least": ""})
+        self.show([], [], {"sort": "record", "descending": False, "page": 1, "pages": 1, "empty": ""})
 
     def show(self, columns: list[dict[str, Any]], rows: list[dict[str, Any]], shape: dict[str, Any]) -> None:
         """Show one page."""
@@ -122,9 +122,7 @@ class RecordList:
         start = (self._page - 1) * PAGE_SIZE
         shape = {"sort": self._sort, "descending": self._descending, "page": self._page, "pages": pages}
         rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
-        columns = self._columns()
-        least = {"least": f"{20 + 7 * len(columns)}rem"}
-        self._table.show(columns, rows, shape | least | {"empty": self._empty()})
+        self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
         asked = len(self._cache.tasks)
         noun = "record" if asked == 1 else "records"
         self._count.text = f"{asked:,} {noun}" if len(found) == asked else f"{len(found):,} of {asked:,} {noun}"
@@ -159,7 +157,7 @@ class RecordList:
             columns.append({"name": "disagreed", "label": "Disagreed", "kind": "again", "width": "6.2rem"})
         if self._cache.team.names:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
-        if any(self._cache.writer(record) for record in self._cache.tasks):
+        if len({self._cache.writer(record) for record in self._cache.tasks} - {""}) > 1:
             columns.append({"name": "writer", "label": "Written by", "kind": "writer", "width": "7rem"})
         columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]

@@ -31,8 +31,8 @@ from blindlabel.web.components import tell, text
 Stretch = tuple[int, int]
 
 
-_WHY: dict[Back, str] = {
-    "": "",
+WHY: dict[Back, str] = {
+    "": "the round could not be used",
     "disagreed": "the two sides disagreed",
     "loose": "its question was too loose: it said yes to too many records",
     "kept": "another owner's question was too loose. Yours stands and is asked once more",
@@ -325,7 +325,7 @@ class RecordPane:
         self._state.classes(replace=f"state state-{task.state}")
 
     def _show_reason(self, task: Task) -> None:
-        self._reason.text = f"Back in round {task.round}: {_WHY[task.back]}."
+        self._reason.text = f"Back in round {task.round}: {WHY[task.back]}."
         self._reason.set_visibility(bool(task.back))
 
     async def shade(self) -> None:

@@ -10,6 +10,7 @@ from blindlabel.language.formatter import attribute_access, quote
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.words import words_of
 from blindlabel.parties.questions import check_question
+from blindlabel.records.preparation import STEPS
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.components import KEYS, LIST_KEYS, button, text
 from blindlabel.web.question_pane import offered_functions
@@ -26,7 +27,12 @@ _KEYS = (
     ),
     (
         "Looking through many",
-        (("J, K", "next, previous"), ("Space", "choose, or no longer"), ("Enter", "accept what is chosen")),
+        (
+            ("J, K", "next, previous"),
+            ("Space", "choose, or no longer"),
+            ("E", "edit"),
+            ("Enter", "accept what is chosen"),
+        ),
     ),
 )
 
@@ -49,7 +55,10 @@ def agreed_dialog(workspace: Workspace) -> ui.dialog:
                 ("Attributes", ", ".join(agreement.attributes)),
                 ("Rounds", f"at most {agreement.rounds}"),
                 ("Records", f"at most {agreement.sampling.records:,} of each table"),
-                ("Preparation of texts", ", ".join(agreement.preparation.steps) or "none"),
+                (
+                    "Preparation of texts",
+                    " ".join(STEPS[step].description for step in agreement.preparation.steps) or "none",
+                ),
                 ("Types of values", ", ".join(f"{name}: {kind}" for name, kind in agreement.recipe.types) or "text"),
                 ("Deadline", agreement.deadline or "none"),
             ):
@@ -74,8 +83,8 @@ def syntax(workspace: Workspace) -> list[tuple[str, str]]:
         ("$name = …", "keeps something for later lines"),
         ("# …", "a comment"),
     ]
-    case = "Records are in lower case, so write needles small." if lowered else "lower(…) makes the case not matter."
-    found.append(("here", f"{case} A needle has at most {limits.needle_length} characters."))
+    case = "Records are in lower case, so write what you look for small." if lowered else "lower(…) ignores the case."
+    found.append(("here", f"{case} A text to look for has at most {limits.needle_length} characters."))
     return found
 
 

@@ -54,6 +54,12 @@ def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
     return [("matches", matches), ("no match", others), ("discarded", pairs - matches - others)]
 
 
+NOT_RELEASED = (
+    "The agreement releases matches to you and nothing else. Which pairs were settled as no match, and which were not"
+    " settled and discarded, is counted above and not said of single records."
+)
+
+
 def outcomes(app: OwnerApp) -> list[RecordOutcome]:
     """Each own record with its matches, by their places in the other's sample; nothing before the end."""
     state = app.cache.state
@@ -68,7 +74,7 @@ def outcomes(app: OwnerApp) -> list[RecordOutcome]:
             matches += [f"record {column + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
             if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
                 open_pairs += int((~is_agreed(row)).sum())
-        found.append(RecordOutcome(own.id, ", ".join(matches) or "none", f"{open_pairs:,}" if open_pairs else ""))
+        found.append(RecordOutcome(own.id, ", ".join(matches) or "no match agreed", f"{open_pairs:,}"))
     return found
 
 
@@ -115,7 +121,8 @@ class Verifying:
     def _build(self, peer: str) -> None:
         text("h3", peer)
         own = text("p", f"Your words for {peer} are being worked out …")
-        ui.timer(0, lambda: self._show_words(peer, own), once=True)
+        spoken = text("p", "", "words-own")
+        ui.timer(0, lambda: self._show_words(peer, own, spoken), once=True)
         field = ui.input(label=f"Words that {peer} reads to you").props("outlined dense autocomplete=off")
         field.classes("words-heard")
         problem = text("p", "", "reason").props("role=alert")
@@ -133,11 +140,10 @@ class Verifying:
         field.on("keydown.enter", confirm)
         button(f"Confirm {peer}", confirm, "main")
 
-    async def _show_words(self, peer: str, place: TextElement) -> None:
+    async def _show_words(self, peer: str, place: TextElement, spoken: TextElement) -> None:
         words = await run.io_bound(words_to_read_out, self._app.workspace, peer)
         if words is not None and not place.is_deleted:
-            place.text = f"Read to {peer}: {' '.join(words)}"
-            place.classes("words-own")
+            place.text, spoken.text = f"Read to {peer}:", " ".join(words)
 
 
 _REASONS = {
@@ -229,20 +235,26 @@ class StandingPanel:
         found = outcomes(self._app)
         if not found:
             return
+        all_told = self._app.workspace.agreement.release == "labels"
         text("h3", "Your records")
+        if not all_told:
+            text("p", NOT_RELEASED, "quiet")
+        columns = ("Record", "Matches", "Pairs not settled") if all_told else ("Record", "Matches")
         with (
             ui.element("div").classes("outcomes").props('tabindex=0 role=region aria-label="Your records"'),
             ui.element("table").classes("plain"),
         ):
             with ui.element("thead"), ui.element("tr"):
-                for name in ("Record", "Matches", "Not settled"):
+                for name in columns:
                     text("th", name).props("scope=col")
             with ui.element("tbody"):
                 for outcome in found:
                     with ui.element("tr"):
                         text("th", outcome.id).props("scope=row")
                         text("td", outcome.matches)
-                        text("td", outcome.unsettled)
+                        if all_told:
+                            text("td", outcome.unsettled)
+        text("p", f"End of the list: {len(found):,} records.", "quiet")
 
     def _build_rounds(self) -> None:
         rounds = rounds_of_owner(self._app.cache.state)

@@ -11,12 +11,12 @@ What the words claim was set looking at `BUILT_ON`; the others were seen as a ta
 
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 from statistics import fmean
 from typing import Any
 
@@ -25,7 +25,8 @@ import numpy as np
 from blindlabel.language import Question, Record
 from blindlabel.language.chain import Chain, text_of
 from blindlabel.language.suggestions import OwnTable, Suggester, Verdict
-from blindlabel.language.suggestions.judgement import CHANCES
+from blindlabel.language.suggestions.judgement import CHANCES, Level, chance_of_being_found, level_by
+from blindlabel.parties.piloting import versions
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel_lab.experiments import candidates as hard
@@ -40,6 +41,8 @@ MOST_ROWS = 6000
 """Rows of a table that are used, those with a partner of a chosen record always."""
 ENOUGH = 10
 """Questions in a bin from which on a set's share is taken into the mean."""
+PILOT, DRAWS = 15, 10
+"""Known pairs of a pilot, and how often they are drawn."""
 FOUND = ("verdict", "own rows", "bar")
 
 
@@ -94,14 +97,15 @@ def _means(sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         shares = [each["bins"][one.words]["share"] for each in sets if each["bins"][one.words]["questions"] >= ENOUGH]
         spread = [float(np.quantile(shares, edge)) for edge in (0.1, 0.9)] if shares else None
         bins[one.words] = {"share": fmean(shares) if shares else None, "spread": spread, "sets": len(shares)}
-    off = [one for each in sets for one in each["off"]]
+    off, pilot = ([one for each in sets for one in each[kind]] for kind in ("off", "pilot_off"))
     auc = {
         kind: {
             name: fmean(known) for name in names if (known := [v for s in sets if (v := s[kind].get(name)) is not None])
         }
         for kind, names in (("found_auc", FOUND), ("wrong_auc", FOUND))
     }
-    return {"bins": bins, **auc, "off": fmean(off), "seldom_off": float(np.quantile(off, 0.9))}
+    seldom = {"seldom_off": float(np.quantile(off, 0.9)), "pilot_seldom_off": float(np.quantile(pilot, 0.9))}
+    return {"bins": bins, **auc, "off": fmean(off), "pilot_off": fmean(pilot), **seldom}
 
 
 def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
@@ -121,14 +125,32 @@ def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
         "whole": given.whole,
         "bins": bins,
         "levels": kinds,
-        "off": [
-            abs(fmean(one["verdict"] for one in side) - fmean(one["found"] for one in side)) for side in sides if side
-        ],
+        "off": [_off(side, Level()) for side in sides if side],
+        "pilot_off": [one for side in sides if side for one in _off_with_pilot(side, name)],
         "found_auc": {key: auc([one[key] for one in both], [one["found"] for one in both]) for key in FOUND},
         "wrong_auc": {key: auc([one[f"wrong {key}"] for one in both], [one["wrong"] for one in both]) for key in FOUND}
         if given.whole
         else {},
     }
+
+
+def _off(side: Sequence[dict[str, Any]], level: Level) -> float:
+    """By how much what is said of the questions of one side is off, on the whole."""
+    said = fmean(chance_of_being_found(level.set(one["verdict"])).said for one in side)
+    return abs(said - fmean(one["found"] for one in side))
+
+
+def _off_with_pilot(side: Sequence[dict[str, Any]], name: str) -> list[float]:
+    """The same where some records with their partners have set the level, and the others are asked about; for a few
+    draws of them.
+    """
+    rows, off = sorted({one["row"] for one in side}), []
+    chance = Random(f"pilot {name}")  # noqa: S311 (no secret)
+    for _ in range(DRAWS):
+        known = set(chance.sample(rows, min(PILOT, len(rows) - 1)))
+        tried = [(one["verdict"], one["found"]) for one in side if one["row"] in known]
+        off.append(_off([one for one in side if one["row"] not in known], level_by(tried, len(known))))
+    return off
 
 
 def _let_through(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -153,7 +175,7 @@ def _read(folder: Path, name: str) -> _Set:
 
 def _side(given: _Set, side: int, records: int) -> Iterator[dict[str, Any]]:
     """Every question of one side, with one partner of its record."""
-    chance = random.Random(f"{given.name} {side}")  # noqa: S311 (no secret)
+    chance = Random(f"{given.name} {side}")  # noqa: S311 (no secret)
     partners: dict[int, list[int]] = {}
     for pair in given.matches:
         partners.setdefault(pair[side], []).append(pair[1 - side])
@@ -166,17 +188,17 @@ def _side(given: _Set, side: int, records: int) -> Iterator[dict[str, Any]]:
     other_table = OwnTable([given.records[1 - side][row] for row in others], given.attributes)
     for row in asked:
         record, partner = given.records[side][row], given.records[1 - side][chance.choice(partners[row])]
-        for chain in _versions(suggester, record):
+        for chain in versions(suggester, record):
             question = Question(text_of(chain, lowered=given.lowered), attributes=given.attributes)
             if question.formula is None or not chain.fits(record):
                 continue
             verdict = suggester.verdict(question, record)
             fits = {others[place] for place in np.flatnonzero(other_table.fitting(question.formula))}
             found, wrong = chain.fits(partner), bool(fits - set(partners[row]))
-            yield _about(verdict, chain) | {"found": found, "wrong": wrong}
+            yield _about(verdict, chain) | {"found": found, "wrong": wrong, "row": row}
 
 
-def _some(rows: int, always: Sequence[int], chance: random.Random) -> list[int]:
+def _some(rows: int, always: Sequence[int], chance: Random) -> list[int]:
     return sorted({*always, *chance.sample(range(rows), min(rows, MOST_ROWS))})
 
 
@@ -192,25 +214,6 @@ def _about(verdict: Verdict, chain: Chain) -> dict[str, Any]:
         "wrong own rows": float(verdict.others),
         "wrong bar": -strict,
     }
-
-
-def _versions(suggester: Suggester, record: Record) -> Iterator[Chain]:
-    for number in (1, 2, 3):
-        yield suggester.suggest(record, number).chain
-    first = suggester.suggest(record).chain
-    if not first.conditions:
-        return
-    for changed in (suggester.looser(first, record), suggester.stricter(first, record)):
-        if changed is not None:
-            yield changed.chain
-    yield replace(first, bar=first.total)
-    for count in range(1, min(4, len(first.conditions))):
-        kept = first.conditions[:count]
-        yield replace(first, conditions=kept, bar=sum(one.points for one in kept))
-    alike = tuple(replace(one, points=1) for one in first.conditions)
-    yield replace(first, conditions=alike, bar=(len(alike) + 1) // 2)
-    if first.exclusions:
-        yield replace(first, exclusions=(), unless=())
 
 
 def auc(scores: Sequence[float], truth: Sequence[bool]) -> float | None:

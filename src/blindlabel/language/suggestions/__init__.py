@@ -31,9 +31,9 @@ looks at ids, other tables or truth: it is given none of them.
 
 from __future__ import annotations
 
-from blindlabel.language.suggestions.judgement import RISKIEST, TRIALS, OwnRows, Verdict, own_rows
+from blindlabel.language.suggestions.judgement import RISKIEST, Level, OwnRows, Verdict, own_rows
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.suggester import Suggester
 from blindlabel.language.suggestions.suggestion import Reason, Suggestion
 
-__all__ = ["RISKIEST", "TRIALS", "OwnRows", "OwnTable", "Reason", "Suggester", "Suggestion", "Verdict", "own_rows"]
+__all__ = ["RISKIEST", "Level", "OwnRows", "OwnTable", "Reason", "Suggester", "Suggestion", "Verdict", "own_rows"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
@@ -75,19 +76,27 @@ class Chance(NamedTuple):
 
     least: float
     words: str
+    said: float
+    """What the words say, as a share."""
 
 
 CHANCES = (
-    Chance(0.8, "about 9 in 10"),
-    Chance(0.6, "about 8 in 10"),
-    Chance(0.4, "about 6 in 10"),
-    Chance(0.0, "about 1 in 3"),
+    Chance(0.8, "about 9 in 10", 0.9),
+    Chance(0.6, "about 8 in 10", 0.8),
+    Chance(0.4, "about 6 in 10", 0.6),
+    Chance(0.0, "about 1 in 3", 1 / 3),
 )
 """Said of a question that finds more than this share of its imagined partners."""
 SURE = 20.0
 """How soon a partner is surely found, or missed, the further its points are from the bar as a share of all points."""
-OFF, SELDOM_OFF = 14, 26
-"""Points by which the share was off for the questions of one table: on average, and in one table of ten."""
+OFF, SELDOM_OFF = 12, 20
+"""Points by which the words were off over the questions of one table: on average, and in one table of ten."""
+PILOT_OFF, PILOT_SELDOM_OFF = 6, 12
+"""The same where 15 known pairs have set the level."""
+USUAL, SPREAD_OF_LEVELS = 0.6, 1.0
+"""By how much more is found than the share says, as log odds: usually, and how far that varies from table to table."""
+A_PAIR = 2.0
+"""Questions about one pair tell as much as so many about different ones."""
 RELATIVES = 2 / 3
 """Where this share of imagined impostors passes, close relatives would."""
 MOST_FITS = 5
@@ -96,6 +105,66 @@ LIKEST = 10
 """Own rows that are looked at for how near they come."""
 SHOWN = 2
 """Imagined partners that are missed, and impostors that pass, that are shown."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What known pairs of a study say of how much is found; without any, nothing beyond the trials."""
+
+    shift: float = 0.0
+    """Log odds that are added to the share of imagined partners."""
+    pairs: int = 0
+
+    def set(self, found: float) -> float:
+        """The share at this level."""
+        return found if not self.pairs else _share(_odds(found) + self.shift)
+
+    @property
+    def in_words(self) -> str:
+        """Which way it moves what is said."""
+        more = "more" if self.shift > 0 else "less"
+        return "as in trials." if abs(self.shift) < 0.3 else f"{more} is found than in trials."
+
+    @property
+    def sentence(self) -> str:
+        """What is to be said beside any guess of what is found."""
+        if not self.pairs:
+            return (
+                f"How probably it is found is a guess from your table alone: in trials it was off by {OFF} points on"
+                f" average, and for one table in ten by {SELDOM_OFF} or more."
+            )
+        return (
+            f"How probably it is found is a guess, its level set by {self.pairs} pairs that both owners know: in trials"
+            f" with 15 it was off by {PILOT_OFF} points on average, and for one table in ten by {PILOT_SELDOM_OFF} or"
+            " more."
+        )
+
+
+def chance_of_being_found(share: float) -> Chance:
+    """What is said where this share of imagined partners is found."""
+    return next(one for one in CHANCES if share > one.least or not one.least)
+
+
+def _odds(share: float) -> float:
+    kept = min(0.99, max(0.01, share))
+    return log(kept / (1 - kept))
+
+
+def _share(odds: float) -> float:
+    return 1 / (1 + exp(-odds))
+
+
+def level_by(tried: Sequence[tuple[float, bool]], pairs: int) -> Level:
+    """The level that makes the truth about questions on known pairs likeliest, given how levels vary."""
+    shift = USUAL
+    for _ in range(30):  # Newton's method; it settles in a few steps
+        expected = [_share(_odds(share) + shift) for share, _ in tried]
+        weight = A_PAIR * pairs / max(1, len(tried))
+        slope = weight * sum(found - one for one, (_, found) in zip(expected, tried))
+        curve = weight * sum(one * (1 - one) for one in expected)
+        shift += (slope - (shift - USUAL) / SPREAD_OF_LEVELS) / (curve + 1 / SPREAD_OF_LEVELS)
+    return Level(shift - USUAL, pairs)
+
 
 VerdictKind = Literal[
     "always", "never", "not-itself", "loose", "too-strict", "others", "relatives", "few", "strict", "good"
@@ -158,7 +227,7 @@ class Verdict:
     @property
     def chance(self) -> str:
         """How probably it finds the partner, in words."""
-        return next(one.words for one in CHANCES if self.found > one.least or not one.least)
+        return chance_of_being_found(self.found).words
 
     @property
     def brief(self) -> str:
@@ -186,21 +255,16 @@ class Verdict:
         return " ".join(filter(None, (self.weakness, self.own.sentence, relatives)))
 
 
-TRIALS = (
-    f"How probably it is found is a guess from your table alone: in trials it was off by {OFF} points on average, and"
-    f" for one table in ten by {SELDOM_OFF} or more."
-)
-"""What is to be said beside any such guess."""
-
-
-def verdict(question: Question, record: Record, table: OwnTable, imagined: tuple[Imagined, OwnTable]) -> Verdict:
+def verdict(
+    question: Question, record: Record, table: OwnTable, imagined: tuple[Imagined, OwnTable], level: Level
+) -> Verdict:
     """The verdict on a question that was written for this record. `imagined` are its imagined ones, and both of them,
     partners first, as a table.
     """
     formula, chain, (ones, as_table) = question.usable(), question.chain, imagined
     own = own_rows(formula, table, record)
     fits, partners = as_table.fitting(formula), len(ones.partners)
-    found = float(np.mean(_found(chain, fits, as_table)[:partners]))
+    found = level.set(float(np.mean(_found(chain, fits, as_table)[:partners])))
     relatives = float(np.mean(fits[partners:]))
     risk = _nearly(chain, table, record) if chain is not None else float(own.others)
     return Verdict(

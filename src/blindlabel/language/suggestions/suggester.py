@@ -23,7 +23,7 @@ from blindlabel.language.suggestions.evidence import (
     weigh_all,
 )
 from blindlabel.language.suggestions.imagined import Imagination, Imagined
-from blindlabel.language.suggestions.judgement import Verdict, own_rows, verdict
+from blindlabel.language.suggestions.judgement import Level, Verdict, own_rows, verdict
 from blindlabel.language.suggestions.needles import Asking, Found, Texts, kind_of, needles_of, numbers_and_identifiers
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
@@ -152,6 +152,8 @@ class Suggester:
         self._neighbourhood = Neighbourhood(self._column)
         self._judged: dict[tuple[str, ...], JudgedRecord] = {}
         self._imagined: dict[str, tuple[Imagined, OwnTable]] = {}
+        self.level = Level()
+        """Of verdicts, where known pairs have set it."""
         # Where words are spelt right, the nearest own rows and exclusions tell siblings apart better than this.
         persons = Siblings.of_persons(self._profiles, personal) if personal else None
         self._siblings = persons or (Siblings() if self._well_spelt else Siblings.of(looked_at, self._sibling_of))
@@ -219,7 +221,7 @@ class Suggester:
                 self._imagined.clear()
             made = self.imagined(own)
             self._imagined[own.whole] = made, OwnTable([*made.partners, *made.impostors], self.attributes)
-        return verdict(question, own, self.table, self._imagined[own.whole])
+        return verdict(question, own, self.table, self._imagined[own.whole], self.level)
 
     def rarity(self, word: str) -> int:
         """In how many own rows a word stands, whatever its case."""

@@ -3,7 +3,7 @@
 export default {
   template: `
     <div class="records-scroll" tabindex="0" role="region" :aria-label="label">
-      <table class="records" :style="{ minWidth: least }">
+      <table class="records">
         <colgroup><col v-for="column in columns" :key="column.name" :style="{ width: column.width }" /></colgroup>
         <thead>
           <tr>
@@ -29,7 +29,7 @@ export default {
           </tr>
         </tbody>
       </table>
-      <p v-if="!rows.length" class="records-empty">{{ empty }}</p>
+      <p class="records-empty">{{ !rows.length ? empty : page < pages ? "The list goes on on the next page." : "End of the list." }}</p>
     </div>
     <nav class="pages" aria-label="Pages" v-if="pages > 1">
       <button type="button" :disabled="page <= 1" @click="$emit('page', page - 1)">Previous page</button>
@@ -38,7 +38,7 @@ export default {
     </nav>
   `,
   props: {
-    columns: Array, rows: Array, sort: String, descending: Boolean, page: Number, pages: Number, empty: String, label: String, least: String,
+    columns: Array, rows: Array, sort: String, descending: Boolean, page: Number, pages: Number, empty: String, label: String,
   },
   emits: ["open", "sort", "page"],
   methods: {

@@ -1,6 +1,8 @@
 // Questions for many records, one card each: the whole record with hits, the question in one line, the verdict. A question that fits
-// only its own record is chosen by itself once its card has been on the screen, and nothing else is. J and K move, space chooses,
-// enter accepts. Content is bound as text only.
+// only its own record is chosen by itself once its card has stood on the screen for a while, and nothing else is: what is only
+// scrolled past is not. J and K move, space chooses, E opens for editing, enter accepts. Content is bound as text only.
+
+const SEEN = 1500; // milliseconds that a card stands there before it counts as seen
 
 export default {
   template: `
@@ -9,7 +11,8 @@ export default {
         <div class="card-head">
           <label><input type="checkbox" :checked="isChosen(card)" @change="choose(card, $event.target.checked)" @click.stop
             /> <strong>{{ card.id }}</strong></label>
-          <span :class="'chip chip-' + card.level">{{ card.verdict }}</span>
+          <span><span :class="'chip chip-' + card.level">{{ card.verdict }}</span>
+            <button type="button" class="card-edit" :aria-label="'Edit ' + card.id" @click.stop="$emit('edit', card.record)">Edit</button></span>
         </div>
         <p class="card-record"><span v-for="attribute in card.attributes" :key="attribute.name" class="evidence-value" dir="auto"
           ><span class="evidence-name">{{ attribute.name }}</span
@@ -22,7 +25,7 @@ export default {
     </div>
   `,
   props: { cards: Array, edition: Number },
-  emits: ["chosen", "accept"],
+  emits: ["chosen", "accept", "edit"],
   data: () => ({ at: 0, chosen: {}, places: [] }),
   mounted() {
     this.onKey = (event) => this.key(event);
@@ -55,14 +58,12 @@ export default {
     watchEnds() {
       this.ends?.disconnect();
       this.ends = new IntersectionObserver((entries) => {
-        let changed = false;
         for (const entry of entries) {
-          const card = entry.isIntersecting ? this.cards[Number(entry.target.dataset.place)] : undefined;
-          if (!card || card.record in this.chosen || card.level !== "good") continue;
-          this.chosen = { ...this.chosen, [card.record]: true };
-          changed = true;
+          const card = this.cards[Number(entry.target.dataset.place)];
+          clearTimeout(entry.target.seen);
+          if (!card || !entry.isIntersecting || card.level !== "good") continue;
+          entry.target.seen = setTimeout(() => this.places.length && !(card.record in this.chosen) && this.choose(card, true), SEEN);
         }
-        if (changed) this.tell();
       }, { root: this.$refs.scroll, threshold: 1 });
       for (const end of this.$el.querySelectorAll(".card-end")) this.ends.observe(end);
     },
@@ -79,6 +80,7 @@ export default {
       else if (letter === "k") this.go(-1);
       else if (event.key === " ") this.choose(this.cards[this.at], !this.isChosen(this.cards[this.at]));
       else if (event.key === "Enter") this.$emit("accept");
+      else if (letter === "e") this.$emit("edit", this.cards[this.at].record);
       else return;
       event.preventDefault();
       event.stopPropagation();

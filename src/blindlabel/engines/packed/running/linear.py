@@ -24,12 +24,12 @@ from blindlabel.engines.packed.encoding.layout import RecordLayout
 from blindlabel.engines.packed.planning.room import QuestionColumns, Steps
 from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.rings import RingParameters
-from blindlabel.engines.packed.running import periodic
+from blindlabel.engines.packed.running import native, periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 
-_MOST_SUMS = 1 << 28
-"""Bytes of sums that are held at once, unless one ciphertext has more."""
+_MOST_SUMS, _MOST_SUMS_BY_NUMPY = 1 << 26, 1 << 28
+"""Bytes of sums that are held at once, unless one ciphertext has more. NumPy cuts all words anew for each lot."""
 
 
 def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list[Residues]:
@@ -66,7 +66,8 @@ def products(
     j in slot (j, c) of `RecordLayout.in_slots`. Columns from `width` on hold anything.
     """
     ring = encryptor.ring
-    together = max(1, _MOST_SUMS // (steps.giants * batch[0].nbytes))
+    most = _MOST_SUMS_BY_NUMPY if native.kernel() is None else _MOST_SUMS
+    together = max(1, most // (steps.giants * batch[0].nbytes))
     zero, found = encryptor.zero(), []
     for start in range(0, weights.shape[0], together):
         some = weights[start : start + together]
