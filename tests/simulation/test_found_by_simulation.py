@@ -45,6 +45,14 @@ def test_seeds_that_once_failed(seed: int) -> None:
     assert run(seed).violations == ()
 
 
+@pytest.mark.parametrize("seed", [41000012, 41000170, 41000227, 41000502])
+def test_coordinator_that_is_restored_again_and_again_ends_nobodys_process(seed: int) -> None:
+    """ "There is no such body for this owner" ended `owner run`; that the coordinator had forgotten messages was said
+    after it had them again.
+    """
+    assert run(seed, rates={"backup of coordinator": 0.15, "stopped": 0.1, "crash": 0.01}).violations == ()
+
+
 ROUND = messages.Round(
     open={"berta": messages.Open(own=(), others=(0,))},
     repeats=False,

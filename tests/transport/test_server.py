@@ -31,7 +31,7 @@ from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.letters import LARGEST_LETTER, Letters
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import Replayed, TooEarly, WrongSender
-from blindlabel.protocol.standing import Known
+from blindlabel.protocol.standing import Known, Standing
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyFiles
 from blindlabel.storage.workspace import Workspace
@@ -236,6 +236,23 @@ def test_waiting_for_messages_ends_in_time(running: Served) -> None:
         f"/v1/studies/{running.study}/messages", params={"after": 10_000, "wait": 0.3}, timeout=30
     )
     assert response.json()["messages"] == []
+
+
+def test_answer_to_a_poll_says_how_it_stands_when_it_ends(running: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It said how it stood when it came, up to 25 seconds before."""
+    heard, store, changed = running.coordinator.hears, running.coordinator.store, list[str]()
+
+    def hears(study: str, owner: str, known: Known) -> Standing:
+        standing = heard(study, owner, known)
+        if not changed:
+            store.begin_life()
+            changed.append(standing.life)
+        return standing
+
+    monkeypatch.setattr(running.coordinator, "hears", hears)
+    asked = {"after": 10_000, "wait": 0.1}
+    answer = running.http.get(f"/v1/studies/{running.study}/messages", params=asked, timeout=30).json()
+    assert answer["standing"]["life"] == store.life() != changed[0]
 
 
 def test_callers_that_ask_too_often_are_slowed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,8 +36,16 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.happened import Happened, at_owner
 from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnRecord, Store, Told, Unreachable
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.next_steps import NextStep, of_owner
-from blindlabel.protocol.refusals import MalformedMessage, NotFitting, ProtocolError, TooEarly, TwoLives, WrongSender
+from blindlabel.protocol.next_steps import AHEAD, NextStep, of_owner
+from blindlabel.protocol.refusals import (
+    MalformedMessage,
+    NotFitting,
+    ProtocolError,
+    TooEarly,
+    TwoLives,
+    WrongSender,
+    WrongStudy,
+)
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import Known, Standing, tag
 from blindlabel.records.preparation import prepare_table
@@ -49,6 +57,9 @@ _SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who
 
 _DOUBT = 15
 """Polls for which only one life of the coordinator's database must be heard after two were."""
+
+_AGAIN = 3
+"""Polls in a row in which what the coordinator does not have is handed over again."""
 
 RowOrder = Callable[[Identity, Agreement, int], Sequence[int]]
 """An owner's order of its rows: its secret, but in simulations, which are to be the same again."""
@@ -88,7 +99,7 @@ class OwnerParty:
         self._has: frozenset[str] = frozenset()
         """Own messages that the coordinator has, by digest, as far as is known."""
         self._is_level = False
-        """Whether it has all that was handed over."""
+        """Whether it had all that was handed over, when it was last asked."""
         self._superseded: set[int] = set()
         """Numbers of own messages in whose place it has others."""
         self._tell, self._told_of = tell, store.state()
@@ -148,13 +159,22 @@ class OwnerParty:
             self._store_sample()
         elif told.messages:
             time.sleep(wait)  # they came at once, and wait for a person at this side, or for nobody any more
-        self._compare(state, told.standing)
+        for _ in range(_AGAIN):
+            if not self._compare(state, told.standing):
+                break
+            state = self.store.state()
+            told = self._poll(state, 0.0)  # that may have brought it forward
         if self._misfit is not None and not self.is_ahead:
             misfit, self._misfit = self._misfit, None
             raise misfit
         if (now := self.store.state()).truth is not None:
             self.rounds.drop_keys(now.round + 1)
-        return self._fetch_bodies() or taken > 0
+        try:
+            return self._fetch_bodies() or taken > 0
+        except WrongStudy as error:
+            if told.standing.sent < state.received:  # it has forgotten the message that names the body
+                raise Unreachable(AHEAD) from error
+            raise
 
     def _poll(self, state: rules.OwnerState, wait: float) -> Told:
         known = Known(received=state.received, latest=rules.latest(state), has=tag(self._has), mark=self._mark)
@@ -185,28 +205,31 @@ class OwnerParty:
                 " answers."
             )
 
-    def _compare(self, state: rules.OwnerState, standing: Standing) -> None:
-        """Whether either side has what the other sent; whatever the coordinator does not have is handed over again."""
+    def _compare(self, state: rules.OwnerState, standing: Standing) -> bool:
+        """Whether either side has what the other sent; whatever the coordinator does not have is handed over again.
+        True where it took something.
+        """
         ahead, sent = standing.sent < min(state.received, standing.heard), standing.sent
         if ahead and not self.is_ahead:
             self._superseded.clear()  # what it had in their place may be forgotten too
         self.is_ahead = ahead
         if 0 < sent <= state.received and state.seen.get(str(sent)) != standing.latest:
-            before = Known(received=sent - 1, latest=state.seen.get(str(sent - 1), ""), has=tag(self._has))
-            self._take_in(self.line.fetch(before, 0.0).messages[:1])  # the signed message itself says what is wrong
+            known = Known(received=sent - 1, latest=state.seen.get(str(sent - 1), ""), has=tag(self._has))
+            self._take_in(self.line.fetch(known, 0.0).messages[:1])  # the signed message itself says what is wrong
         if standing.has is not None:
             self._has = frozenset(standing.has)
             self._is_level = False
-        if not self._is_level:
-            sent_before = [(number, wire) for number, wire in self.store.sent() if number not in self._superseded]
-            missing = [one for one in sent_before if messages.parse(one[1]).digest not in self._has]
-            try:
-                if self._hand_over(missing):
-                    self.is_ahead = False  # that may bring it forward; the next poll says
-            except NotFitting:  # with what came in after the restore; where that is a fork, the next message says so
-                if not ahead:
-                    raise
-            self._is_level = not missing
+        if self._is_level:
+            return False
+        had, before = self._has, [one for one in self.store.sent() if one[0] not in self._superseded]
+        missing = [one for one in before if messages.parse(one[1]).digest not in had]
+        self._is_level = not missing
+        try:
+            self._hand_over(missing)
+        except NotFitting:  # with what came in after the restore; where that is a fork, the next message says so
+            if not ahead:
+                raise
+        return self._has != had
 
     def _take_in(self, wires: list[bytes]) -> int:
         """Take in messages, as far as they can be: what comes too early waits for a person, or for those before it."""

@@ -37,7 +37,7 @@ _WORK = {
 SEND = "Your machine has to send what it has made."
 KEEP = "Your machine has to read the rows that were sampled from your table."
 _CARRY = "Or your own messages still lie in the folder: then the coordinator has to get it, and to look into it."
-_AHEAD = (
+AHEAD = (
     "The coordinator does not know messages any more that it has sent: it was restored from an old backup. It may catch"
     " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
 )
@@ -91,7 +91,7 @@ def of_owner(
     bring it forward again; where they were made after what is forgotten, every owner waits for the others.
     """
     if ahead:
-        return [NextStep("others", "restored", _AHEAD)]
+        return [NextStep("others", "restored", AHEAD)]
     if state.truth is not None:
         return []
     if state.join is None:

@@ -203,15 +203,18 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
         owner = await server.caller(request, study, authorization)
         known = Known(received=after, latest=latest, has=has, mark=mark)
         standing = await run_in_threadpool(coordinator.hears, study, owner, known)
-        until = time.monotonic() + min(wait, limits.longest_wait)
+        until, waited = time.monotonic() + min(wait, limits.longest_wait), False
         while True:
             news = server.news
             found = await run_in_threadpool(coordinator.store.outgoing, study, owner, after)
             left = 0.0 if hasattr(request.state, "is_stopping") else until - time.monotonic()
             if found or left <= 0 or await request.is_disconnected():
                 request.state.idle = not found
+                if waited:  # what was so when it came may not be so any more
+                    standing = await run_in_threadpool(coordinator.hears, study, owner, known)
                 letters = coordinator.letters(study, owner)
                 return Waiting(messages=[letters.seal(wire).decode() for wire in found], standing=standing)
+            waited = True
             with suppress(TimeoutError):
                 await asyncio.wait_for(news.wait(), min(left, limits.look_again))
 

@@ -164,7 +164,7 @@ class SimulatedLine:
         told = self._network.fetch(self._owner, known)
         while not told.messages and world.now < until:
             world.sleep(min(1.0, until - world.now))
-            if self._network.endpoint().outgoing(self._owner, known.received):
+            if world.now >= until or self._network.endpoint().outgoing(self._owner, known.received):
                 return self._network.fetch(self._owner, known)
         return told
 
