@@ -175,4 +175,4 @@ def test_suggestions_are_made_for_the_rows_that_are_named_and_say_how_far_they_a
     assert told == [0.5, 1.0]
     for wrong in ({"rows": [9]}, {"ids": ["p9"]}, {"rows": [0], "ids": ["p0"]}, {"matching": 0.0}):
         with pytest.raises(bl.InputError):
-            bl.suggest(table, **wrong)  # type: ignore[arg-type]
+            bl.suggest(table, **wrong)
