@@ -427,7 +427,7 @@ def test_a_plan_has_both_ways_to_sample_and_what_they_take(capsys: pytest.Captur
     assert out.splitlines()[0].split() == ["sampling", "candidates", "uniform"]
     large = ("plan", "--rows", 20000, 30000, "--linked", 5000, "--list", 25000)
     out, err = printed(capsys, *large)
-    assert out.splitlines()[-1].startswith("coordinator_bits") and out.splitlines()[-1].split()[1:][1] == "–"
+    assert out.splitlines()[-1].startswith("bits that the coordinator") and out.split()[-1] == "–"
     assert "uniform: A key would have to withstand the loss of" in err
     _, err = printed(capsys, "plan", "--rows", 10, 10, "--linked", 50, "--list", 20, code=1)
     assert "at least the linked pairs" in err

@@ -32,6 +32,12 @@ def test_labels_alone_give_a_band_and_never_a_value() -> None:
         assert str(found.precision).startswith("band 0.")
 
 
+def test_where_nothing_can_be_said_no_band_is_spoken_of() -> None:
+    few = np.where(np.cumsum(LIST.drawn) <= 20, CERTAIN, 3)
+    found = estimate(LIST, labelled(LIST, few))
+    assert found.precision.cannot_say and found.recall.cannot_say and BAND not in found.notes
+
+
 def test_the_band_is_as_wide_as_what_was_not_agreed_at_once() -> None:
     late = np.where(MATCHES & (np.arange(len(MATCHES)) % 4 == 0), 2, CERTAIN)
     never = np.where(late == 2, 3, late)

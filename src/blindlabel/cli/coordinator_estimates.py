@@ -73,6 +73,20 @@ def agreed_sampling(
     return agreed | {"candidates": found.hash, "threshold": threshold, "tables": dict(zip(owners, rows))}
 
 
+_PLANNED = {
+    "sampling": "sampling",
+    "pairs": "pairs that are labelled",
+    "records": "records of each owner, at most",
+    "matches": "matches to expect among them",
+    "precision_width": "half width of precision",
+    "recall_width": "half width of recall",
+    "expert_hours": "hours of each expert in round 1",
+    "machine_hours": "hours of a core for a full round",
+    "owner_bits": "bits that an owner learns at most",
+    "coordinator_bits": "bits that the coordinator learns",
+}
+
+
 def plan(
     *,
     rows: Annotated[tuple[int, int], typer.Option("--rows", help="Rows of the first table and of the second.")],
@@ -107,9 +121,10 @@ def plan(
     if json:
         result_json(table)
         return
-    for name in [name for name in table[0] | table[1] if name != "cannot_be"]:
+    for name, words in _PLANNED.items():
         values = (row.get(name, "–") for row in table)
-        result(f"{name:16}" + "".join(f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}" for one in values))
+        shown = (f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}" for one in values)
+        result(f"{words:38}" + "".join(shown))
     for row in table:
         if row["cannot_be"]:
             say(f"{row['sampling']}: {row['cannot_be']}")
@@ -148,9 +163,9 @@ def estimate(
     for name, figure in (("precision", found.precision), ("recall", found.recall), ("F", found.f)):
         result(f"{name:9} {figure}")
     for point in found.curve:
-        result(
-            f"  from {point.threshold:g}, {point.linked:,} linked: P {point.precision}; R {point.recall}; F {point.f}"
-        )
+        figures = {"P": point.precision, "R": point.recall, "F": point.f}
+        if said := [f"{name} {figure}" for name, figure in figures.items() if not figure.cannot_say]:
+            result(f"  from {point.threshold:g}, {point.linked:,} linked: {'; '.join(said)}")
     for sentence in (*found.notes, TOLD):
         say(sentence)
 

@@ -266,7 +266,8 @@ def estimate(
     ]
     bounds = found.at(candidates.linked) or (ANYTHING,) * 3
     precision, recall, f = found.said(bounds, enriched=enriched, widest=WIDEST)
-    notes = (*(() if found.valued else (BAND,)), found.missed())
+    said = not (precision.cannot_say and recall.cannot_say)
+    notes = (*(() if found.valued or not said else (BAND,)), found.missed())
     least, count = float(candidates.scores[candidates.linked].min()), int(candidates.linked.sum())
     return Estimate(least, count, precision, recall, f, tuple(points), notes)
 
