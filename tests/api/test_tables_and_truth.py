@@ -163,3 +163,16 @@ def test_exported_truth_is_read_again_and_scores_the_same(
         truth.export("other", tmp_path)
     with pytest.raises(bl.InputError, match="from 1"):
         truth.score(known, round=0)
+
+
+def test_suggestions_are_made_for_the_rows_that_are_named_and_say_how_far_they_are() -> None:
+    table = bl.read_table([{"id": f"p{number}", "name": f"lamp model{number}x", "price": "9"} for number in range(9)])
+    told: list[float] = []
+    every = bl.suggest(table)
+    some = bl.suggest(table, rows=[7, 2], progress=lambda _, share: told.append(share))
+    assert [one.text for one in some] == [every[7].text, every[2].text]
+    assert [one.text for one in bl.suggest(table, ids=["p7", "p2"])] == [one.text for one in some]
+    assert told == [0.5, 1.0]
+    for wrong in ({"rows": [9]}, {"ids": ["p9"]}, {"rows": [0], "ids": ["p0"]}, {"matching": 0.0}):
+        with pytest.raises(bl.InputError):
+            bl.suggest(table, **wrong)

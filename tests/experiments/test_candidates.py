@@ -114,3 +114,13 @@ def test_what_is_wrong_with_a_folder_is_a_sentence(folder: Path, tmp_path: Path)
     (damaged / "pairs.csv").write_text("id_a,id_b,label\n1,1,maybe\n")
     with pytest.raises(InputError, match="labels are 0 and 1"):
         read_candidates(tmp_path, "damaged")
+
+
+def test_the_same_tables_written_otherwise_give_the_same_labels(folder: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        app, ["experiment", "invariance", "--data", str(folder), "--results", str(tmp_path), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    [one] = json.loads((tmp_path / "invariance.json").read_text())["datasets"].values()
+    assert len(one["f1"]) == 8 and one["f1"]["as it is"] >= 0.8
+    assert one["moved"] == 0

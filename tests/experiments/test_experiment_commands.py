@@ -145,3 +145,13 @@ def test_costs_are_measured_anew_when_the_engines_change(tmp_path: Path, monkeyp
     (engines / "one.py").write_text("SPEED = 2\n")
     after = Results(tmp_path / "kept")
     assert after.kept(results.COSTS, ["row"]) is None and after.kept("samples", ["row"]) == 1
+
+
+def test_labels_of_uniform_samples_are_measured_beside_the_published_kind(folder: Path, tmp_path: Path) -> None:
+    asked = ("experiment", "prevalence", "--data", folder, "--samples", 1, "--records", 60, "--results", tmp_path)
+    document: dict[str, Any] = json.loads(blindlabel(*asked, "--json")[0])
+    one = document["datasets"]["products"]
+    assert one["pairs"] == 3600 and 0 < one["matches"] < 60
+    assert len(one["right_by_round"]) == 3
+    assert one["right"] >= 0.8 and one["found"] >= 0.5
+    assert one["published"]["precision"] >= 0.8

@@ -48,18 +48,42 @@ def read_table(
 
 
 def suggest(
-    table: Source, *, round: int = 1, prepare: Sequence[str] = DEFAULT_STEPS, types: Mapping[str, str] | None = None
+    table: Source,
+    *,
+    rows: Sequence[int] | None = None,
+    ids: Sequence[str] | None = None,
+    round: int = 1,
+    matching: float | None = None,
+    prepare: Sequence[str] = DEFAULT_STEPS,
+    types: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
 ) -> list[Question]:
     """A question for each row: what to look for in the other table, from this table alone.
 
-    Round 2 asks for other things, later ones for less of the first. `prepare` are the steps of text preparation and
-    `types` the types of attributes, as in an agreement. `why` of a question says why it was suggested.
+    `rows` (positions) or `ids` name the rows that are asked about, else all are; the whole table is looked at either
+    way. Round 2 asks for other things, later ones for less of the first. `matching` is the share of all pairs that is
+    expected to match: the fewer, the more a question asks for; without it, as in whole tables where each row has one
+    partner. `prepare` are the steps of text preparation and `types` the types of attributes, as in an agreement.
+    `progress` is called with the share of the rows that is done. `why` of a question says why it was suggested.
     """
     table, recipe = read_table(table), Recipe.of(prepare, types)
-    rows = recipe.rows(table, table.attributes)
-    suggester = Suggester(rows, table.attributes, lowered=recipe.lowered)
-    made = (suggester.suggest(row, round) for row in rows)
-    return [Question(one.text, table.attributes, recipe=recipe, why=one.why) for one in made]
+    if rows is not None and ids is not None:
+        raise InputError("Name the rows to suggest for by their positions or by their ids, not by both.")
+    if matching is not None and not 0 < matching < 1:
+        raise InputError("The share of pairs that match is above 0 and below 1.")
+    chosen = range(len(table)) if rows is None else rows
+    chosen = chosen if ids is None else [table.position(one) for one in ids]
+    for row in chosen:
+        table.row(row)
+    whole = recipe.rows(table, table.attributes)
+    suggester = Suggester(whole, table.attributes, lowered=recipe.lowered, matching=matching)
+    made = []
+    for done, row in enumerate(chosen, 1):
+        one = suggester.suggest(whole[row], round)
+        made.append(Question(one.text, table.attributes, recipe=recipe, why=one.why))
+        if progress is not None:
+            progress("suggestions", done / len(chosen))
+    return made
 
 
 def ask(

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from blindlabel.language.suggestions import Suggester, Suggestion
     from blindlabel.records.preparation import Recipe
 
+Matching = Annotated[
+    float | None,
+    typer.Option("--matching", help="The share of all pairs that is expected to match. Default: one for each row."),
+]
+
 
 def suggest(
     records: Annotated[Path, typer.Argument(help="Your own table: CSV, JSON lines or Parquet.")],
@@ -44,6 +49,7 @@ def suggest(
     criteria: Annotated[
         str, typer.Option("--criteria", help="The agreed criteria: of one person, members of the household are not.")
     ] = "",
+    matching: Matching = None,
     variants: Annotated[
         bool, typer.Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
     ] = False,
@@ -65,15 +71,12 @@ def suggest(
     from blindlabel.records.preparation import DEFAULT_STEPS
     from blindlabel.records.tables import read_table
 
-    chosen = attribute_list(attributes)
     recipe = recipe_given(prepare or ",".join(DEFAULT_STEPS), types)
-    table = read_table(records, id_column=id_column, attributes=chosen)
+    table = read_table(records, id_column=id_column, attributes=attribute_list(attributes))
     rows = recipe.rows(table, table.attributes)
-    suggester = _suggester(rows, table.attributes, recipe, criteria)
+    suggester = _suggester(rows, table.attributes, recipe, criteria, matching)
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
-    if question is not None and len(positions) != 1:
-        raise InputError("--question needs exactly one --id: the row that you wrote the question for.")
-    own = None if question is None else _read(question, suggester, recipe)
+    own = None if question is None else _read(question, suggester, recipe, len(positions))
     found = [
         {"id": table.ids[row], **_judged(suggester, rows[row], table.ids, round, own, variants)} for row in positions
     ]
@@ -84,18 +87,24 @@ def suggest(
     say(Level().sentence)
 
 
-def _suggester(rows: Sequence[Record], attributes: Sequence[str], recipe: Recipe, criteria: str) -> Suggester:
+def _suggester(
+    rows: Sequence[Record], attributes: Sequence[str], recipe: Recipe, criteria: str, matching: float | None
+) -> Suggester:
     from blindlabel.language.suggestions import Suggester
     from blindlabel.parties.questions import personal_attributes
 
+    if matching is not None and not 0 < matching < 1:
+        raise InputError("--matching is a share above 0 and below 1.")
     typed, personal = recipe.with_one_form, personal_attributes(criteria, attributes)
-    return Suggester(rows, attributes, lowered=recipe.lowered, typed=typed, personal=personal)
+    return Suggester(rows, attributes, lowered=recipe.lowered, typed=typed, personal=personal, matching=matching)
 
 
-def _read(given: str, suggester: Suggester, recipe: Recipe) -> Question:
+def _read(given: str, suggester: Suggester, recipe: Recipe, rows: int) -> Question:
     from blindlabel.cli.trying import question_source
     from blindlabel.language import Question
 
+    if rows != 1:
+        raise InputError("--question needs exactly one --id: the row that you wrote the question for.")
     name, text = question_source(given)
     checked = Question(text, attributes=suggester.attributes, limits=suggester.limits, recipe=recipe)
     if not checked.ok:

@@ -113,6 +113,7 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
         most_others=_most_others(agreement, len(rows)),
         typed=agreement.recipe.with_one_form,
         personal=personal_attributes(agreement.criteria, agreement.attributes),
+        matching=agreement.sampling.matching(len(rows)),
     )
 
 

@@ -173,6 +173,13 @@ class Sampling(Shape):
             return f"This is not the table of {owner} that the linkage was made from: its fingerprint is {fingerprint}."
         return ""
 
+    def matching(self, rows: int) -> float:
+        """The share of all pairs of a sample that is expected to match, of two tables of this size where each row has
+        one partner. Rows that are named are taken to be named for their partners. Keys bring partners and look-alikes
+        alike, so a sample that is enriched is no easier than a uniform one.
+        """
+        return 1 / max(1, self.records if self.method == "rows" else rows)
+
     def contradictions(self, owners: Sequence[str], attributes: Sequence[str]) -> Iterator[str]:
         """What does not fit the rest of the agreement, each with its place in the file."""
         if self.by_keys:

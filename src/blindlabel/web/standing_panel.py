@@ -74,7 +74,7 @@ def outcomes(app: OwnerApp) -> list[RecordOutcome]:
             matches += [f"record {column + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
             if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
                 open_pairs += int((~is_agreed(row)).sum())
-        found.append(RecordOutcome(own.id, ", ".join(matches) or "no match agreed", f"{open_pairs:,}"))
+        found.append(RecordOutcome(own.id, ", ".join(matches) or "none agreed", f"{open_pairs:,}"))
     return found
 
 

@@ -208,6 +208,50 @@ def verdicts(
 
 
 @app.command()
+def prevalence(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    samples: SamplesOption = 2,
+    seed: SeedOption = 0,
+    records: Annotated[int, typer.Option("--records", min=2, help="Sampled records of each table.")] = 300,
+    prepare: PrepareOption = "ours",
+    results: ResultsOption = RESULTS,
+    json: JsonFlag = False,
+) -> None:
+    """Show how often "match" labels are right in uniform samples, where matches are rare and look-alikes are not."""
+    from blindlabel_lab.experiments.datasets import data_folder, names_in, preparation_named
+    from blindlabel_lab.experiments.prevalence import prevalence as work
+
+    folder = data_folder(data)
+    names, steps = dataset or names_in(folder), preparation_named(prepare)
+    run_and_show(
+        "prevalence",
+        results,
+        False,
+        json,
+        lambda kept, advance: work(folder, names, records, samples, seed, advance, kept, steps),
+    )
+
+
+@app.command()
+def invariance(
+    data: DataOption = None,
+    dataset: SetOption = None,
+    prepare: PrepareOption = "ours",
+    results: ResultsOption = RESULTS,
+    json: JsonFlag = False,
+) -> None:
+    """Label candidate pairs with rows in five other orders, columns renamed and reordered, every tenth row twice."""
+    from blindlabel_lab.experiments.candidates import candidates_folder, chosen_sets
+    from blindlabel_lab.experiments.datasets import data_folder, preparation_named
+    from blindlabel_lab.experiments.prevalence import invariance as work
+
+    folder, steps = candidates_folder(data_folder(data)), preparation_named(prepare)
+    names = chosen_sets(folder, dataset)
+    run_and_show("invariance", results, False, json, lambda kept, advance: work(folder, names, advance, kept, steps))
+
+
+@app.command()
 def partners(
     data: DataOption = None,
     dataset: SetOption = None,

@@ -29,6 +29,8 @@ SUBFOLDER = "candidates"
 """Where these sets lie in a folder of sets."""
 HOW_TO_PLACE = "A set of candidate pairs is a folder with a.csv, b.csv and pairs.csv (id_a, id_b, label)."
 
+MATCHING = 0.1
+"""The share of candidate pairs that both owners expect to match."""
 PUBLISHED: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "abt-buy": {"Magellan": 43.6, "DeepMatcher": 62.8, "Ditto": 89.3},
@@ -148,8 +150,8 @@ class Study:
     def __init__(self, given: Candidates, suggesters: tuple[Suggester, Suggester] | None = None) -> None:
         self.given = given
         self._suggesters = suggesters or (
-            Suggester(given.records[0], given.attributes, lowered=given.lowered),
-            Suggester(given.records[1], given.attributes, lowered=given.lowered),
+            Suggester(given.records[0], given.attributes, lowered=given.lowered, matching=MATCHING),
+            Suggester(given.records[1], given.attributes, lowered=given.lowered, matching=MATCHING),
         )
         self.asked: dict[tuple[int, int, int], Suggestion] = {}
         """By owner, row and round."""

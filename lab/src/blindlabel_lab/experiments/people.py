@@ -127,7 +127,7 @@ def beside(folder: Path, strategies: Sequence[str], needle_length: int) -> dict[
     dataset, sample, rounds = prepared.dataset, prepared.sample, prepared.agreement.rounds
     runs = {"people": replay(prepared)}
     for strategy in strategies:
-        oracles = oracles_of(dataset, strategy, needle_length)
+        oracles = oracles_of(dataset, strategy, needle_length, 1 / (1 + len(sample.a)))
         most_yes = prepared.agreement.budget.most_yes
         runs[strategy] = run_sample(dataset, sample, oracles, "plain", rounds, needle_length, most_yes)
     return {

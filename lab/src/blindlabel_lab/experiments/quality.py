@@ -61,9 +61,9 @@ class Plan:
         return self
 
 
-def wording_of(dataset: Dataset, needle_length: int = NEEDLE_LENGTH) -> Wording:
-    """What oracles have to know of a set's texts."""
-    return Wording(dataset.lowered, needle_length)
+def wording_of(dataset: Dataset, needle_length: int = NEEDLE_LENGTH, matching: float | None = None) -> Wording:
+    """What oracles have to know of a set's texts and of how many pairs match."""
+    return Wording(dataset.lowered, needle_length, matching)
 
 
 def run_sample(
@@ -94,9 +94,13 @@ def run_sample(
     )
 
 
-def oracles_of(dataset: Dataset, strategy: str, needle_length: int = NEEDLE_LENGTH) -> tuple[Oracle, Oracle]:
-    """Both owners' oracles of a strategy, each built from its own table."""
-    make, wording = STRATEGIES[strategy], wording_of(dataset, needle_length)
+def oracles_of(
+    dataset: Dataset, strategy: str, needle_length: int = NEEDLE_LENGTH, matching: float | None = None
+) -> tuple[Oracle, Oracle]:
+    """Both owners' oracles of a strategy, each built from its own table. `matching` is the share of pairs that they
+    expect to match: a sample of so many matches, and nothing else, has one for each record.
+    """
+    make, wording = STRATEGIES[strategy], wording_of(dataset, needle_length, matching)
     return (
         make(dataset.records[0], dataset.attributes, wording),
         make(dataset.records[1], dataset.attributes, wording),
@@ -122,7 +126,9 @@ class Bench:
         """Both owners' oracles of a strategy, each built from its own table."""
         if (name, strategy) not in self._oracles:
             dataset = self.dataset(name)
-            self._oracles[name, strategy] = oracles_of(dataset, strategy, self.plan.needle_length)
+            self._oracles[name, strategy] = oracles_of(
+                dataset, strategy, self.plan.needle_length, 1 / (1 + self.plan.size)
+            )
         return self._oracles[name, strategy]
 
     def sample(self, name: str, strategy: str, seed: int) -> dict[str, Any]:

@@ -38,6 +38,8 @@ class Wording:
     lowered: bool = True
     """Whether records are in lower case."""
     needle_length: int = NEEDLE_LENGTH
+    matching: float | None = None
+    """The share of all pairs that is expected to match; None: as in whole tables."""
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class Suggested:
             functions=("is_in", "equals", "has_word"),
             whole=whole,
             single_attributes=single_attributes,
+            matching=wording.matching,
         )
 
     def ask(self, record: Record, round: int) -> str:

@@ -176,6 +176,29 @@ def _verdicts(document: Document) -> Table:
     return rows
 
 
+def _prevalence(document: Document) -> Table:
+    rows = [
+        ["set", "pairs", "matches", '"match" right', "true pairs found", "right by round", "published kind: right, F"]
+    ]
+    for name, one in document["datasets"].items():
+        shares = [_three(one["right"]), _three(one["found"]), " ".join(map(_three, one["right_by_round"]))]
+        beside = f"{_three(one['published']['precision'])}, {_three(one['published']['f_strict'])}"
+        rows.append([name, f"{one['pairs']:,}", f"{one['matches']:,}", *shares, beside])
+    return rows
+
+
+def _three(share: float | None) -> str:
+    return "–" if share is None else f"{share:.3f}"
+
+
+def _invariance(document: Document) -> Table:
+    said = list(next(iter(document["datasets"].values()))["f1"])
+    rows = [["set", *said, "moved by"]]
+    for name, one in document["datasets"].items():
+        rows.append([name, *(f"{100 * one['f1'][words]:.1f}" for words in said), f"{100 * one['moved']:.1f}"])
+    return rows
+
+
 def _share(share: float | None, spread: list[float] | None) -> str:
     return "–" if share is None or spread is None else f"{share:.2f} ({spread[0]:.2f} to {spread[1]:.2f})"
 
@@ -399,6 +422,8 @@ TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
         "candidates": _candidates,
         "estimates": _estimates,
         "verdicts": _verdicts,
+        "prevalence": _prevalence,
+        "invariance": _invariance,
         "oracles": _oracles,
         "tokens": _tokens,
         "missing": _missing,
@@ -412,6 +437,8 @@ TITLES = {
     "quality-published": "Labelling quality with the published text preparation",
     "candidates": "Hard pairs: what blocking leaves over",
     "verdicts": "What verdicts are worth",
+    "prevalence": "Labels where matches are rare",
+    "invariance": "The same tables written otherwise",
     "oracles": "Strategies side by side (final)",
     "tokens": "What is asked",
     "records": "The sets, and how long their records are",

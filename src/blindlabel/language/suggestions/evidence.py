@@ -11,11 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log2, prod, sqrt
+from math import log2, sqrt
 
 from blindlabel.language import words
 from blindlabel.language.functions import PREDICATES
-from blindlabel.language.suggestions.needles import Asking, Found, Needle, NeedleKind, Texts, kind_of, needles_of
+from blindlabel.language.suggestions.needles import (
+    SHORTEST_PART,
+    Asking,
+    Found,
+    Needle,
+    NeedleKind,
+    Texts,
+    kind_of,
+    needles_of,
+)
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import Profile, Siblings
 from blindlabel.language.words import words_in_order
@@ -25,14 +34,12 @@ RELIED_ON = 0.6
 """An identifier that a partner has with this probability is how the record is named."""
 LEAST_RATIO = 1.15
 """What a partner has hardly more probably than others tells nothing."""
-MOST_COMMON = 0.97
+RAREST, MOST_COMMON = 0.03, 0.97
 FEW_ROWS = 20
 """With fewer rows, shares of the table say nothing."""
 LATE = 12
 """Words after which a word is as late as any."""
 LONGEST_RUN_TOGETHER = 2
-SPELT_RIGHT = 2
-"""Rows with a word from which on it is no misspelling; the words of a phrase are taken to be none."""
 MANY_CODED = 0.3
 """Where this share of rows has an identifier, things are named by them."""
 
@@ -51,7 +58,7 @@ class Evidence:
     apart: int
     """How many of the nearest own rows do not have it."""
     anybody: float = 1.0
-    """How probably any record has it."""
+    """How probably any other record has it."""
     far: float = 0.0
     """How much telling the record from any other counts, beside telling it from its like."""
 
@@ -73,13 +80,13 @@ class Evidence:
     @property
     def idle(self) -> bool:
         """Whether a partner has it hardly more probably than others."""
-        return self.partner <= LEAST_RATIO * (self.anybody if self.far else self.mistaken)
+        return self.partner <= LEAST_RATIO * min(other for share, other in self._others if share)
 
     def bits(self, most: float) -> float:
         """The difference between having it and not, in bits."""
         return sum(
-            share * (min(most, log2(self.partner / others)) + log2((1 - others) / (1 - self.partner)))
-            for share, others in self._others
+            share * (min(most, log2(self.partner / other)) + log2((1 - other) / (1 - self.partner)))
+            for share, other in self._others
         )
 
     @property
@@ -87,13 +94,19 @@ class Evidence:
         """Bits expected from asking for it, if the other record is the partner."""
         having, lacking = self.partner, 1 - self.partner
         return sum(
-            share * (having * log2(having / others) + lacking * log2(lacking / (1 - others)))
-            for share, others in self._others
+            share * (having * log2(having / other) + lacking * log2(lacking / (1 - other)))
+            for share, other in self._others
         )
 
     @property
     def _others(self) -> tuple[tuple[float, float], ...]:
-        return (1 - self.far, self.mistaken), (self.far, self.anybody)
+        """What it tells the record from: its like and, where words are often misspelt, any other."""
+        return (1 - self.far, self.mistaken), (self.far, min(self.mistaken, max(RAREST, self.anybody)))
+
+    @property
+    def rarity(self) -> float:
+        """Bits that it says against any other record."""
+        return -log2(self.anybody)
 
 
 @dataclass(frozen=True)
@@ -111,6 +124,8 @@ class Circumstances:
     """How far the table's spelling can be relied on: 1, and less where words are often misspelt."""
     singles_misspelt: float
     """The share of words in one own row only that look misspelt."""
+    presence: Mapping[str, float]
+    """How probably a true partner has a value in each attribute."""
     priors: Priors
     siblings: Siblings = field(default_factory=Siblings)
     """What siblings share."""
@@ -136,14 +151,10 @@ def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[
     for one, rows, partner in partners:
         having = sum(holds(one.needle, texts) for texts in given.near)
         mistaken = _mistaken(one, rows, having, given, identified=identified)
-        anybody = min(mistaken, max(given.priors.rarest_of_all, _in_table(rows, given)))
+        anybody = min(1.0, (rows - 0.5) / given.rows)
         far = given.priors.far * given.misspelt
         evidence.append(Evidence(one, rows, partner, mistaken, len(given.near) - having, anybody, far))
     return evidence
-
-
-def _in_table(rows: int, given: Circumstances) -> float:
-    return rows / given.rows if given.rows > FEW_ROWS else 0.0
 
 
 def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, identified: bool) -> float:
@@ -151,23 +162,20 @@ def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, ide
     priors = given.priors
     common = max(rows - 1, 0.5) / max(1, given.rows)
     chance = (having + priors.smoothing * common) / (len(given.near) + priors.smoothing)
+    of_text = _of_text(found, given.profiles)
     if found.kind in IDENTIFYING:
         least = priors.rarest_identifier
-    elif found.kind == "number":
+    elif found.kind == "number" and not (of_text and len(found.word) < SHORTEST_PART):
         least = priors.rarest_number
-    elif found.kind == "phrase":
-        least = priors.rarest_phrase
     else:
         least = priors.rarest_word
-    if identified and found.kind not in IDENTIFYING and _of_text(found, given.profiles):
+    if identified and found.kind not in IDENTIFYING and of_text:
         least = max(least, priors.rarest_beside_identifier)
-    mistaken = max(chance, _in_table(rows, given), least)
+    mistaken = max(chance, rows / given.rows if given.rows > FEW_ROWS else 0.0, least)
     if given.lonely:
-        shared = given.siblings.share(found)
-        if given.siblings.expected:
-            mistaken += priors.of_household * max(0.0, shared - mistaken)
-        else:
-            mistaken += given.misspelt * given.lonely * priors.of_family * (shared - mistaken)
+        shared = given.siblings.share(found) - mistaken
+        expected = priors.of_family * given.misspelt * given.lonely * shared
+        mistaken += priors.of_household * max(0.0, shared) if given.siblings.expected else expected
     return min(MOST_COMMON, mistaken)
 
 
@@ -195,16 +203,15 @@ def holds(needle: Needle, texts: Texts) -> bool:
 def chance_of(found: Found, rows: int, given: Circumstances) -> float:
     """How probably a true partner has it, by what it is and where it comes from."""
     priors, profiles = given.priors, given.profiles
-    if found.kind == "phrase":
-        parts = [replace(found, kind=kind_of(word), word=word) for word in found.word.split(" ")]
-        return priors.side_by_side * prod(min(priors.most, chance_of(part, SPELT_RIGHT, given)) for part in parts)
     if not _of_text(found, profiles):
         chances = {"year": priors.year, "amount": priors.amount, "count": priors.count}
-        return given.spelt * max(
-            chances[profiles[name].kind] * profiles[name].presence(priors) for name in found.attributes
-        )
+        return given.spelt * max(chances[profiles[name].kind] * given.presence[name] for name in found.attributes)
+
+    def reliance_of(name: str, *, identifier: bool = False) -> float:
+        return profiles[name].reliance(priors, identifier=identifier) * given.presence[name]
+
     if found.kind in IDENTIFYING:
-        reliance = max(profiles[name].reliance(priors, identifier=True) for name in found.attributes)
+        reliance = max(reliance_of(name, identifier=True) for name in found.attributes)
         chance = priors.identifier if found.kind == "identifier" else priors.piece
         digits = priors.digits if found.word.isdigit() else 1.0
         # Half of a number is hit by half of the errors.
@@ -213,11 +220,11 @@ def chance_of(found: Found, rows: int, given: Circumstances) -> float:
     chance = {"number": priors.number, "initial": priors.initial}.get(found.kind, priors.word)
     if found.kind == "word" and rows <= 1:
         chance += (priors.single_word - chance) * given.doubtful
-    best = max(found.attributes, key=lambda name: profiles[name].reliance(priors))
+    best = max(found.attributes, key=reliance_of)
     longer: float = min(1.0, priors.usual_length * profiles[best].words / max(1, given.lengths[best])) ** priors.longer
     coded = max(profiles[name].identifiers for name in found.attributes)
     plain = (1 - priors.coded * min(1.0, coded / MANY_CODED)) * (1 - priors.later * min(1.0, found.place / LATE))
-    return chance * profiles[best].reliance(priors) * longer * plain * given.spelt * _usual(found, profiles, priors)
+    return chance * reliance_of(best) * longer * plain * given.spelt * _usual(found, profiles, priors)
 
 
 def _usual(found: Found, profiles: Mapping[str, Profile], priors: Priors) -> float:
@@ -239,6 +246,7 @@ def _usual(found: Found, profiles: Mapping[str, Profile], priors: Priors) -> flo
 MISSPELT_BY = 2
 NAMES_A_KIND = 3
 """Own rows with a word from which on it is taken to name a kind of thing."""
+SLOWLY = 4
 IN_ANY_RECORD = 0.1
 """A word that a larger share of own rows has may stand in any record."""
 SHORTEST_EXCLUDED = 4
@@ -247,27 +255,22 @@ Speaking = Sequence[tuple[Texts, Sequence[Found]]]
 """Own rows that the points let pass, each with what speaks for it, best first."""
 
 
-def exclusions_of(named: Speaking, far: Sequence[Found], apart: Speaking, most: int) -> list[Found]:
-    """At most so many needles: first what `named` rows are named by otherwise; then amounts that are `far` from the
-    record's own; then what sets other rows `apart`.
-    """
+def exclusions_of(named: Speaking, apart: Speaking, most: int) -> list[Found]:
+    """At most so many needles: first what `named` rows are named by otherwise, then what sets other rows `apart`."""
     chosen: dict[Needle, Found] = {}
-
-    def keep_out(rows: Speaking) -> None:
-        for row, needles in rows:
-            if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
-                chosen[needles[0].needle] = needles[0]
-
-    keep_out(named)
-    chosen.update((one.needle, one) for one in far[: most - len(chosen)])
-    keep_out(apart)
+    for row, needles in (*named, *apart):
+        if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
+            chosen[needles[0].needle] = needles[0]
     return list(chosen.values())
 
 
-def set_apart(texts: Texts, row: Texts, rows_having: Callable[[str], int], rows: int, asking: Asking) -> list[Found]:
-    """Words that a row has in place of words of the record, the rarest first, where several own rows have either. The
-    table must be well spelt and hold hardly any duplicates: else they are the same words, written otherwise.
+def set_apart(
+    texts: Texts, row: Texts, rows_having: Callable[[str], int], rows: int, doubtful: float, asking: Asking
+) -> list[Found]:
+    """Words that a row has in place of words of the record, the rarest first, where several own rows have either: the
+    more, the more `doubtful` words are, for a damaged row is often about the same thing as one that says more.
     """
+    least = NAMES_A_KIND / max(1e-9, 1 - doubtful**SLOWLY)
     theirs = {word: name for name, text in row.items() for word in words_in_order(text)}
     own = {word for text in texts.values() for word in words_in_order(text)}
     if "is_in" not in asking.functions or not any(
@@ -279,7 +282,7 @@ def set_apart(texts: Texts, row: Texts, rows_having: Callable[[str], int], rows:
         for word, name in theirs.items()
         if kind_of(word) == "word"
         and SHORTEST_EXCLUDED <= len(word) <= asking.limits.needle_length
-        and NAMES_A_KIND <= rows_having(word) <= IN_ANY_RECORD * rows
+        and least <= rows_having(word) <= IN_ANY_RECORD * rows
         and not any(word in text for text in texts.values())
     ]
     return sorted(found, key=lambda one: (rows_having(one.word), one.word))

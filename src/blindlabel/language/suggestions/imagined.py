@@ -149,7 +149,7 @@ class _Making:
         """How probably a partner that has a value there has this word of it."""
         found = Found(Needle("is_in", part), kind_of(part), (name,), words.lower(part), place)
         priors = self._given.priors
-        chance = chance_of(found, self._rarity(part), self._given) / self._given.profiles[name].presence(priors)
+        chance = chance_of(found, self._rarity(part), self._given) / self._given.presence[name]
         return min(priors.most, chance)
 
     def _instead(self, name: str, part: str) -> str:

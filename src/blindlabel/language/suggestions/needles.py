@@ -1,22 +1,19 @@
 """What can be asked about a record: its words, its values, and pieces of its identifiers. Does not weigh them.
 
 Whole words come first. A word of four characters or more is looked for anywhere in the text, so that an ending or a
-missing hyphen does no harm; a shorter one only as a word of its own. Two words that stand side by side can be asked for
-as one: things of one family share words, and less often their order. A number that is all an attribute holds (a year, a
-price, an age) is looked for in that attribute, by its whole part. A piece is only asked for where an identifier must be
-cut: it is longer than the agreement encodes, or it ends in letters after its last digit, which say a colour or a market
-that the other table may not.
+missing hyphen does no harm; a shorter one only as a word of its own, and a word that only joins others ("for") never. A
+number that is all an attribute holds (a year, a price, an age) is looked for in that attribute, by its
+whole part. A piece is only asked for where an identifier must be cut: it is longer than the agreement encodes, or it
+ends in letters after its last digit, which say a colour or a market that the other table may not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import pairwise
 from typing import Literal
 
-from blindlabel.language import formatter, words
+from blindlabel.language import words
 from blindlabel.language.formula import Atom
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
@@ -24,7 +21,7 @@ from blindlabel.language.record import Case, View
 from blindlabel.language.signatures import Clear
 from blindlabel.language.words import words_in_order
 
-NeedleKind = Literal["word", "phrase", "identifier", "piece", "number", "initial"]
+NeedleKind = Literal["word", "identifier", "piece", "number", "initial"]
 Texts = Mapping[str, str]
 """A row as the suggester sees it: the text of each attribute, in lower case."""
 
@@ -35,10 +32,13 @@ SHORTEST_DIGITS = 5
 SHORTEST_HALVED = 7
 """Letters and digits together of so many characters, or so many digits alone, are an identifier; digits from the last
 on may be asked for in halves."""
-SHORTEST_PHRASE = 5
-"""Two words side by side of so many characters, the space included, are asked for as one."""
-AMOUNT_PARTS = 2
-"""Runs of digits of an amount: the whole part and the decimals. More of them are thousands, or several numbers."""
+_JOINING = (
+    "a an and as at by for from in into is it of on or per the to with"
+    " am auf aus bei das dem den der des die ein eine im mit und von zu zum zur"
+    " au aux d de del du e el en et l la las le les los par pour sur un una une y"
+)
+JOINING = frozenset(_JOINING.split(" "))
+"""Words that only join others, in English, German, French and Spanish: no evidence, while there is anything else."""
 MOST_WORDS = 400
 """Words of one attribute that are looked at: a bound on the work for very long texts."""
 
@@ -59,8 +59,6 @@ class Needle:
     @property
     def arguments(self) -> tuple[Clear, ...]:
         """What the predicate is called with, besides the text."""
-        if self.function == "far_from":
-            return (Fraction(self.text),)
         return () if self.function == "is_empty" else (self.text,)
 
 
@@ -117,7 +115,7 @@ def numbers_and_identifiers(texts: Iterable[str]) -> frozenset[str]:
 
 def needles_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[Found]:
     """All needles of a record (attribute name to its text in lower case), in order. `numeric` are the attributes that
-    hold a number.
+    hold a number. Of "7 1" only the first number is asked for: the second says nothing by itself.
     """
     found: dict[Needle, Found] = {}
     for name, text in texts.items():
@@ -125,6 +123,8 @@ def needles_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[F
         where = name if by_value or not asking.whole else None
         in_order = words_in_order(text)[:MOST_WORDS]
         for place, word in enumerate(in_order[:1] if by_value else in_order):
+            if place and _is_short_number(word) and _is_short_number(in_order[place - 1]):
+                continue
             kind: NeedleKind = kind_of(word, asking.units) if not by_value else "number"
             for needle, asked in _needles(word, kind, where, asking, by_value=by_value):
                 known = found.get(needle)
@@ -132,41 +132,12 @@ def needles_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[F
                     found[needle] = Found(needle, asked, (name,), word, place)
                 elif name not in known.attributes:
                     found[needle] = replace(known, attributes=(*known.attributes, name))
-    return list(found.values())
+    telling = [one for one in found.values() if one.word not in JOINING]
+    return telling if len(telling) > 1 else list(found.values())
 
 
-def far_from(texts: Texts, amounts: Collection[str], asking: Asking) -> list[Found]:
-    """What speaks against another record: an amount far from the record's own. `amounts` are the attributes that hold
-    one.
-    """
-    found: list[Found] = []
-    for name in amounts if asking.single_attributes and "far_from" in asking.functions else ():
-        value, parts = words.first_number(texts[name]), words_in_order(texts[name])
-        if value is not None and len(parts) <= AMOUNT_PARTS and all(map(str.isdigit, parts)):
-            number = formatter.number(Fraction(value, 10**words.NUMBER_DECIMALS))
-            found.append(Found(Needle("far_from", number, name), "number", (name,), texts[name]))
-    return found
-
-
-def phrases_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[Found]:
-    """Words of a record that stand side by side, two by two, in order. An identifier stands for itself."""
-    found: dict[Needle, Found] = {}
-    for name, text in texts.items():
-        if name in numeric or "is_in" not in asking.functions:
-            continue
-        in_order = words_in_order(text)[:MOST_WORDS]
-        for place, pair in enumerate(pairwise(in_order)):
-            phrase = " ".join(pair)
-            fits = SHORTEST_PHRASE <= len(phrase) <= asking.limits.needle_length and phrase in text
-            if not fits or any(kind_of(word, asking.units) == "identifier" for word in pair):
-                continue
-            needle = Needle("is_in", phrase, None if asking.whole else name)
-            known = found.get(needle)
-            if known is None:
-                found[needle] = Found(needle, "phrase", (name,), phrase, place)
-            elif name not in known.attributes:
-                found[needle] = replace(known, attributes=(*known.attributes, name))
-    return list(found.values())
+def _is_short_number(word: str) -> bool:
+    return len(word) < SHORTEST_PART and word.isdigit()
 
 
 def _needles(

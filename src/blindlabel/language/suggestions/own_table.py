@@ -3,11 +3,14 @@
 Exact by the language's meaning, and fast enough for every key press: words are looked up, pieces of words are looked up
 among the words, and only what cannot be (a value, a prefix, a number) is read from the texts. Memory is bounded by the
 text of the table: the index holds each word once and each of its rows as four bytes.
+
+The index has every different row once, ordered by what it says, whatever attributes are called and in whichever order
+rows and attributes stand. So what is estimated from it is the same for a table that was sorted otherwise, or that has
+rows twice.
 """
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -68,11 +71,6 @@ class Column:
         number = numbers.get(word)
         return rows[:0] if number is None else rows[starts[number] : starts[number + 1]]
 
-    def rows_of_words(self, phrase: str) -> Positions:
-        """The rows that have these words side by side, each as a word of its own."""
-        rows = reduce(partial(np.intersect1d, assume_unique=True), map(self.rows_of_word, phrase.split(" ")))
-        return np.array([row for row in rows.tolist() if phrase in self.texts[row]], dtype=np.int32)
-
     def rows_with(self, function: str, arguments: tuple[Clear, ...]) -> Positions:
         """The rows of which a predicate holds."""
         needle = arguments[0] if arguments else None
@@ -109,7 +107,10 @@ class Column:
 
     def _words_containing(self, piece: str) -> list[str]:
         joined, vocabulary, begins = self._vocabulary
-        places = [found.start() for found in re.finditer(re.escape(piece), joined)]
+        places, place = [], joined.find(piece)  # many times as fast as a regular expression
+        while place >= 0:
+            places.append(place)
+            place = joined.find(piece, place + 1)
         numbers = np.searchsorted(begins, places, side="right") - 1
         return [vocabulary[number] for number in dict.fromkeys(numbers.tolist())]
 
@@ -126,6 +127,7 @@ class OwnTable:
     def __init__(self, records: Sequence[Record], attributes: Sequence[str]) -> None:
         self.records = records
         self.attributes = tuple(attributes)
+        self.different, self._place = _in_order([tuple(one.attributes.values()) for one in records])
         self._columns: dict[View, Column] = {}
         self._rows: OrderedDict[tuple[object, ...], Positions] = OrderedDict()
 
@@ -135,11 +137,11 @@ class OwnTable:
     def column(self, view: View) -> Column:
         """The view of all rows; made when first needed."""
         if view not in self._columns:
-            self._columns[view] = Column([record.text(view) for record in self.records])
+            self._columns[view] = Column([self.records[row].text(view) for row in self.different])
         return self._columns[view]
 
     def rows_with(self, atom: Atom) -> Positions:
-        """The rows of which a predicate holds."""
+        """Which of the different rows a predicate holds of."""
         key = (atom.function, atom.arguments, atom.view)
         found = self._rows.get(key)
         if found is None:
@@ -150,9 +152,17 @@ class OwnTable:
             self._rows.move_to_end(key)
         return found
 
+    def count(self, atom: Atom) -> int:
+        """How many rows a predicate holds of."""
+        return int(self._copies[self.rows_with(atom)].sum())
+
+    @cached_property
+    def _copies(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self._place, minlength=len(self.different))
+
     def fitting(self, formula: Formula) -> Bits:
         """Which rows a question fits."""
-        return column(formula, len(self.records), self._presence)
+        return column(formula, len(self.different), self._presence)[self._place]
 
     def points(self, chain: Chain) -> npt.NDArray[np.int64]:
         """The points that each row gets."""
@@ -163,10 +173,10 @@ class OwnTable:
 
     def holding(self, terms: Iterable[Term]) -> Bits:
         """The rows in which any of these terms holds."""
-        found = np.zeros(len(self.records), dtype=np.bool_)
+        found = np.zeros(len(self.different), dtype=np.bool_)
         for term in terms:
             found[reduce(partial(np.intersect1d, assume_unique=True), map(self.rows_with, term))] = True
-        return found
+        return found[self._place]
 
     def same_as(self, record: Record) -> list[int]:
         """The rows that say the very same as this record."""
@@ -180,6 +190,15 @@ class OwnTable:
         return found
 
     def _presence(self, atom: Atom) -> Bits:
-        present = np.zeros(len(self.records), dtype=np.bool_)
+        present = np.zeros(len(self.different), dtype=np.bool_)
         present[self.rows_with(atom)] = True
         return present
+
+
+def _in_order(rows: Sequence[tuple[str, ...]]) -> tuple[list[int], npt.NDArray[np.intp]]:
+    """The positions of the rows that differ, in order; and for each row, which of those it is."""
+    first: dict[tuple[str, ...], int] = {}
+    same = [first.setdefault(row, position) for position, row in enumerate(rows)]
+    ordered = sorted(first.values(), key=lambda position: sorted(rows[position]))
+    places = {position: place for place, position in enumerate(ordered)}
+    return ordered, np.array([places[position] for position in same], dtype=np.intp)

@@ -23,8 +23,6 @@ class Priors:
     piece: float = 0.80
     number: float = 0.95
     initial: float = 0.5
-    side_by_side: float = 0.92
-    """That two words which a partner has stand side by side there too."""
     run_together: float = 0.4
     """What is left of a word of two letters where names have initials: it may be two of them ("hv" for "h v")."""
     initials_usual: float = 0.2
@@ -73,7 +71,6 @@ class Priors:
     smoothing: float = 2.7
     """Rows that the rarity in the whole table counts for, beside the neighbours."""
     rarest_word: float = 0.19
-    rarest_phrase: float = 0.15
     rarest_number: float = 0.06
     rarest_identifier: float = 0.004
     rarest_beside_identifier: float = 0.38
@@ -92,10 +89,6 @@ class Priors:
     Any one word may be damaged, so a question must rest on more of them."""
     often_misspelt: float = 0.25
     """Spelling lowered by this much is misspelt often."""
-    rarest_of_all: float = 0.03
-    usual_duplicates: float = 0.15
-    """From this share of rows with a lookalike on, lookalikes are taken for the same thing. Below it they may be
-    siblings, and a pair in doubt is better discarded than labelled wrong."""
 
     # Points and bars.
     conditions: int = 7
@@ -108,12 +101,21 @@ class Priors:
     single_attribute: float = 0.6
     """Where a record is one text and nothing else, this share of what would be enough otherwise: there is no second
     attribute to confirm what the wording hides."""
-    enough: tuple[float, ...] = (0.69, 0.32)
-    """By round, the last for all that follow: the share of the points that a true partner should get which is
-    enough."""
+    usually_had: float = 0.45
+    """What a partner has less probably than this is worth fewer points, in proportion."""
+    around_matches: float = 20.0
+    """How many times more matches a sample has than one of whole tables, from which on it was made around matches:
+    look-alikes are too few there to be asked about. What follows is for such a sample and, `crowded`, for whole
+    tables."""
+    enough: float = 0.69
+    more_crowded: float = 1.0
+    """In round 1: the share of the points that a true partner should get which is enough, and points more."""
+    again: float = 0.4
+    """The same when the first conditions are asked for again; in whole tables, as in round 1."""
     otherwise: float = 0.5
+    otherwise_crowded: float = 0.7
     """When the rarest words are asked for: the share of their points that is enough. Where a record is one text and
-    nothing else, any points are that are more than one condition has."""
+    nothing else, any points are, around matches, that are more than one condition has."""
     least_likely: float = 0.3
     commonest: float = 0.06
     """What a partner has less probably than this is not asked for then, nor what a larger share of own rows has, but

@@ -1,42 +1,34 @@
-"""What the own table tells of itself: what each attribute holds, how well it is spelt, which rows are alike, and what
-siblings share. Looks at values only, never at an attribute's name, and asks nothing.
+"""What the own table tells of itself: what each attribute holds, which values stand together, how well it is spelt,
+which rows are alike, and what siblings share. Looks at values only, never at an attribute's name, and asks nothing.
+
+It is given different rows, ordered by what they say (`own_table`), so neither the order of the table nor a row that
+stands there twice changes what it finds.
 
 Nearly all rows that are most like a record (its neighbours) are other things: they are what the record must be told
-from. Two rows look like the same thing where nearly all words that tell rows apart are the same, and no number or
-identifier of one stands against one of the other. Words that no other row has do not count: in a duplicate they are
-misspellings and leftovers. In a table without duplicates such rows are siblings all the same, told apart by what is not
-written; so the share of rows that have one decides whether they are taken for duplicates.
-
-Siblings are other things of one family. Members of a household share surname, address and telephone, and differ in
-given name and age; products of a line share their words, and differ in the model number. An owner sees that in the few
-rows of its own table that are siblings, and takes it to hold for records whose siblings stand in the other table alone.
+from. Siblings are other things of one family. Members of a household share surname, address and telephone, and differ
+in given name and age; products of a line share their words, and differ in the model number. An owner sees that in the
+few rows of its own table that are siblings, and takes it to hold for records whose siblings stand in the other table
+alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log2
 from statistics import median
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from blindlabel.language.suggestions.needles import (
-    SHORTEST_DIGITS,
-    Found,
-    Texts,
-    kind_of,
-    numbers_and_identifiers,
-    unit_of,
-)
+from blindlabel.language.suggestions.needles import SHORTEST_DIGITS, Found, Texts, kind_of, unit_of
 from blindlabel.language.suggestions.own_table import Column
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.words import words_in_order
 
-MOST_ROWS = 20_000
-"""Rows that an attribute is judged by, evenly spread."""
+OF_ALL = 10
+"""Rows that the share in the whole table counts for, beside rows with the same other values."""
 MOSTLY = 0.8
 YEARS = range(1800, 2101)
 SHORTEST_SPELT = 5
@@ -69,23 +61,37 @@ class Profile:
     """Share of words that are single letters."""
 
     def reliance(self, priors: Priors, *, identifier: bool = False) -> float:
-        """How far a word of this attribute can be relied on to stand in a true partner too."""
+        """How far a word of this attribute can be relied on to stand in a true partner that has a value there."""
         told: float = min(1.0, priors.usual_words / self.words) ** priors.text_power if self.words else 1.0
         if identifier:
             usual = min(1.0, self.identifiers / priors.codes_usual)
-            return told * self.presence(priors) * (priors.stray_code + (1 - priors.stray_code) * usual)
-        return told * self.presence(priors) * min(1.0, priors.repeated + self.different)
-
-    def presence(self, priors: Priors) -> float:
-        """How probably the other record has a value at all, by how often the own rows have one."""
-        return 1 - priors.filled + priors.filled * self.filled
+            return told * (priors.stray_code + (1 - priors.stray_code) * usual)
+        return told * min(1.0, priors.repeated + self.different)
 
 
 def profiles_of(rows: Sequence[Texts], attributes: Sequence[str]) -> dict[str, Profile]:
     """The profile of every attribute, from rows of texts in lower case."""
-    step = max(1, -(-len(rows) // MOST_ROWS))
-    looked_at = rows[::step]
-    return {attribute: _profile([row[attribute] for row in looked_at]) for attribute in attributes}
+    return {attribute: _profile([row[attribute] for row in rows]) for attribute in attributes}
+
+
+class Patterns:
+    """Which values stand together in rows."""
+
+    def __init__(self, rows: Sequence[Texts], profiles: Mapping[str, Profile]) -> None:
+        self._profiles = profiles
+        self._rows = Counter(frozenset(name for name, text in row.items() if text) for row in rows)
+
+    def presence(self, texts: Texts, priors: Priors) -> dict[str, float]:
+        """How probably a true partner has a value in each attribute of a record: by how many of the own rows have one
+        that have and lack the same others.
+        """
+        having = frozenset(name for name, text in texts.items() if text)
+        found = {}
+        for name, profile in self._profiles.items():
+            with_it, without = self._rows[having | {name}], self._rows[having - {name}]
+            share = (with_it + OF_ALL * profile.filled) / (with_it + without + OF_ALL)
+            found[name] = 1 - priors.filled + priors.filled * share
+        return found
 
 
 def _profile(values: Sequence[str]) -> Profile:
@@ -129,14 +135,13 @@ def length_of(row: Texts) -> int:
 
 def usual_length(rows: Sequence[Texts]) -> float:
     """The median length of a table's rows."""
-    return median(map(length_of, rows[:: max(1, -(-len(rows) // MOST_ROWS))] or [{}]))
+    return median(map(length_of, rows or [{}]))
 
 
 def units_of(rows: Sequence[Texts]) -> frozenset[str]:
     """The units that a table counts in: letters that follow several different numbers, and such words come again."""
-    step = max(1, -(-len(rows) // MOST_ROWS))
     having: Counter[str] = Counter()
-    for row in rows[::step]:
+    for row in rows:
         having.update({word for text in row.values() for word in words_in_order(text) if unit_of(word)})
     numbers = Counter(unit_of(word) for word in having)
     uses: Counter[str] = Counter()
@@ -160,9 +165,8 @@ def misspelt(rows: Sequence[Texts]) -> Misspelt:
     """The longer words that look misspelt: no other row has them, but several have one that differs by a letter. An
     owner cannot know how well the other table is spelt; tables about the same things are often alike.
     """
-    step = max(1, -(-len(rows) // MOST_ROWS))
     having: Counter[str] = Counter()
-    for row in rows[::step]:
+    for row in rows:
         having.update({word for text in row.values() for word in words_in_order(text) if _spelt(word)})
     usual = {form for word, count in having.items() if count >= USUAL for form in _one_letter_less(word)}
     single = [word for word, count in having.items() if count == 1]
@@ -210,68 +214,23 @@ class Neighbourhood:
         rows = len(self._column.texts)
         shared = np.zeros(rows, dtype=np.float64)
         size = 0.0
-        for word, reliance in record.items():
+        for word, reliance in sorted(record.items()):  # so that rounding is the same each time
             having = self._column.rows_of_word(word)
             worth = reliance * self.rarity(len(having))
             size += worth
             if 0 < len(having) <= min(max(COMMON * rows, FEW), MOST_COMMON):
                 shared[having] += worth
         shared[list(itself)] = 0.0
-        most = min(most, rows)
-        found = np.argpartition(-shared, most - 1)[:most] if most else np.zeros(0, dtype=np.int64)
-        likeness = [(float(shared[row] / size) if size else 0.0, int(row)) for row in found if shared[row] > 0]
-        return [Neighbour(row, value) for value, row in sorted(likeness, key=lambda one: (-one[0], one[1]))]
+        like = np.flatnonzero(shared)
+        if len(like) > most:
+            least = np.partition(shared[like], len(like) - most)[len(like) - most]
+            like = like[shared[like] >= least]
+        likeness = [(float(shared[row] / size), int(row)) for row in like]
+        return [Neighbour(row, value) for value, row in sorted(likeness, key=lambda one: (-one[0], one[1]))[:most]]
 
     def rarity(self, having: int) -> float:
         """Bits of information in a word that so many rows have."""
         return log2((len(self._column.texts) + 1) / (having + 0.5))
-
-
-# Duplicates
-
-LOOKED_AT_FOR_DUPLICATES = 200
-"""Rows that the share is estimated from, evenly spread: it is known to a few hundredths then."""
-NEAREST = 4
-"""Neighbours of each that are looked at."""
-NEARLY_ALL = 0.8
-TELLS_ROWS_APART = 0.5
-"""Different values, as a share of all, from which on an attribute tells rows apart."""
-
-
-class Duplicates:
-    """Which rows of a table look like the same thing. `rarity` gives the bits of a word, and 0 where no two rows have
-    it.
-    """
-
-    def __init__(self, profiles: Mapping[str, Profile], rarity: Callable[[str], float]) -> None:
-        text = [name for name, profile in profiles.items() if profile.kind == "text"]
-        self._telling = [name for name in text if profiles[name].different >= TELLS_ROWS_APART] or text
-        self._naming = [name for name, profile in profiles.items() if profile.kind != "amount"]
-        self._rarity = rarity
-
-    def alike(self, one: Texts, other: Texts) -> bool:
-        """Whether two rows look like the same thing."""
-        words, others = self._words(one), self._words(other)
-        shared = self._size(words & others)
-        if not shared or shared < NEARLY_ALL * self._size(words | others):
-            return False
-        numbers, other_numbers = self._numbers(one), self._numbers(other)
-        return numbers <= other_numbers or other_numbers <= numbers
-
-    def share(self, rows: Sequence[Texts], nearest: Callable[[Texts], Sequence[Neighbour]]) -> float:
-        """The share of rows that have another which looks like the same thing."""
-        looked_at = rows[:: max(1, len(rows) // LOOKED_AT_FOR_DUPLICATES)]
-        having = sum(any(self.alike(row, rows[near.row]) for near in nearest(row)[:NEAREST]) for row in looked_at)
-        return having / max(1, len(looked_at))
-
-    def _words(self, texts: Texts) -> set[str]:
-        return {word for name in self._telling for word in words_in_order(texts[name]) if len(word) > 1}
-
-    def _numbers(self, texts: Texts) -> frozenset[str]:
-        return numbers_and_identifiers(texts[name] for name in self._naming)
-
-    def _size(self, words: Iterable[str]) -> float:
-        return sum(map(self._rarity, sorted(words)))  # in order, so that rounding is the same each time
 
 
 # Siblings
@@ -280,63 +239,43 @@ LOOKED_AT_FOR_SIBLINGS = 400
 """Rows whose siblings are looked for, evenly spread."""
 LIKE = 0.4
 """An own row that shares so much with another, by rarity, is of its family."""
-EXPECTED = 0.2
-UNKNOWN = 4
-"""What is expected where nothing is known, and the words that it counts for: few siblings tell little."""
-ENOUGH_WORDS = 10
+EXPECTED, UNKNOWN = 0.2, 4
+"""What a sibling shares where nothing is known, and the words that it counts for: few siblings tell little."""
 TELLS_SIBLINGS_APART = 0.33
-"""An attribute tells siblings apart where fewer of its words are shared, of so many at least."""
-MANY = 1000
-"""Words that what is known of persons counts for."""
-SHARED = 0.5
-"""A sibling is taken to have what is shared more often than not."""
+"""An attribute tells siblings apart where fewer of its words are shared."""
 
 
+@dataclass(frozen=True)
 class Siblings:
-    """How often a sibling has a word of an attribute too, identifiers apart from other words. Nothing, while empty."""
+    """How often a sibling has a word of an attribute too. Nothing, while empty."""
 
-    def __init__(self) -> None:
-        self.expected = False
-        """Whether any record may have one in the other table, whatever the own rows are like."""
-        self._all: Counter[tuple[str, bool]] = Counter()
-        self._shared: Counter[tuple[str, bool]] = Counter()
+    shares: Mapping[str, float] = field(default_factory=dict)
+    expected: bool = False
+    """Whether any record may have one in the other table, whatever the own rows are like."""
 
     @classmethod
-    def of(
-        cls,
-        rows: Sequence[Texts],
-        nearest: Callable[[Texts], Sequence[Neighbour]],
-        alike: Callable[[Texts, Texts], bool],
-    ) -> Siblings:
-        """As they are in these rows. Rows that look like the same thing are no siblings."""
-        found = cls()
+    def of(cls, rows: Sequence[Texts], sibling_of: Callable[[Texts], Texts | None]) -> Siblings:
+        """As they are in these rows."""
+        every: Counter[str] = Counter()
+        shared: Counter[str] = Counter()
         for row in rows[:: max(1, len(rows) // LOOKED_AT_FOR_SIBLINGS)]:
-            like = (rows[one.row] for one in nearest(row) if one.likeness >= LIKE)
-            sibling = next((other for other in like if not alike(row, other)), None)
-            if sibling is not None:
-                found._count(row, sibling)
-        return found
+            sibling = sibling_of(row)
+            for name, text in row.items() if sibling is not None else ():
+                words, others = set(words_in_order(text)), set(words_in_order(sibling[name] if sibling else ""))
+                if words and others:
+                    every[name] += len(words)
+                    shared[name] += len(words & others)
+        return cls({name: (shared[name] + UNKNOWN * EXPECTED) / (every[name] + UNKNOWN) for name in every})
 
     @classmethod
     def of_persons(cls, attributes: Iterable[str], personal: Collection[str]) -> Siblings:
         """Members of a household, where it is known which attributes are one person's own: they share all others."""
-        found = cls()
-        found.expected = True
-        for name in attributes:
-            for key in ((name, True), (name, False)):
-                found._all[key], found._shared[key] = MANY, 0 if name in personal else MANY
-        return found
+        return cls({name: float(name not in personal) for name in attributes}, expected=True)
 
     @property
     def telling(self) -> frozenset[str]:
         """The attributes that tell siblings apart. Where none does, they may be the same things twice, misspelt."""
-        return frozenset(
-            name
-            for (name, identifier), count in self._all.items()
-            if not identifier
-            and count >= ENOUGH_WORDS
-            and self._shared[name, identifier] < TELLS_SIBLINGS_APART * count
-        )
+        return frozenset(name for name, share in self.shares.items() if share < TELLS_SIBLINGS_APART)
 
     def lonely(self, nearest: Sequence[Neighbour]) -> float:
         """The share of a record's nearest own rows that are no siblings of it; 0 where nothing is known of siblings."""
@@ -346,17 +285,4 @@ class Siblings:
 
     def share(self, found: Found) -> float:
         """How probably a sibling has a needle of the record too."""
-        keys = [(name, kind_of(found.word) == "identifier") for name in found.attributes]
-        return max((self._shared[key] + UNKNOWN * EXPECTED) / (self._all[key] + UNKNOWN) for key in keys)
-
-    def has(self, found: Found) -> bool:
-        """Whether a sibling is taken to have it."""
-        return self.share(found) >= SHARED
-
-    def _count(self, row: Texts, sibling: Texts) -> None:
-        for name, text in row.items():
-            others = set(words_in_order(sibling[name]))
-            for word in words_in_order(text) if others else ():
-                key = name, kind_of(word) == "identifier"
-                self._all[key] += 1
-                self._shared[key] += word in others
+        return max(self.shares.get(name, EXPECTED) for name in found.attributes)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
-from typing import Literal
+from math import inf, log2
 
 from blindlabel.language import Question, words
 from blindlabel.language.chain import Chain, Condition, call_of, chain_of, term_text, text_of
@@ -25,22 +24,15 @@ from blindlabel.language.suggestions.evidence import (
 )
 from blindlabel.language.suggestions.imagined import Imagination, Imagined
 from blindlabel.language.suggestions.judgement import Level, Verdict, own_rows, verdict
-from blindlabel.language.suggestions.needles import (
-    Asking,
-    Found,
-    Texts,
-    far_from,
-    kind_of,
-    needles_of,
-    numbers_and_identifiers,
-    phrases_of,
-)
+from blindlabel.language.suggestions.needles import Asking, Found, Texts, kind_of, needles_of, numbers_and_identifiers
 from blindlabel.language.suggestions.own_table import OwnTable
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import (
-    Duplicates,
+    LIKE,
     Neighbour,
     Neighbourhood,
+    Patterns,
+    Profile,
     Siblings,
     length_of,
     misspelt,
@@ -52,16 +44,12 @@ from blindlabel.language.suggestions.suggestion import Reason, Suggestion
 from blindlabel.language.suggestions.weighing import (
     Weighed,
     bar,
-    evened,
     expected,
     looser,
-    plain_bar,
     plainly,
     raised,
     scores_of,
-    share_of,
     stricter,
-    up_to,
     weigh,
 )
 from blindlabel.language.words import words_in_order
@@ -81,25 +69,21 @@ class JudgedRecord:
     """What names each of them, and not the record; nothing where it may be about the same thing."""
     apart: tuple[tuple[Found, ...], ...]
     """What sets those of them apart that nothing names."""
-    looked_at: int
-    """How many nearest own rows the conditions were weighed against."""
-    sibling: int = 0
-    """Where hardly one of them is a sibling: the points of one that may stand in the other table."""
     rarest: tuple[Weighed, ...] = ()
     """Other conditions, for when both sides have disagreed over these."""
-    far: tuple[Found, ...] = ()
-    """Amounts so far from the record's own that they speak against another record."""
+    lonely: bool = False
+    """Whether hardly one of them is a sibling, so that one may stand in the other table alone."""
 
 
 NEVER = Chain((), 1)
 WELL_SPELT = 0.95
 """From here on spelling is taken to be right, so that what differs by a letter is another thing."""
-ENOUGH_ROWS = 100
-"""Fewer rows do not tell how well a table is spelt."""
 MOSTLY = 0.75
 """With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
 OTHERWISE = 2
 """In this round a record is asked for by other conditions: both sides have disagreed over the first."""
+MOST_ROWS = 20_000
+"""Rows that the table is judged by, evenly spread."""
 _KEPT, _KEPT_IMAGINED = 4096, 64
 
 
@@ -109,6 +93,8 @@ class Suggester:
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
     predicates that the agreement encodes; `exclusions`, `places` and the two views say what else it allows. A question
     that fits more other own rows than `most_others` would be too loose for the study: more points are asked for.
+    `matching` is how large a share of all pairs that are asked about is expected to match; without it, as in whole
+    tables where each row has one partner.
     """
 
     def __init__(
@@ -126,23 +112,31 @@ class Suggester:
         most_others: float = inf,
         typed: Collection[str] = (),
         personal: Collection[str] = (),
+        matching: float | None = None,
         priors: Priors | None = None,
     ) -> None:
         self._typed = frozenset(typed)
+        self._profiles: dict[str, Profile] = {}
         self.attributes = tuple(attributes)
         self.limits = limits or Limits()
         self.lowered = lowered
         self.exclusions = exclusions
         self.places = tuple(places)[: self.limits.predicates]
         self.most_others = most_others
-        own = [self._own(one) for one in records]
-        self.table = OwnTable(own, self.attributes)
+        self.table = OwnTable([self._own(one) for one in records], self.attributes)
         self._priors = priors or Priors()
         self._case: Case = "exact" if lowered else "lower"
-        self._texts = [self._texts_of(record) for record in own]
-        self._profiles = profiles_of(self._texts, self.attributes)
-        self._usual_length = usual_length(self._texts)
-        wrong = misspelt(self._texts)
+        self._rows = max(1, len(self.table.different))
+        share = min(0.5, matching or 1 / self._rows)
+        self._needed = log2((1 - share) / share)
+        whole_tables = log2(self._priors.around_matches)
+        self._crowded = min(1.0, max(0.0, 1 - log2(share * self._rows) / whole_tables))
+        looked_at = [self._texts_at(row) for row in range(0, self._rows, -(-self._rows // MOST_ROWS)) if len(records)]
+        self._profiles = profiles_of(looked_at, self._by_content())
+        looked_at = [{name: row[name] for name in self._profiles} for row in looked_at]
+        self._patterns = Patterns(looked_at, self._profiles)
+        self._usual_length = usual_length(looked_at)
+        wrong = misspelt(looked_at)
         self._singles_misspelt = wrong.of_single
         self._spelt = max(0.5, 1 - self._priors.misspelt * max(0.0, wrong.of_all - self._priors.usual_misspelt))
         self._asking = Asking(
@@ -150,31 +144,29 @@ class Suggester:
             self.limits,
             whole,
             single_attributes,
-            units_of(self._texts),
+            units_of(looked_at),
             halves=not self._well_spelt,
         )
         self._numeric = frozenset(name for name, profile in self._profiles.items() if profile.kind != "text")
-        self._amounts = tuple(name for name, profile in self._profiles.items() if profile.kind == "amount")
-        self._tied = self._ties_words()
         self._column = self.table.column(View(None, self._case))
         self._neighbourhood = Neighbourhood(self._column)
-        self._same: dict[str, list[int]] = {}
-        for row, text in enumerate(self._column.texts):
-            self._same.setdefault(text, []).append(row)
         self._judged: dict[tuple[str, ...], JudgedRecord] = {}
         self._imagined: dict[str, tuple[Imagined, OwnTable]] = {}
         self.level = Level()
         """Of verdicts, where known pairs have set it."""
-        self._alike = Duplicates(self._profiles, self._rarity_of_shared)
-        self.duplicates = self._alike.share(self._texts, self._nearest)
-        """The share of own rows that have another which looks like the same thing."""
-        self._siblings = self._siblings_of(personal)
-
-    def _siblings_of(self, personal: Collection[str]) -> Siblings:
-        if personal:
-            return Siblings.of_persons(self.attributes, personal)
         # Where words are spelt right, the nearest own rows and exclusions tell siblings apart better than this.
-        return Siblings() if self._well_spelt else Siblings.of(self._texts, self._nearest, self._alike.alike)
+        persons = Siblings.of_persons(self._profiles, personal) if personal else None
+        self._siblings = persons or (Siblings() if self._well_spelt else Siblings.of(looked_at, self._sibling_of))
+
+    def _by_content(self) -> list[str]:
+        """The attributes in an order that neither their names nor their places decide."""
+        texts = {name: self.table.column(View(name, "exact")).texts for name in self.attributes}
+        return sorted(self.attributes, key=lambda name: (len(set(texts[name])), sum(map(len, texts[name]))))
+
+    def _sibling_of(self, texts: Texts) -> Texts | None:
+        """The likest own row that is another thing of the same family."""
+        like = [one for one in self._nearest(texts) if LIKE <= one.likeness < self._priors.duplicate]
+        return self._texts_at(like[0].row) if like else None
 
     @cached_property
     def _naming(self) -> Naming:
@@ -238,45 +230,45 @@ class Suggester:
     # -- the steps
 
     def in_round(self, judged: JudgedRecord, round: int) -> JudgedRecord:
-        """What is asked in a round. From round 2 on fewer points are enough, so an amount that is far off speaks
-        against a record. Round 2 asks for other conditions, where it may. Where the first are asked for again, none
-        outweighs the others if any one may be missing in a true partner: in a table of one attribute, and where words
-        are often misspelt.
-        """
-        if round <= 1 or not judged.weighed:
+        """What is asked in a round: round 2 asks for other conditions, where it may."""
+        if not self._asks_otherwise(round):
             return judged
-        judged = replace(judged, far=tuple(far_from(judged.texts, self._amounts, self._asking)))
-        if self._asks_otherwise(round):
-            weighed = judged.rarest
-        elif self._confirming and self._well_spelt:
-            return judged
-        else:
-            weighed = evened(judged.weighed, share_of(self._partner(judged), round, self._priors))
-        sibling = self._sibling(weighed) if judged.sibling else 0
-        return replace(judged, weighed=weighed, scores=scores_of(weighed, judged.near), sibling=sibling)
+        return replace(judged, weighed=judged.rarest, scores=scores_of(judged.rarest, judged.near))
 
     def enough(self, judged: JudgedRecord, round: int) -> int:
-        """The bar of a round: higher where more neighbours would pass than can be excluded, or a sibling would."""
+        """The bar of a round: higher the rarer matches are, where more neighbours would pass than can be excluded, or
+        a sibling would.
+        """
         priors, partner = self._priors, self._partner(judged)
-        sibling = [judged.sibling] if judged.sibling else []
+        most = sum(one.points for one in judged.weighed)
+        sibling = [self._sibling(judged.weighed)] if judged.lonely else []
         if self._asks_otherwise(round):
-            enough = plain_bar(judged.weighed, priors.otherwise if self._confirming else 0.0)
+            share = self._by_crowd(priors.otherwise if self._confirming else 0.0, priors.otherwise_crowded)
+            enough = bar(judged.weighed, share * most, (), 0.0, self._needed)
         else:
-            above = up_to(partner, round, priors, spelt=self._well_spelt)
-            enough = bar(judged.weighed, share_of(partner, round, priors), [*judged.scores, *sibling], above)
+            first = priors.above_neighbours if self._well_spelt else priors.above_misspelt
+            share, above = priors.enough, first
+            if round > 1:
+                share, above = (self._by_crowd(*one) for one in ((priors.again, share), (priors.above_later, first)))
+            more = self._by_crowd(0.0, priors.more_crowded) if round == 1 else 0.0
+            others = [*judged.scores, *sibling]
+            enough = bar(judged.weighed, share * partner + more, others, above * partner, self._needed)
         excluded = [one.needle for one in self.excluded(judged, enough)]
         left = [
             score
             for row, score, named in zip(judged.near, judged.scores, judged.named, strict=True)
             if score >= enough and named and not any(holds(needle, row) for needle in excluded)
         ]
-        most = sum(one.points for one in judged.weighed)
         # Conditions that were not chosen to tell the record from its like must not let one pass at all; but where a
         # record is one text and nothing else, too little would be left.
         strictly = self._asks_otherwise(round) and self._confirming
         enough = raised(enough, left, most if strictly else priors.above_others * partner, most)
         above = priors.above_household if self._siblings.expected else priors.above_siblings
         return raised(enough, sibling, above * partner, most)
+
+    def _by_crowd(self, around_matches: float, in_whole_tables: float) -> float:
+        """Between two values, by how many look-alikes there are for each match."""
+        return around_matches + self._crowded * max(0.0, in_whole_tables - around_matches)
 
     def _asks_otherwise(self, round: int) -> bool:
         """Whether the rarest words are asked for. Where words are often misspelt, the rarest are the misspelt ones."""
@@ -302,23 +294,18 @@ class Suggester:
         named, apart = (
             [(judged.near[place], speaking[place]) for place in passing] for speaking in (judged.named, judged.apart)
         )
-        return exclusions_of(named, judged.far, apart, self.exclusions)
-
-    def _ties_words(self) -> bool:
-        """Whether two words side by side are asked for as one. One lost loses both: where a record is one text, nothing
-        makes up for that; where identifiers name things, words name the family only; and where words are often
-        misspelt, or a table is too small to tell, one is often lost.
-        """
-        coded = max((profile.identifiers for profile in self._profiles.values()), default=0.0)
-        spelt = self._well_spelt and len(self._texts) >= ENOUGH_ROWS
-        return len(self.attributes) > 1 and coded < self._priors.codes_usual and spelt
+        return exclusions_of(named, apart, self.exclusions)
 
     def _own(self, record: Record) -> Record:
         """A record as the table has it: whatever else it holds is not looked at."""
         return Record.of({name: record.attributes.get(name, "") for name in self.attributes})
 
     def _texts_of(self, record: Record) -> Texts:
-        return {name: words.lower(record.attributes.get(name, "")) for name in self.attributes}
+        return {name: words.lower(record.attributes.get(name, "")) for name in self._profiles or self.attributes}
+
+    def _texts_at(self, row: int) -> Texts:
+        """What one of the table's different rows says."""
+        return self._texts_of(self.table.records[self.table.different[row]])
 
     def judge(self, record: Record) -> JudgedRecord:
         """The record's conditions and what its neighbours get: the same in all rounds, so kept."""
@@ -333,40 +320,45 @@ class Suggester:
 
     def _judge_texts(self, texts: Texts) -> JudgedRecord:
         priors = self._priors
-        itself = self._same.get(" | ".join(texts.values()), [])
         nearest = self._nearest(texts)
-        near, others = self._others(texts, nearest)
+        near = [self._texts_at(one.row) for one in nearest if self._is_other(texts, one)]
         found = needles_of(texts, self._numeric, self._asking)
         identified = any(one.kind in IDENTIFYING for one in found)
         lonely = self._siblings.lonely(nearest)
         given = self._circumstances(texts, near, lonely)
-        asked = [*found, *(phrases_of(texts, self._numeric, self._asking) if self._tied and not identified else ())]
-        evidence = weigh_all([(one, self._rows_having(one, len(itself))) for one in asked], given)
+        evidence = weigh_all([(one, self._rows_having(one)) for one in found], given)
         most = priors.conditions + (length_of(texts) > self._usual_length)
         most_small = priors.small_conditions if self._confirming else priors.small_of_one_text
         conditions = weigh(evidence, most, most_small, priors, self.places)
-        named = [tuple(self._naming.otherwise(texts, row, identified=identified)) for row in others]
+        named = [tuple(self._naming.otherwise(texts, row, identified=identified)) for row in near]
         # Where a record is one text and nothing else, too many true partners would be kept out.
-        by_words = self._well_spelt and self._confirming and self.duplicates < priors.usual_duplicates
+        by_words = self._well_spelt and self._confirming
         apart = [
-            tuple(set_apart(texts, row, self.rarity, len(self.table), self._asking)) if by_words and not names else ()
-            for row, names in zip(others, named, strict=True)
+            tuple(set_apart(texts, row, self.rarity, self._rows, given.doubtful, self._asking))
+            if by_words and not names
+            else ()
+            for row, names in zip(near, named, strict=True)
         ]
-        sibling = self._sibling(conditions) if lonely >= MOSTLY else 0
-        scores = scores_of(conditions, others)
+        scores = scores_of(conditions, near)
         rarest = tuple(plainly(evidence, most, priors, self.places))
         return JudgedRecord(
-            texts, tuple(conditions), tuple(others), scores, tuple(named), tuple(apart), len(near), sibling, rarest
+            texts, tuple(conditions), tuple(near), scores, tuple(named), tuple(apart), rarest, lonely >= MOSTLY
         )
+
+    def _is_other(self, texts: Texts, near: Neighbour) -> bool:
+        """Whether an own row is not about the same thing as the record, as far as what is written tells."""
+        own, others = (numbers_and_identifiers(one.values()) for one in (texts, self._texts_at(near.row)))
+        return near.likeness < self._priors.duplicate or own != others
 
     def _circumstances(self, texts: Texts, near: Sequence[Texts], lonely: float) -> Circumstances:
         return Circumstances(
-            len(self.table),
+            self._rows,
             near,
             self._profiles,
             {name: len(words_in_order(text)) for name, text in texts.items()},
             self._spelt,
             self._singles_misspelt,
+            self._patterns.presence(texts, self._priors),
             self._priors,
             self._siblings,
             lonely,
@@ -375,8 +367,8 @@ class Suggester:
     def imagined(self, record: Record) -> Imagined:
         """Plausible partners of the record, and impostors: the same whenever it is opened."""
         texts = self._texts_of(record)
-        others = [one.row for one in self._nearest(texts) if not self._alike.alike(texts, self._texts[one.row])]
-        near = [self.table.records[row].attributes for row in others]
+        others = [one.row for one in self._nearest(texts) if self._is_other(texts, one)]
+        near = [self.table.records[self.table.different[row]].attributes for row in others]
         return self._imagination.of(
             self._own(record).attributes, near, self._circumstances(texts, (), 0.0), self.rarity
         )
@@ -386,7 +378,8 @@ class Suggester:
         return Imagination([one.attributes for one in self.table.records], self.attributes, self._typed)
 
     def _sibling(self, conditions: Sequence[Weighed]) -> int:
-        return sum(one.points for one in conditions if self._siblings.has(one.evidence.found))
+        """The points of a sibling that has what is shared more often than not."""
+        return sum(one.points for one in conditions if self._siblings.share(one.evidence.found) >= 0.5)
 
     def _nearest(self, texts: Texts) -> list[Neighbour]:
         reliance: dict[str, float] = {}
@@ -394,39 +387,26 @@ class Suggester:
             worth = self._profiles[name].reliance(self._priors)
             for word in words_in_order(text):
                 reliance[word] = max(worth, reliance.get(word, 0.0))
-        itself = self._same.get(" | ".join(texts.values()), [])
+        itself = self._same.get(" ".join(sorted(texts.values())), [])
         return self._neighbourhood.nearest(reliance, itself, self._priors.neighbours)
 
-    def _rarity_of_shared(self, word: str) -> float:
-        rows = len(self._column.rows_of_word(word))
-        return self._neighbourhood.rarity(rows) if rows > 1 else 0.0
+    @cached_property
+    def _same(self) -> dict[str, list[int]]:
+        """Rows that say the same, whatever their case."""
+        found: dict[str, list[int]] = {}
+        for row in range(len(self.table.different)):
+            found.setdefault(" ".join(sorted(self._texts_at(row).values())), []).append(row)
+        return found
 
-    def _others(self, texts: Texts, nearest: Sequence[Neighbour]) -> tuple[list[Texts], list[Texts]]:
-        """Of the nearest own rows those that are like the record and not about the same thing, as far as what is
-        written tells: what its words are weighed against. And of them those that are surely other things, also where
-        the table has duplicates: only they must not get as many points as are asked for.
-        """
-        own = numbers_and_identifiers(texts.values())
-        near = [
-            self._texts[one.row]
-            for one in nearest
-            if one.likeness < self._priors.duplicate or numbers_and_identifiers(self._texts[one.row].values()) != own
-        ]
-        if self.duplicates < self._priors.usual_duplicates:
-            return near, near
-        return near, [row for row in near if not self._alike.alike(texts, row)]
-
-    def _rows_having(self, found: Found, itself: int) -> int:
-        """Own rows with the word; rows that say the very same as the record count once. Where the word stands in no
-        other row, an identifier is counted inside other words too, where it would be found.
+    def _rows_having(self, found: Found) -> int:
+        """Own rows with the word. Where it stands in no other row, an identifier is counted inside other words too,
+        where it would be found.
         """
         atom = found.needle.atom(self._case)
-        if found.kind == "phrase":
-            return max(1, len(self.table.column(atom.view).rows_of_words(found.needle.text)) - max(0, itself - 1))
         rows = len(self.table.column(atom.view).rows_of_word(found.needle.text))
         if found.kind in IDENTIFYING and rows <= 1:
             rows = len(self.table.rows_with(atom))
-        return max(1, rows - max(0, itself - 1))
+        return max(1, rows)
 
     def _known(self, judged: JudgedRecord) -> dict[tuple[object, ...], Evidence]:
         return {self._key(one.evidence.found.needle.atom(self._case)): one.evidence for one in judged.weighed}
@@ -457,19 +437,18 @@ class Suggester:
         assert read.formula is not None
         known = self._known(judged)
         reasons = [
-            self._reason(condition.any_of[0][0], condition.points, known, judged.looked_at, points.bar)
+            self._reason(condition.any_of[0][0], condition.points, known, len(judged.near), points.bar)
             for condition in points.conditions
         ]
         for term in points.exclusions:
-            having = min(len(self.table.rows_with(atom)) for atom in term)
-            kind: Literal["exclusion", "far"] = "far" if term[0].function == "far_from" else "exclusion"
-            reasons.append(Reason(term_text(term, plain=True), 0, kind, having, having, judged.looked_at))
+            having = min(self.table.count(atom) for atom in term)
+            reasons.append(Reason(term_text(term, plain=True), 0, "exclusion", having, having, len(judged.near)))
         return Suggestion(text, points, tuple(reasons), own_rows(read.formula, self.table, self._own(record)), round)
 
     def _reason(
         self, atom: Atom, points: int, known: Mapping[tuple[object, ...], Evidence], near: int, enough: int
     ) -> Reason:
-        rows, text = len(self.table.rows_with(atom)), call_of(atom, plain=True)
+        rows, text = self.table.count(atom), call_of(atom, plain=True)
         one, alone = known.get(self._key(atom)), points >= enough
         if one is None:
             return Reason(text, points, "word", rows, 0, 0, alone)

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 from blindlabel.language.chain import Chain
 from blindlabel.language.suggestions.judgement import OwnRows
 from blindlabel.language.suggestions.needles import NeedleKind
 from blindlabel.language.suggestions.weighing import MOST_POINTS
-
-AGAINST: Mapping[str, str] = MappingProxyType(
-    {
-        "far": "an amount that far from the record's own speaks against it",
-        "exclusion": "speaks for a similar own row instead",
-    }
-)
-"""What is said of an exclusion, by its kind."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +19,7 @@ class Reason:
     """The condition as it is written."""
     points: int
     """What it is worth; 0 for an exclusion."""
-    kind: NeedleKind | Literal["exclusion", "far"]
+    kind: NeedleKind | Literal["exclusion"]
     own_rows: int
     """Rows of the own table that have it, with the record's own where that has it."""
     apart: int
@@ -45,9 +35,9 @@ class Reason:
     @property
     def sentence(self) -> str:
         """The reason for a person."""
-        if self.kind in AGAINST:
+        if self.kind == "exclusion":
             rows = {0: "no own row", 1: "one own row"}.get(self.own_rows, f"{self.own_rows:,} own rows")
-            return f"{AGAINST[self.kind]} (in {rows})"
+            return f"speaks for a similar own row instead (in {rows})"
         rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
         piece = "a piece of an identifier, " if self.kind == "piece" else ""

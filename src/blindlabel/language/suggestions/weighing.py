@@ -3,9 +3,10 @@ agreement has; how many points are enough, by round; and the next question that 
 
 In round 1 a pair on which both sides say no is settled for good, and so is one on which both say yes; a pair on which
 they differ comes back. So the bar of round 1 is what a true partner should get, less what bad luck takes; one side at
-least is then convinced of a true pair. Where round 2 asks for other conditions, its bar is a share of all their points
-(`plain_bar`). Where the first are asked for again, less is enough, on both sides alike, but never so little that a
-neighbour would get it: where even that is not found, the pair had better be discarded than labelled wrong.
+least is then convinced of a true pair. Where round 2 asks for other conditions, its bar is a share of all their points.
+Where the first are asked for again, less is enough in a sample around matches, but never so little that a neighbour
+would get it: where even that is not found, the pair had better be discarded than labelled wrong. In whole tables, where
+look-alikes are as many as they can be, no round asks for less than the first.
 
 A question that is stricter or looser, also one that a person wrote, has its bar at the next sum of points that can be
 reached; where all points are asked for already, stricter means one more condition. Looser never goes so far that a
@@ -17,11 +18,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor
+from math import ceil, floor, inf
 
 from blindlabel.language.chain import Chain, Condition
 from blindlabel.language.suggestions.evidence import Evidence, holds
-from blindlabel.language.suggestions.needles import Texts
+from blindlabel.language.suggestions.needles import SHORTEST_PART, Texts
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
@@ -44,13 +45,9 @@ def weigh(
     may not decide by itself.
     """
     chosen = _telling_most(evidence, min(most, len(places)))
-    idle = sorted(
-        (one for one in evidence if one.idle and one.kind != "phrase"),
-        key=lambda one: (one.rows, one.found.needle.text),
-    )
+    idle = sorted((one for one in evidence if one.idle), key=lambda one: (one.rows, one.found.needle.text))
     chosen += idle[: max(0, min(FEWEST, len(places)) - len(chosen))]
-    points = {one.found.needle: _points(one, priors) for one in chosen}
-    weighed = sorted((Weighed(one, points[one.found.needle]) for one in chosen), key=lambda one: -one.points)
+    weighed = sorted((Weighed(one, _points(one, priors)) for one in chosen), key=lambda one: -one.points)
     small = [one for one in weighed if one.points == 1]
     for one in small[most_small:]:
         weighed.remove(one)
@@ -66,12 +63,11 @@ def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seq
     them. What a partner hardly has, what many own rows have, and single characters only where there is too little
     else. None where one alone is left that may not decide.
     """
-    asked = [one for one in evidence if one.kind != "phrase"]
-    likely = [one for one in asked if one.partner >= priors.least_likely]
+    likely = [one for one in evidence if one.partner >= priors.least_likely]
     telling = [one for one in likely if one.anybody <= priors.commonest]
     ordered = sorted(
-        next((these for these in (telling, likely) if len(these) >= FEWEST), asked),
-        key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text, one.found.needle.attribute or ""),
+        next((these for these in (telling, likely) if len(these) >= FEWEST), evidence),
+        key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text),
     )
     few, some = priors.rare_rows
     weighed = [Weighed(one, 1 + (one.rows <= some) + (one.rows <= few)) for one in ordered[:most]]
@@ -81,35 +77,27 @@ def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seq
 
 
 def _telling_most(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
-    """At most so many needles, those that tell most first; none asks for a word that another asks for already."""
+    """At most so many needles, those that tell most first; none that is part of another, or has one as its part: what
+    has the longer has both.
+    """
     ordered = sorted(
-        (one for one in evidence if not one.idle),
-        key=lambda one: (-one.tells, one.found.needle.text, one.found.needle.attribute or ""),
+        (one for one in evidence if not one.idle), key=lambda one: (-round(one.tells, 9), one.found.needle.text)
     )
     chosen: list[Evidence] = []
-    asked: set[tuple[str, str | None]] = set()
     for one in ordered:
-        words = {(word, one.found.needle.attribute) for word in one.found.needle.text.split(" ")}
-        if len(chosen) < most and not words & asked:
+        if len(chosen) < most and not any(_same_string(one, other) for other in chosen):
             chosen.append(one)
-            asked |= words
     return chosen
+
+
+def _same_string(one: Evidence, other: Evidence) -> bool:
+    shorter, longer = sorted((one.found.needle.text, other.found.needle.text), key=len)
+    return shorter == longer or (len(shorter) >= SHORTEST_PART and shorter in longer)
 
 
 def scores_of(conditions: Sequence[Weighed], rows: Sequence[Texts]) -> tuple[int, ...]:
     """The points that each of these rows gets."""
     return tuple(sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in rows)
-
-
-def evened(weighed: Sequence[Weighed], enough: int) -> tuple[Weighed, ...]:
-    """The same conditions where none that may not decide by itself is worth more than half of the others together,
-    unless `enough` points are more than it has anyway. The bar stands above every such condition; above one that is
-    worth most of the points, a partner that lacks it could never reach it. Fewer different points need no other places.
-    """
-    heaviest = max((one.points for one in weighed if not one.evidence.unique), default=0)
-    others = sum(one.points for one in weighed) - heaviest
-    most = max(1, enough - 1, others // 2)
-    return tuple(one if one.evidence.unique else replace(one, points=min(one.points, most)) for one in weighed)
 
 
 def expected(weighed: Sequence[Weighed]) -> float:
@@ -133,47 +121,41 @@ def fits_places(points: Sequence[int], places: Sequence[int]) -> bool:
 
 
 def _points(evidence: Evidence, priors: Priors) -> int:
-    """What a condition is worth. A partner with another telephone lacks both halves of this one, so both together are
-    worth no more than one condition can be.
+    """What a condition is worth: less where a partner often lacks it (a stock number, a price). A partner with another
+    telephone lacks both halves of this one, so both together are worth no more than one condition can be.
     """
-    points = max(1, round(evidence.bits(priors.most_bits) / priors.bits_a_point))
+    had = min(1.0, evidence.partner / priors.usually_had)
+    points = max(1, round(had * evidence.bits(priors.most_bits) / priors.bits_a_point))
     return min(points, MOST_POINTS // 2 if evidence.half else MOST_POINTS)
 
 
 # Bars
 
 
-def bar(weighed: Sequence[Weighed], wanted: int, neighbours: Sequence[int], up_to: float) -> int:
-    """The points from which the answer is yes: as many as `wanted`, and above those of `neighbours`, the nearest own
-    rows that are other things, as far as a true partner should follow (`up_to`).
+def bar(weighed: Sequence[Weighed], wanted: float, others: Sequence[int], up_to: float, needed: float) -> int:
+    """The points from which the answer is yes: as many as `wanted`; above those of `others`, as far as a true partner
+    should follow (`up_to`); above every condition that may not decide by itself; and so many that whatever reaches them
+    says `needed` bits against any other record.
     """
-    total = sum(one.points for one in weighed)
     if not weighed:
         return 1
-    wanted = max(wanted, min(max(neighbours, default=0) + 1, floor(up_to + 1e-9)))
+    most = sum(one.points for one in weighed)
     alone = max((one.points for one in weighed if not one.evidence.unique), default=0)
-    return min(total, max(1, wanted, alone + 1))
+    enough = max(ceil(wanted - 1e-9), min(max(others, default=0) + 1, floor(up_to + 1e-9)), alone + 1, 1)
+    said = least_said(weighed)
+    while enough < most and min(bits for points, bits in said.items() if points >= enough) < needed:
+        enough += 1
+    return min(most, enough)
 
 
-def plain_bar(weighed: Sequence[Weighed], share: float) -> int:
-    """The bar where words are weighed by their rarity alone: this share of all points, and more than any one has that
-    may not decide by itself.
-    """
-    total = sum(one.points for one in weighed)
-    alone = max((one.points for one in weighed if not one.evidence.unique), default=0)
-    return min(total, max(ceil(share * total - 1e-9), alone + 1)) if weighed else 1
-
-
-def share_of(partner: float, round: int, priors: Priors) -> int:
-    """The share of a true partner's points that is enough in a round."""
-    return ceil(priors.enough[min(round, len(priors.enough)) - 1] * partner - 1e-9)
-
-
-def up_to(partner: float, round: int, priors: Priors, *, spelt: bool) -> float:
-    """How far the bar is raised above neighbours in a round."""
-    if round > 1:
-        return priors.above_later * partner
-    return (priors.above_neighbours if spelt else priors.above_misspelt) * partner
+def least_said(weighed: Sequence[Weighed]) -> dict[int, float]:
+    """For each sum of points, the fewest bits that conditions with this sum say against any other record."""
+    said = {0: 0.0}
+    for one in weighed:
+        for points, bits in sorted(said.items(), reverse=True):
+            reached = points + one.points
+            said[reached] = min(said.get(reached, inf), bits + one.evidence.rarity)
+    return said
 
 
 def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:
