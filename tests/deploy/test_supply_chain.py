@@ -10,10 +10,12 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from blindlabel import __version__
 
@@ -53,6 +55,14 @@ def test_what_is_installed_is_pinned_and_its_licences_are_known(tmp_path: Path) 
     done = audit()
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Known vulnerabilities: not checked" in done.stdout
+
+
+def test_every_pin_is_for_the_oldest_python_that_is_promised() -> None:
+    for file in PINS:
+        for requirement in pins_in(file) if "gates" not in file.name else ():
+            found = metadata.metadata(requirement.partition("==")[0])
+            for wanted in found.get_all("Requires-Python") or []:
+                assert SpecifierSet(wanted).contains("3.11.0"), f"{requirement} wants Python {wanted}"
 
 
 def audit(*more: str) -> subprocess.CompletedProcess[str]:
