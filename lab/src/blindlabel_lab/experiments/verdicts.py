@@ -34,6 +34,8 @@ from blindlabel_lab.experiments.datasets import Dataset, names_in, read_dataset
 from blindlabel_lab.experiments.quality import Advance
 from blindlabel_lab.experiments.results import Results
 
+AROUND_MATCHES = 0.1
+"""The share of pairs that suggestions expect to match here: every record has its partner."""
 BUILT_ON = ("abt-buy", "dblp-acm", "febrl", "candidates/walmart-amazon")
 ONLY_IN_CANDIDATES = ("walmart-amazon", "walmart-amazon-dirty")
 """The other candidate sets are parts of sets that are there whole."""
@@ -182,7 +184,11 @@ def _side(given: _Set, side: int, records: int) -> Iterator[dict[str, Any]]:
     asked = chance.sample(sorted(partners), min(records, len(partners)))
     own = _some(len(given.records[side]), asked, chance)
     suggester = Suggester(
-        [given.records[side][row] for row in own], given.attributes, lowered=given.lowered, typed=given.typed
+        [given.records[side][row] for row in own],
+        given.attributes,
+        lowered=given.lowered,
+        typed=given.typed,
+        matching=AROUND_MATCHES,
     )
     others = _some(len(given.records[1 - side]), [], chance)
     other_table = OwnTable([given.records[1 - side][row] for row in others], given.attributes)

@@ -89,9 +89,9 @@ CHANCES = (
 """Said of a question that finds more than this share of its imagined partners."""
 SURE = 20.0
 """How soon a partner is surely found, or missed, the further its points are from the bar as a share of all points."""
-OFF, SELDOM_OFF = 12, 20
+OFF, SELDOM_OFF = 13, 23
 """Points by which the words were off over the questions of one table: on average, and in one table of ten."""
-PILOT_OFF, PILOT_SELDOM_OFF = 6, 12
+PILOT_OFF, PILOT_SELDOM_OFF = 7, 12
 """The same where 15 known pairs have set the level."""
 USUAL, SPREAD_OF_LEVELS = 0.6, 1.0
 """By how much more is found than the share says, as log odds: usually, and how far that varies from table to table."""
