@@ -32,7 +32,7 @@ CASES = [
     ("ret $year", "unknown-variable", "error", "$year", "$r.year"),
     ('$brand = is_in("a", $r)\nret $brnad', "unknown-variable", "error", "$brnad", "$brand"),
     ('ret is_inn("a", $r)', "unknown-function", "error", "is_inn", "is_in(needle, text)"),
-    ('ret contains("a", $r)', "unknown-function", "error", "contains", "There are"),
+    ('ret contains("a", $r)', "unknown-function", "error", "contains", "Did you mean is_in(needle, text)?"),
     ('ret is_in("a", $r.titel)', "unknown-attribute", "error", "titel", "Did you mean title?"),
     ('ret is_in("a", $r["titel"])', "unknown-attribute", "error", '"titel"', "Did you mean title?"),
     ('ret is_in("a")', "wrong-number-of-arguments", "error", 'is_in("a")', "2 arguments"),

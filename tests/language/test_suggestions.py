@@ -536,9 +536,9 @@ def test_the_reason_of_half_a_telephone_says_why_it_is_worth_little() -> None:
 def test_an_exclusion_says_how_many_own_rows_it_keeps_out() -> None:
     sentences = [Reason("", 0, "exclusion", rows, rows, 12).sentence for rows in (0, 1, 1200)]
     assert [sentence.partition(" (")[2] for sentence in sentences] == [
-        "in no own row)",
-        "in one own row)",
-        "in 1,200 own rows)",
+        "in no row of your table)",
+        "in one row)",
+        "in 1,200 rows)",
     ]
 
 

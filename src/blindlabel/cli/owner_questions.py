@@ -204,6 +204,6 @@ def annotators(
         result(f"Asked of two: {two.records:,} records, {two.both:,} with both questions.")
     if two.both:
         result(
-            f"They say the same about {two.same_answers:,} of {two.answers:,} own rows"
+            f"They say the same about {two.same_answers:,} of {two.answers:,} rows of your table"
             f" (kappa {'–' if two.kappa is None else format(two.kappa, '.3f')})."
         )

@@ -105,7 +105,7 @@ def seal(identity: Identity, peer: PublicIdentity, context: Context, chunks: Ite
 
 
 def sealed_size(kind: str, length: int) -> int:
-    """Bytes of an envelope around one chunk of so many bytes."""
+    """Bytes of an envelope around one chunk of this many bytes."""
     header = len(MARK) + 1 + 96 + 1 + len(kind) + 8 + _BOXED_KEY + _STREAM_HEADER + bindings.crypto_sign_BYTES
     frames = max(1, -(-length // FRAME)) + 1
     return header + length + frames * (4 + _OVERHEAD)
@@ -265,7 +265,7 @@ class _Reader:
         self._at = 0
 
     def take(self, count: int) -> bytes:
-        """The next so many bytes."""
+        """The next bytes, this many."""
         parts: list[bytes] = []
         while count:
             if self._at == len(self._held) and not self._refill():

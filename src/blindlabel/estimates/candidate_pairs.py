@@ -69,13 +69,13 @@ class Candidates:
         return (*pieces, *_cut(below, self.scores, [quarter * 2**power for power in range(64)]))
 
     def allocation(self, pairs: int) -> list[int]:
-        """How many of so many pairs each stratum gives."""
+        """How many of this many pairs each stratum gives."""
         above, below = ([len(part) for part in self.strata if self.linked[part[0]] == side] for side in (True, False))
         first = _shared(above, max(round(SHARE_ABOVE * pairs), pairs - sum(below)), 1.0)
         return first + _shared(below, pairs - sum(first), 0.5)
 
     def draw(self, pairs: int, draw: Draw = secrets.randbelow) -> Candidates:
-        """The list with so many pairs drawn."""
+        """The list with this many pairs drawn."""
         drawn = np.zeros(len(self.scores), dtype=np.bool_)
         for part, wanted in zip(self.strata, self.allocation(pairs)):
             drawn[choose(part.tolist(), wanted, draw)] = True
@@ -170,7 +170,7 @@ def _cut(order: Whole, scores: Numbers, sizes: Sequence[float]) -> list[Whole]:
 
 
 def _shared(sizes: Sequence[int], wanted: int, power: float) -> list[int]:
-    """So many pairs over strata of these sizes: the least first, then one by one to the one furthest from its due."""
+    """This many pairs over strata of these sizes: the least first, then one by one to the one furthest from its due."""
     given = [min(size, LEAST) for size in sizes]
     while sum(given) < min(wanted, sum(sizes)):
         due = [size**power / (has + 0.5) if has < size else -1.0 for size, has in zip(sizes, given)]

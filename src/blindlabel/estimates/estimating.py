@@ -134,7 +134,7 @@ class Drawing:
         return (self.places >= 0) & chosen[self.places]
 
     def to_check(self, number: int, draw: Draw = secrets.randbelow) -> list[int]:
-        """So many of every class, one class after the other, for both owners to settle in clear."""
+        """This many of every class, one class after the other, for both owners to settle in clear."""
         return [place for members in self.classes for place in choose(members.tolist(), number, draw)]
 
     def at(self, chosen: Flags) -> tuple[Bounds, ...] | None:
@@ -255,7 +255,7 @@ def estimate(
     checked: Mapping[Pair, bool] | None = None,
 ) -> Estimate:
     """Precision, recall and F of a linkage from its candidate pairs and the labels of those that were drawn. Where none
-    was, the labels are those of uniformly drawn rows of tables with so many `rows`. `checked` has pairs that both
+    was, the labels are those of uniformly drawn rows of tables with this many `rows`. `checked` has pairs that both
     owners settled in clear, drawn by chance from each class, and whether they match.
     """
     found, enriched = drawing_of(candidates, truth, rows, checked or {}), any(truth.by_keys)

@@ -36,7 +36,7 @@ def list_of(linked: int, listed: int) -> Candidates:
 
 
 def from_list(candidates: Candidates, pairs: int, precision: float, recall: float) -> Planned:
-    """So many pairs of a list."""
+    """This many pairs of a list."""
     given = list(zip(map(len, candidates.strata), candidates.allocation(pairs)))
     first = sum(bool(candidates.linked[part[0]]) for part in candidates.strata)
     above = [Piece(size, drawn, drawn * precision) for size, drawn in given[:first]]
@@ -47,7 +47,7 @@ def from_list(candidates: Candidates, pairs: int, precision: float, recall: floa
 
 
 def from_rows(rows: Sequence[int], linked: int, records: int, precision: float, recall: float) -> Planned:
-    """So many uniformly drawn rows of each table."""
+    """This many uniformly drawn rows of each table."""
     whole, drawn = rows[0] * rows[1], min(records, rows[0]) * min(records, rows[1])
     share, missed = drawn / whole, linked * precision * (1 / recall - 1)
     above = [Piece(linked, linked * share, linked * share * precision)]

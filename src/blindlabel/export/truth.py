@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _Pair = TypeVar("_Pair")
 STUDY = 16
-"""Of a study's hash, so many digits stand in exports."""
+"""Of a study's hash, this many digits stand in exports."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ Sums = Sequence[tuple[Mapping[Formula, Fraction], Fraction]]
 
 
 class TooManyConditions(Exception):
-    """There is no table of so many."""
+    """There is no table of that many."""
 
     def __init__(self, conditions: int) -> None:
         super().__init__(conditions)
@@ -313,7 +313,7 @@ def variables_of(
 
 
 def table_of(formula: Formula, places: Mapping[Atom, Sequence[int]], count: int) -> TruthTable:
-    """The value of a formula for every combination of so many variables."""
+    """The value of a formula for every combination of this many variables."""
     nodes = sum(1 for _ in in_order(formula))
     if count > MOST_VARIABLES or nodes << count > _MOST_WORK:
         raise TooManyConditions(count)

@@ -235,7 +235,7 @@ INTERVALS = Family(
 # -- far_from
 
 NEAR_BANDS = 2
-"""Numbers so many bands apart are not yet far from each other."""
+"""Numbers this many bands apart are not yet far from each other."""
 
 
 _BAND_STARTS = tuple(itertools.accumulate(range(34), lambda start, _: start * 3 // 2, initial=100))

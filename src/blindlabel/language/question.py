@@ -25,7 +25,7 @@ from blindlabel.language.signatures import NeedleRecipe
 from blindlabel.language.tree import Tree
 
 _MOST_PREDICATES = 10
-"""Up to so many predicates every combination of their answers is tried; a larger question is rarely constant by
+"""Up to this many predicates every combination of their answers is tried; a larger question is rarely constant by
 mistake.
 """
 

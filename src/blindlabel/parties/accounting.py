@@ -150,7 +150,7 @@ def machine_speed() -> float:
 
 
 def of_engine(agreement: Agreement, records: int) -> tuple[int, int, int, float | None]:
-    """Bytes of keys, records and answers of one direction, for so many records and as many questions; and seconds."""
+    """Bytes of keys, records and answers of one direction, for this many records and as many questions; and seconds."""
     length = agreement.encoding.record_length
     text = "ret true" if not agreement.encoding.encode_whole else f'ret is_in("{"a" * 3}", $r)'
     question = Question(text, attributes=agreement.attributes).formula

@@ -52,7 +52,7 @@ from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 
 _SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who we are", "confirm": "confirmation"}
-"""How messages are called to people, where that is not their kind."""
+"""What people read for a kind of message, where that is not its name."""
 
 
 _DOUBT = 15

@@ -132,8 +132,8 @@ def personal_attributes(criteria: str, attributes: Sequence[str]) -> list[str]:
 
 
 def _most_others(agreement: Agreement, rows: int) -> float:
-    """How many other own rows a question may fit. As large a share of the other owner's sample is expected to fit, and
-    half of what is too loose there is enough.
+    """How many other rows of the table a question may fit. As large a share of the other owner's sample is expected to
+    fit, and half of what is too loose there is enough.
     """
     return max(1.0, agreement.budget.most_yes * rows / (2 * agreement.sampling.records))
 

@@ -194,8 +194,8 @@ class Rounds:
         self.report(phase, 1.0)
 
     def _terms(self, asked: int, served: int) -> Terms:
-        """What the engine needs for so many questions about so many records. Keys are new in every round, and so is the
-        room: later rounds are about fewer records, and both sides know how many.
+        """What the engine needs for this many questions about that many records. Keys are new in every round, and so is
+        the room: later rounds are about fewer records, and both sides know how many.
         """
         return replace(self.store.agreement.terms(), records=max(1, asked, served))
 

@@ -48,7 +48,7 @@ from blindlabel.protocol.telling import Sizes, bits
 OFFERS_PER_RECORD = 20
 """Blocking keys that an owner offers for each record of an enriched sample."""
 SHARE = 2
-"""A key must be able to lose so many times what is spent of it."""
+"""How many times the bits that are spent of it a key must be able to lose."""
 LATER_COPY = "owner with a later copy of the coordinator's folder"
 _EXACT = 2000
 """Records up to which choices are counted exactly: an agreement may name a thousand million."""
@@ -145,14 +145,14 @@ class Account:
 
 
 def key_bits(exposure: Exposure, own: int, others: int) -> int:
-    """Bits about the other owner's key that a round of so many open records can give a cheating asker."""
+    """Bits about the other owner's key that a round of this many open records can give a cheating asker."""
     tests = {"labels": own * others, "matches": min(exposure.most_yes, own) * others, "none": 0}[exposure.release]
     return ceil(bits(messages.Round, Sizes(own, others)) + tests)
 
 
 def sampling_bits(exposure: Exposure) -> int:
-    """Bits about the other owner's table that a sample gives an owner: about its blocking keys, or which own rows have
-    a candidate in it.
+    """Bits about the other owner's table that a sample gives an owner: about its blocking keys, or which rows of the
+    table have a candidate in it.
     """
     if not exposure.chosen:
         return ceil(bits(messages.Sample, Sizes(0, 0, listed=choices(exposure.listed, exposure.records))))
@@ -162,7 +162,7 @@ def sampling_bits(exposure: Exposure) -> int:
 
 
 def choices(among: int, most: int) -> float:
-    """Bits that say which of so many were chosen, at most so many: exact, and for many by the entropy bound."""
+    """Bits that say which of this many were chosen, at most that many: exact, and for many by the entropy bound."""
     if 2 * most >= among:
         return float(among)
     if among <= _EXACT:
@@ -172,7 +172,7 @@ def choices(among: int, most: int) -> float:
 
 
 def content_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]]) -> int:
-    """Bits about the other owner's records, or questions, that an owner gets of settled rounds with so many open
+    """Bits about the other owner's records, or questions, that an owner gets of settled rounds with this many open
     records, its own and the other's, and of what is released in the end.
     """
     if not rounds:
@@ -195,7 +195,7 @@ def record_bits(exposure: Exposure) -> int:
 
 
 def outcome_bits(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int, offers: int) -> int:
-    """Bits that the coordinator gets of a pairing whose rounds had so many open records on either side."""
+    """Bits that the coordinator gets of a pairing whose rounds had this many open records on either side."""
     each = (bits(messages.Opened, Sizes(*sizes, outcome=exposure.outcome)) for sizes in rounds)
     tables, shared = bits(messages.Join, Sizes(0, 0)), bits(messages.Blinded, Sizes(0, 0, offers=offers))
     return ceil(2 * sum(each) + (2 * tables if rounds else 0) + shared + void * bits(messages.Refused, Sizes(0, 0)))
@@ -294,8 +294,8 @@ class Use:
 
 
 def used(exposure: Exposure, rounds: Sequence[tuple[int, int]], void: int = 0, *, sampled: bool = False) -> Use:
-    """The use of a pairing whose settled rounds had so many open records on either side, and whose sample was drawn or
-    not.
+    """The use of a pairing whose settled rounds had this many open records on either side, and whose sample was drawn
+    or not.
     """
     sides = [list(rounds), [(other, one) for one, other in rounds]]
     return Use(

@@ -109,7 +109,7 @@ def rare_keys(
 
 
 def filled_up(offers: Sequence[Offer], wanted: int, size: int, draw: Draw) -> list[Offer]:
-    """So many offers: those given, and keys that nobody has, each for a row of chance."""
+    """This many offers: those given, and keys that nobody has, each for a row of chance."""
     missing = range(wanted - len(offers))
     return [*offers, *(Offer(draw(2**256).to_bytes(32, "big"), draw(size)) for _ in missing)]
 
@@ -150,7 +150,7 @@ def blinded(points: Sequence[bytes], scalar: bytes) -> BlindedOffers:
 
 
 def points_of(body: bytes, wanted: int) -> list[bytes]:
-    """The points of a list; exactly so many."""
+    """The points of a list; exactly this many."""
     if len(body) != wanted * POINT_BYTES:
         raise NotFitting("The size of a list of blinded keys is not the one that the agreement asks for.")
     return [body[place : place + POINT_BYTES] for place in range(0, len(body), POINT_BYTES)]

@@ -90,7 +90,7 @@ def commitment(salt: bytes, listed: Blob) -> str:
 
 
 def lengths(questions: int, records: int) -> set[int]:
-    """Bytes that a list about so many questions and records can have."""
+    """Bytes that a list about this many questions and records can have."""
     return {values * questions * records * HASH_BYTES for values in range(1, MOST_VALUES + 1)}
 
 

@@ -100,7 +100,7 @@ class Line(Protocol):
         ...
 
     def fetch(self, known: Known, wait: float) -> Told:
-        """The coordinator's messages after those that are known; waits so many seconds for one where there is none."""
+        """The coordinator's messages after those that are known; waits this many seconds where there is none."""
         ...
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
@@ -430,7 +430,7 @@ class Studies(Protocol):
         ...
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
-        """An owner uploads this body; False where its uploads would then be more than so many bytes or bodies."""
+        """An owner uploads this body; False where its uploads would then be more than this many bytes or bodies."""
         ...
 
     def free(self) -> int:

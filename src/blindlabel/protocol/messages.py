@@ -104,7 +104,8 @@ class Sample(Shape):
     """
 
     positions: Annotated[
-        tuple[Position, ...], Tells(lambda sizes: sizes.listed, "which own rows stand in pairs of a linkage's list")
+        tuple[Position, ...],
+        Tells(lambda sizes: sizes.listed, "which rows of the table stand in pairs of a linkage's list"),
     ]
     others: Annotated[dict[Name, Position], KNOWN]
 

@@ -38,7 +38,7 @@ KEYS_PER_ROW = 8
 CLASSES = 6
 """Of labelled pairs: linked or not; match, no match, not certain."""
 SHARE_ABOVE = 0.4
-"""Of the pairs that are drawn from a list, so many are linked ones."""
+"""Of the pairs that are drawn from a list, this many are linked ones."""
 
 
 class Sampling(Shape):
@@ -152,8 +152,8 @@ class Sampling(Shape):
         return self.named(owner) or (found if self.estimates else tuple(sorted(found)))
 
     def expected_matches(self, rows: int) -> dict[str, float]:
-        """Matches in a sample of so many records, by method: at most so many on average, if every row had a match in a
-        table of the same size, keys found one each, and every linked pair of a list were one.
+        """Matches in a sample of this many records, by method: at most this many on average, if every row had a match
+        in a table of the same size, keys found one each, and every linked pair of a list were one.
         """
         drawn = min(rows, self.records)
         part = drawn - int(0.5 * drawn)
@@ -213,7 +213,7 @@ class Sampling(Shape):
 
 
 def choose(rows: Sequence[_Thing], wanted: int, draw: Draw) -> list[_Thing]:
-    """So many of these (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without
+    """This many of these (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without
     copying big tables.
     """
     moved: dict[int, int] = {}

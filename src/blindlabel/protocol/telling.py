@@ -33,7 +33,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Tells:
-    """A field that tells so many bits at most."""
+    """A field that tells this many bits at most."""
 
     bits: Callable[[Sizes], float]
     about: str

@@ -36,14 +36,14 @@ from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 from blindlabel.storage.secret_files import SecretsInMemory
 
 
-class KnowsUploads:
+class UploadRecords:
     """The part of a coordinator's store that knows uploads."""
 
     database: Database
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
-        """An owner uploads this body; False where its uploads would then be more than so many bytes or bodies. Whoever
-        announces less of it later has still used the most that was announced: its part may lie here.
+        """An owner uploads this body; False where its uploads would then be more than this many bytes or bodies.
+        Whoever announces less of it later has still used the most that was announced: its part may lie here.
         """
         mine = sa.and_(tables.upload.c.study == study, tables.upload.c.owner == owner)
         others = sa.select(sa.func.coalesce(sa.func.sum(tables.upload.c.length), 0), sa.func.count()).where(
@@ -73,7 +73,7 @@ back.
 """
 
 
-class CoordinatorStore(KnowsUploads):
+class CoordinatorStore(UploadRecords):
     """The coordinator's studies."""
 
     def __init__(self, home: Path, address: str | None = None, passphrase: str | None = None) -> None:

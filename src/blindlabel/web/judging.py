@@ -122,14 +122,14 @@ class Judging:
                 self.verdict(own, text)
 
     def fitting(self, formula: Formula) -> Bits:
-        """Which own rows a question fits."""
+        """Which rows of the table a question fits."""
         with self._lock:
             return self._suggester.table.fitting(formula)
 
     # Single conditions
 
     def others(self, own: OwnRecord, terms: Iterable[Term]) -> int | None:
-        """In how many other own rows any of these holds; None while the table is being read."""
+        """In how many other rows of the table any of these holds; None while the table is being read."""
         if not self.ready:
             return None
         with self._lock:

@@ -29,7 +29,7 @@ NOTHING = Chain((), 1)
 """The question that says no to everything: where one begins."""
 
 Others = Callable[[tuple[Term, ...]], int | None]
-"""In how many other own rows any of these terms holds; None while the table is being read."""
+"""In how many other rows of the table any of these terms holds; None while the table is being read."""
 
 
 def words_of(atom: Atom) -> str | None:
@@ -156,7 +156,7 @@ def place_of(points: Chain, word: str) -> int | None:
 
 
 def points_for(others: int | None, rows: int, word: str) -> int:
-    """What a clicked word is worth: the rarer in the own rows, the more; codes with digits most."""
+    """What a clicked word is worth: the rarer in the owner's rows, the more; codes with digits most."""
     if others is None:
         return 1
     if others == 0:
@@ -165,8 +165,8 @@ def points_for(others: int | None, rows: int, word: str) -> int:
 
 
 def sensible_bar(points: Chain, most_of_others: int) -> int:
-    """A bar for a question made of clicked words: more than any other own row has, and at least half of the points, so
-    that a misspelt word costs nothing.
+    """A bar for a question made of clicked words: more than any other row of the table has, and at least half of the
+    points, so that a misspelt word costs nothing.
     """
     if len(points.conditions) == 1:
         return points.total

@@ -31,7 +31,7 @@ from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import CRITERIA, STEPS, Rehearsal, Wanted
 
 RECORDS, ROWS, GENERATED = 8, 80, 300
-"""Records to practise on; rows of the own table, those with the nearest relatives; and rows of the other."""
+"""Records to practise on; rows of the owner's table, those with the nearest relatives; and rows of the other."""
 _FOLDER = "practice"
 _NAMES = {"persons": "Practice: persons of two hospitals", "products": "Practice: products of two shops"}
 _CRITERIA = {

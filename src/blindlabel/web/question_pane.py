@@ -1,5 +1,5 @@
 """The right half of the annotation window: the question as points or as text (the editor as Python sees it), what is
-wrong with it, the verdict with the other own rows that it fits, and the actions.
+wrong with it, the verdict with the other rows of the table that it fits, and the actions.
 """
 
 from __future__ import annotations

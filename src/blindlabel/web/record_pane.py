@@ -50,7 +50,7 @@ def marked(record: Record, atoms: Iterable[Atom]) -> list[dict[str, object]]:
 
 
 def marked_apart(own: Record, other: Record) -> list[dict[str, object]]:
-    """Another record attribute by attribute, as the browser gets it: what the own one has not is marked, and said where
+    """Another record attribute by attribute, as the browser gets it: what the owner's has not is marked, and said where
     it lacks something.
     """
     shown: list[dict[str, object]] = []
@@ -192,7 +192,7 @@ def rarity_level(others: int, rows: int) -> int:
 
 
 def rows_said(others: int) -> str:
-    """A number of other own rows in words."""
+    """A number of other rows of the table in words."""
     return "no other row of yours" if others == 0 else f"{others:,} other row{'s' if others > 1 else ''} of yours"
 
 

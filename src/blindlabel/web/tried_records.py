@@ -1,4 +1,4 @@
-"""Trying a question on a record of one's own making ("what about her sister?"): an imagined one or the own record,
+"""Trying a question on a record of one's own making ("what about her sister?"): an imagined one or the owner's record,
 edited, with yes or no as one types; kept for this record or for all, and tried on every question from then on.
 
 What is kept stays in the workspace. It is never asked or sent, and no verdict counts it.
@@ -89,7 +89,7 @@ class TriedPane:
         self._rows.show(shown, "")
 
     def edit(self, values: Mapping[str, str] | None) -> None:
-        """Open the form with these values, or the own record's."""
+        """Open the form with these values, or the owner's record's."""
         if self._own is None:
             return
         for name, field in self._fields.items():

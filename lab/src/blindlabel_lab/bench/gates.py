@@ -177,7 +177,7 @@ def _clear_needle(library: EncryptedGates, key: Any, needle: str, text: str) -> 
 
 @lru_cache(maxsize=32)
 def clear_needle_gates(length: int, needles: int) -> float:
-    """Gates a needle of the engine's own circuit, when so many needles are asked of one record of this length."""
+    """Gates a needle of the engine's own circuit, when this many needles are asked of one record of this length."""
     if needles == 1:  # one needle's count depends on its letters: take the average over many
         return sum(_gates_for(length, [needle]) for needle in words(SHARING, 1)) / SHARING
     return _gates_for(length, words(needles, 1)) / needles

@@ -162,7 +162,7 @@ def measure(
     agreed: Agreement | None = None,
     processor: bool = False,
 ) -> PackedFigures:
-    """Play one round of `records` questions (or the first so many of them) over `records` records of `length`
+    """Play one round of `records` questions (or the first this many of them) over `records` records of `length`
     characters, or as many and as long as the agreement says.
     """
     chance = random.Random(seed)  # noqa: S311 - nothing secret

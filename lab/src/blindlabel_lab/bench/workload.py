@@ -47,7 +47,7 @@ def words(count: int, seed: int) -> list[str]:
 
 
 def workload(length: int, size: int = 50, shape: str = "five, one OR", *, full: bool = False) -> Workload:
-    """So many records of exactly this length, and as many questions about them. The agreement encodes what they need
+    """This many records of exactly this length, and as many questions about them. The agreement encodes what they need
     alone, or (`full`) is the one that a study gets which says nothing.
     """
     made = words(size * (length // (NEEDLE_LENGTH + 1) + 1), length)

@@ -15,7 +15,7 @@ from blindlabel.errors import InputError
 def packed(
     records: Annotated[int, typer.Option(min=1, help="Records, and questions.")] = 50,
     questions: Annotated[
-        int, typer.Option(min=0, help="Ask so many of them only, a stripe of the whole; 0: as many as records.")
+        int, typer.Option(min=0, help="Ask this many of them only, a stripe of the whole; 0: as many as records.")
     ] = 0,
     length: Annotated[int, typer.Option(min=16, help="Characters of a record.")] = 148,
     needles: Annotated[int, typer.Option(min=1, max=24, help="Needles of a question.")] = 5,

@@ -16,7 +16,7 @@ def scale(
     ] = "50,200,1000",
     workers: Annotated[str, typer.Option(help="Worker processes; several with commas.")] = "1,2",
     questions: Annotated[
-        int, typer.Option(min=0, help="Ask at most so many questions at each size; 0: as many as records.")
+        int, typer.Option(min=0, help="Ask at most this many questions at each size; 0: as many as records.")
     ] = 0,
     shape: Annotated[
         str, typer.Option(help="and, or (one OR), not (one negation), unless (an exception to it) or count (weights).")

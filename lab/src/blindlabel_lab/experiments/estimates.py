@@ -70,13 +70,13 @@ class Linkage:
         self.outside = sorted(true - set(self.cells))
 
     def truth(self, lacking: int) -> list[float]:
-        """Precision, recall and F, with so many matches that the list does not have."""
+        """Precision, recall and F, with this many matches that the list does not have."""
         linked = self.candidates.linked
         right, every = int((self.matches & linked).sum()), int(self.matches.sum()) + lacking
         return [right / int(linked.sum()), right / every, 2 * right / (int(linked.sum()) + every)]
 
     def drawn(self, pairs: int, chance: random.Random, kinds: Whole | None = None, checked: int = 0) -> Drawing:
-        """Pairs drawn from the list, labelled truly; or by these kinds of labels, so many of a class checked."""
+        """Pairs drawn from the list, labelled truly; or by these kinds of labels, this many of a class checked."""
         places = np.flatnonzero(self.candidates.draw(pairs, chance.randrange).drawn)
         true = self.matches[places].astype(np.float64)
         if kinds is None:

@@ -43,7 +43,7 @@ def prevalence(
     results: Results,
     preparation: ChosenPreparation = PREPARATION,
 ) -> dict[str, Any]:
-    """Every set's labels on uniform samples of so many records a side, beside samples of the published kind."""
+    """Every set's labels on uniform samples of this many records a side, beside samples of the published kind."""
     document: dict[str, Any] = {"records": records, "samples": samples, "seed": seed, "datasets": {}}
     for place, name in enumerate(names):
         advance(name, place / len(names))

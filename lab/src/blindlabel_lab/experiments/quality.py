@@ -98,7 +98,7 @@ def oracles_of(
     dataset: Dataset, strategy: str, needle_length: int = NEEDLE_LENGTH, matching: float | None = None
 ) -> tuple[Oracle, Oracle]:
     """Both owners' oracles of a strategy, each built from its own table. `matching` is the share of pairs that they
-    expect to match: a sample of so many matches, and nothing else, has one for each record.
+    expect to match: a sample of this many matches, and nothing else, has one for each record.
     """
     make, wording = STRATEGIES[strategy], wording_of(dataset, needle_length, matching)
     return (

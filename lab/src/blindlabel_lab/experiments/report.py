@@ -39,7 +39,7 @@ USUAL_SECONDS: Mapping[str, float] = MappingProxyType(
 )
 """Processor seconds of each part on the five sets, so that what is shown as done is done."""
 Finished = Callable[[str, int, int, float, float], None]
-"""Called with a part's name, its place among so many, its seconds by the clock and its processor seconds."""
+"""Called with a part's name, its place among this many, its seconds by the clock and its processor seconds."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class Run:
 
 
 def draw(dataset: Dataset, seed: int, size: int = 50) -> Sample:
-    """So many matches at random, the records on either side, and the truth among all their pairs."""
+    """This many matches at random, the records on either side, and the truth among all their pairs."""
     chosen = Random(f"sample {seed}").sample(range(len(dataset.matches)), min(size, len(dataset.matches)))  # noqa: S311 (nothing secret)
     a = tuple(sorted({dataset.matches[i][0] for i in chosen}))
     b = tuple(sorted({dataset.matches[i][1] for i in chosen}))

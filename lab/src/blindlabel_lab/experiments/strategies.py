@@ -65,7 +65,7 @@ class RareWords:
             self._rows.update(set(words_in_order(lower(record.whole))))
 
     def rarest(self, record: Record, count: int) -> list[tuple[str, int]]:
-        """So many words with the rows that have them, rarest first; words of one letter only where there are no
+        """This many words with the rows that have them, rarest first; words of one letter only where there are no
         others.
         """
         words = {word[: self._longest] for word in words_in_order(lower(record.whole))}

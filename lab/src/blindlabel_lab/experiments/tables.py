@@ -151,7 +151,7 @@ def _candidates(document: Document) -> Table:
             )
     rows.append([""] * len(rows[0]))
     heads = ["conditions, median (most)", "whole words or values", "largest share", "one is enough", "but not"]
-    rows.append(["readability", "table", *heads, "other own rows", ""])
+    rows.append(["readability", "table", *heads, "other rows of the table", ""])
     for name, one in document["datasets"].items():
         for side, read in one["readability"].items():
             if read:

@@ -1,5 +1,6 @@
 """How far a verdict can be trusted: on every set, how often the real partner is found and wrong ones are let through,
-by what the verdict said; beside the count of own rows alone (the verdict before) and the bar divided by the points.
+by what the verdict said; beside the count of the table's rows alone (the verdict before) and the bar divided by the
+points.
 
 Both sides of a set ask about records that have a partner: as suggested in rounds 1 to 3, looser and stricter, and
 degraded as people do (all points asked for, the first one to three conditions alone, every condition worth the same,

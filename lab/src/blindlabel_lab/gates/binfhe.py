@@ -86,7 +86,7 @@ def _folder(size: int = 0) -> Iterator[Path]:
 
 @contextmanager
 def _at_most(more: int) -> Iterator[None]:
-    """Let this process have so many bytes of memory more than it has, and none beyond."""
+    """Let this process have this many bytes of memory more than it has, and none beyond."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(

@@ -126,7 +126,7 @@ def packed_numbers(numbers: Numbers) -> bytes:
 
 
 def unpacked_numbers(packed: bytes | memoryview, count: int) -> Numbers:
-    """The reverse; a ParcelError where the size is not that of so many ciphertexts."""
+    """The reverse; a ParcelError where the size is not that of this many ciphertexts."""
     numbers = CIPHERTEXT_VALUES
     if len(packed) != count * CIPHERTEXT_BYTES:
         raise ParcelError(
@@ -145,7 +145,7 @@ def batch(content: Content, terms: Terms, key_id: bytes, *, record: int, numbers
 
 
 def opened_batch(content: Content, terms: Terms, parcel: bytes, key_id: bytes, *, record: int, count: int) -> Numbers:
-    """The ciphertexts of a parcel, which must be those of this record and so many."""
+    """The ciphertexts of a parcel, which must be those of this record and this many."""
     _, body = opened(content, terms, parcel, key_id)
     if len(body) < _BATCH.size:
         raise ParcelError(f"This is too short to be {content.words} of the gates engine.")

@@ -112,7 +112,7 @@ def _part(part: tuple[range, float]) -> Tally:
 def crash_everywhere(
     seed: int, tally: Tally, *, owners: int = 2, step: int = 1, told: Told = lambda _done, _failed: None
 ) -> None:
-    """One study in memory, again and again, with a crash at each of its journal points (or every so many)."""
+    """One study in memory, again and again, with a crash at each of its journal points (or every this many)."""
     points = run(seed, rates={}, owners=owners).points
     for at in range(1, points + 1, step):
         tally.add("crash at every point", run(seed, rates={}, crash_at=at, owners=owners), crash_at=at)

@@ -60,7 +60,7 @@ def has_strace() -> bool:
 
 @dataclass(frozen=True)
 class CrashPoint:
-    """Where a process dies: when it is about to make a system call after so many of the same kind in a turn."""
+    """Where a process dies: when it is about to make a system call after this many of the same kind in a turn."""
 
     turn: int
     party: str

@@ -181,7 +181,7 @@ def changed(good: bytes, chance: random.Random) -> bytes:
 
 
 def fuzz(target: Target, inputs: int, seed: int = 0) -> list[str]:
-    """So many inputs; what went wrong, with the input in hexadecimal."""
+    """This many inputs; what went wrong, with the input in hexadecimal."""
     chance = random.Random(f"{target.name} {seed}")  # noqa: S311 (no secret)
     found = []
     for _ in range(inputs):

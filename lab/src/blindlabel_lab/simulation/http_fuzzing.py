@@ -16,7 +16,7 @@ import httpx
 def fuzz_http(
     document: dict[str, Any], client: httpx.Client, *, examples: int, known: dict[str, list[str]]
 ) -> tuple[Counter[int], list[str]]:
-    """So many requests to each operation; statuses, and what went wrong. `known` are values (by parameter) that exist
+    """This many requests to each operation; statuses, and what went wrong. `known` are values (by parameter) that exist
     at the server: half of the requests use them, so that not everything ends at the first check."""
     import hypothesis  # noqa: PLC0415
     import schemathesis  # noqa: PLC0415

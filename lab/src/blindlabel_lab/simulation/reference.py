@@ -38,7 +38,7 @@ def play(
     most_yes: int = 10**9,
     stop_after: int | None = None,
 ) -> Played:
-    """Play at most so many rounds; `stop_after` stops earlier, as an operator may."""
+    """Play at most this many rounds; `stop_after` stops earlier, as an operator may."""
     rows = [(owner, row) for owner in sorted(samples) for row in samples[owner]]
     undecided = {(a, b) for a, b in itertools.combinations(rows, 2) if a[0] != b[0]}
     played = Played()

@@ -11,7 +11,7 @@ stricter than the standard of 2018 that SEAL enforces (16384: 430 bits instead o
 
 A cheating owner makes the answers to its questions say something about the key instead of the records, one bit a
 question at most. A coefficient of the key has log2(3) bits, so n bits tell at most n / log2(3) coefficients, and a key
-of which so many are known is a key of a smaller dimension under the same modulus. `zero_tests_left` is the number of
+of which that many are known is a key of a smaller dimension under the same modulus. `zero_tests_left` is the number of
 bits after which the dimension that is left still has 128 bits by the guidelines' table, read linearly between its rows.
 An estimator run for exactly these hints would give more: hints that do not fix a coefficient each shrink the dimension
 by less than is counted here, and the table's rows lie slightly above 128 bits.
@@ -43,8 +43,8 @@ class RingParameters:
         return len(self.prime_bits) - 1
 
     def row_bytes(self, primes: int) -> int:
-        """One half of a ciphertext that has so many primes, as it travels: two numbers in as many half bytes as either
-        has.
+        """One half of a ciphertext that has this many primes, as it travels: two numbers in as many half bytes as
+        either has.
         """
         return sum(self.degree // 2 * -(-bits // 4) for bits in self.prime_bits[:primes])
 
@@ -57,7 +57,7 @@ class RingParameters:
         return SEED + self.row_bytes(primes)
 
     def key_bytes(self, elements: int) -> int:
-        """The public keys: an encryption of zero, keys for so many rotations, and for products."""
+        """The public keys: an encryption of zero, keys for this many rotations, and for products."""
         switching = self.data_primes * self.seeded_bytes(len(self.prime_bits))
         return self.seeded_bytes(self.data_primes) + (elements + 1) * switching
 
@@ -91,7 +91,7 @@ GUIDELINES = (
 
 
 def dimension_needed(modulus_bits: float) -> float:
-    """The dimension at which a modulus of so many bits has 128 bits of security."""
+    """The dimension at which a modulus of this many bits has 128 bits of security."""
     first_degree, first_bits = GUIDELINES[0]
     if modulus_bits <= first_bits:
         return float(first_degree)

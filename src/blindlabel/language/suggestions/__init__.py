@@ -5,7 +5,7 @@
     suggestion.text        # source text in the question language
     suggestion.chain       # the same as conditions with points, a bar, but not
     suggestion.reasons     # why each condition is there, as data
-    suggestion.own         # which rows of the own table it also fits
+    suggestion.own         # which rows of the owner's table it also fits
     suggester.verdict(formula, record)  # would it find the partner, would it let another pass
     suggester.stricter(suggestion.chain, record), suggester.looser(…)
 
@@ -14,8 +14,8 @@ The method, the same for every table:
 1. *What can be asked* (`needles`): the words of the record, its numbers in their attributes, its identifiers; no word
    that only joins others.
 2. *What it is worth* (`evidence`): how probably a true partner has it, which depends on what kind of thing it is and
-   on the attribute it comes from, against how many of the record's nearest own rows have it (`profiles`): they are
-   other things, so what tells the record from them counts most.
+   on the attribute it comes from, against how many of the record's nearest rows of the table have it (`profiles`): they
+   are other things, so what tells the record from them counts most.
 3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
 4. *How much is enough* (`weighing`): what a true partner may be expected to have, more than its neighbours have, and so
    much that whatever reaches it says more than the rarity of matches asks for. The agreement tells how rare they are.

@@ -1,10 +1,10 @@
 """What it says about another record that it has a needle. For the record: how probably a true partner has it, against
 how probably something that could be mistaken for the record has it too. Against it: what speaks for another own row.
 
-An own row that gets as many points as are asked for is another thing all the same. Where it has an identifier, a year
-or a name that the record lacks, the other record must not have that; where it has none, a word in place of one of the
-record's ("professional" for "home"). There are a few such exclusions at most, and only against rows that the points let
-pass.
+A row of the table that gets as many points as are asked for is another thing all the same. Where it has an identifier,
+a year or a name that the record lacks, the other record must not have that; where it has none, a word in place of one
+of the record's ("professional" for "home"). There are a few such exclusions at most, and only against rows that the
+points let pass.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Evidence:
     mistaken: float
     """How probably something like the record, but not it, has it."""
     apart: int
-    """How many of the nearest own rows do not have it."""
+    """How many of the nearest rows of the table do not have it."""
     anybody: float = 1.0
     """How probably any other record has it."""
     far: float = 0.0
@@ -69,7 +69,7 @@ class Evidence:
 
     @property
     def unique(self) -> bool:
-        """Whether it is an identifier that no other own row has: enough by itself. Half of one is not."""
+        """Whether it is an identifier that no other row of the table has: enough by itself. Half of one is not."""
         return self.kind in IDENTIFYING and self.rows <= 1 and not self.half
 
     @property
@@ -114,9 +114,9 @@ class Circumstances:
     """What a record's needles are weighed by."""
 
     rows: int
-    """Rows of the own table."""
+    """Rows of the owner's table."""
     near: Sequence[Texts]
-    """Texts of the nearest own rows that are other things."""
+    """Texts of the nearest rows of the table that are other things."""
     profiles: Mapping[str, Profile]
     lengths: Mapping[str, int]
     """Words of each attribute of the record."""
@@ -130,7 +130,7 @@ class Circumstances:
     siblings: Siblings = field(default_factory=Siblings)
     """What siblings share."""
     lonely: float = 0.0
-    """How far the record has no siblings among the own rows: 0 to 1."""
+    """How far the record has no siblings among the owner's rows: 0 to 1."""
 
     @property
     def misspelt(self) -> float:
@@ -144,7 +144,7 @@ class Circumstances:
 
 
 def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[Evidence]:
-    """The evidence of all needles, each with the own rows that have it."""
+    """The evidence of all needles, each with the owner's rows that have it."""
     partners = [(one, rows, min(given.priors.most, chance_of(one, rows, given))) for one, rows in found]
     identified = any(one.kind in IDENTIFYING and rows <= 1 and partner >= RELIED_ON for one, rows, partner in partners)
     evidence: list[Evidence] = []
@@ -158,7 +158,9 @@ def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[
 
 
 def _mistaken(found: Found, rows: int, having: int, given: Circumstances, *, identified: bool) -> float:
-    """How probably something like the record, but not it, has a needle that so many of the nearest own rows have."""
+    """How probably something like the record, but not it, has a needle that this many of the nearest rows of the table
+    have.
+    """
     priors = given.priors
     common = max(rows - 1, 0.5) / max(1, given.rows)
     chance = (having + priors.smoothing * common) / (len(given.near) + priors.smoothing)
@@ -248,7 +250,7 @@ NAMES_A_KIND = 3
 """Own rows with a word from which on it is taken to name a kind of thing."""
 SLOWLY = 4
 IN_ANY_RECORD = 0.1
-"""A word that a larger share of own rows has may stand in any record."""
+"""A word that a larger share of the table's rows has may stand in any record."""
 SHORTEST_EXCLUDED = 4
 """Shorter words are found inside others."""
 Speaking = Sequence[tuple[Texts, Sequence[Found]]]
@@ -256,7 +258,7 @@ Speaking = Sequence[tuple[Texts, Sequence[Found]]]
 
 
 def exclusions_of(named: Speaking, apart: Speaking, most: int) -> list[Found]:
-    """At most so many needles: first what `named` rows are named by otherwise, then what sets other rows `apart`."""
+    """At most this many needles: first what `named` rows are named by otherwise, then what sets other rows `apart`."""
     chosen: dict[Needle, Found] = {}
     for row, needles in (*named, *apart):
         if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):

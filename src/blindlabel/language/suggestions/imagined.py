@@ -34,7 +34,7 @@ SPREAD = 0.7
 MISSING, CHANGED = 0.01, 0.03
 """How often a value is missing that all like rows have; and how often it is another's: moved, married, a new number."""
 KNOWN_FOR_PARTNERS = 0.5
-"""How far the share of own rows with a value holds for partners of a row that has one."""
+"""How far the share of the table's rows with a value holds for partners of a row that has one."""
 OF_ALL = 10
 """Rows that the share in the whole table counts for, beside rows of the same pattern."""
 LIGHTLY = 0.4
@@ -63,7 +63,9 @@ class Imagination:
             self._patterns[having] = self._patterns.get(having, 0) + 1
 
     def of(self, texts: Texts, near: Sequence[Texts], given: Circumstances, rarity: Callable[[str], int]) -> Imagined:
-        """Those of a record whose nearest own rows are these; `rarity` says in how many own rows a word stands."""
+        """Those of a record whose nearest rows of the table are these; `rarity` says in how many rows of the table a
+        word stands.
+        """
         making = _Making(self._typed, given, rarity, Random("\n".join(texts.values())))  # noqa: S311 (no secret)
         presence = {name: self._presence(name, texts) for name, text in texts.items() if text}
         partners = [self._partner(texts, presence, severity(place), making) for place in range(PARTNERS)]
@@ -93,7 +95,7 @@ class Imagination:
         return Record.of({**damaged.attributes, **{name: made[name] for name in told if made[name] != texts[name]}})
 
     def _presence(self, name: str, texts: Texts) -> float:
-        """How probably a partner has a value, by how many of the own rows that have and lack the same others do."""
+        """How probably a partner has a value, by how many of the owner's rows that have and lack the same others do."""
         others = frozenset(other for other, text in texts.items() if text and other != name)
         having, lacking = (self._patterns.get(pattern, 0) for pattern in (others | {name}, others))
         share = (having + OF_ALL * self._filled[name]) / (having + lacking + OF_ALL)
@@ -170,7 +172,7 @@ class _Making:
 
 
 def severity(place: int, count: int = PARTNERS) -> float:
-    """How damaged the partner at this place of so many is: 1 on average."""
+    """How damaged the partner at this place of this many is: 1 on average."""
     return max(0.0, 1 + SPREAD * (-log(1 - (place + 0.5) / count) - 1))
 
 

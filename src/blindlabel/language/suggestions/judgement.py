@@ -2,7 +2,7 @@
 pass. Both are guesses from the owner's own table; what they claim is held to trials (`experiment verdicts`).
 
 *Found* is the share of imagined partners that the question finds (`imagined`), said in words, for its level is off from
-table to table. *Wrong* counts the other own rows that it fits, which are nearly always other things, and the
+table to table. *Wrong* counts the other rows of the table that it fits, which are nearly always other things, and the
 imagined impostors that pass. A verdict is good only where both sides are; it is bad at both ends. It names what the
 question hangs on, and has two imagined partners that are missed and two impostors that pass.
 """
@@ -50,7 +50,7 @@ class OwnRows:
 
     @property
     def sentence(self) -> str:
-        """For a person, with what an empty count can rule out: by the rule of three, more than 3 in so many."""
+        """For a person, with what an empty count can rule out: by the rule of three, more than 3 in this many."""
         rows = max(0, self.rows - 1)
         if self.others:
             share = f", 1 in {round(rows / self.others):,}" if 2 * self.others <= rows else ""
@@ -61,7 +61,7 @@ class OwnRows:
 
 
 def own_rows(question: Formula, table: OwnTable, record: Record) -> OwnRows:
-    """Which own rows a question fits that was written for this record."""
+    """Which rows of the table a question fits that was written for this record."""
     fits = table.fitting(question)
     fits[table.same_as(record)] = False
     found = np.flatnonzero(fits)
@@ -96,7 +96,7 @@ PILOT_OFF, PILOT_SELDOM_OFF = 7, 12
 USUAL, SPREAD_OF_LEVELS = 0.6, 1.0
 """By how much more is found than the share says, as log odds: usually, and how far that varies from table to table."""
 A_PAIR = 2.0
-"""Questions about one pair tell as much as so many about different ones."""
+"""Questions about one pair tell as much as this many about different ones."""
 RELATIVES = 2 / 3
 """Where this share of imagined impostors passes, close relatives would."""
 MOST_FITS = 5
@@ -216,7 +216,7 @@ class Verdict:
 
     @property
     def others(self) -> int:
-        """The other own rows that it fits."""
+        """The other rows of the table that it fits."""
         return self.own.others
 
     @property
@@ -312,7 +312,9 @@ def _kept_out(chain: Chain, table: OwnTable) -> Bits:
 
 
 def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
-    """The likest other own rows: one that passes counts for one, and every point that it lacks for a tenth of that."""
+    """The likest other rows of the table: one that passes counts for one, and every point that it lacks for a tenth of
+    that.
+    """
     lacking = np.maximum(0, chain.bar - table.points(chain))
     kept_out = _kept_out(chain, table)
     kept_out[table.same_as(record)] = True

@@ -30,8 +30,9 @@ SHORTEST_PART = 3
 SHORTEST_MIXED = 4
 SHORTEST_DIGITS = 5
 SHORTEST_HALVED = 7
-"""Letters and digits together of so many characters, or so many digits alone, are an identifier; digits from the last
-on may be asked for in halves."""
+"""Letters and digits together of this many characters, or this many digits alone, are an identifier; digits from the
+last on may be asked for in halves.
+"""
 _JOINING = (
     "a an and as at by for from in into is it of on or per the to with"
     " am auf aus bei das dem den der des die ein eine im mit und von zu zum zur"

@@ -16,7 +16,7 @@ class Priors:
     # How probably a true partner has a thing of the record, before its attribute is looked at.
     word: float = 0.87
     single_word: float = 0.62
-    """A word that no other own row has, where many such words look misspelt."""
+    """A word that no other row of the table has, where many such words look misspelt."""
     singles_misspelt: float = 0.15
     """Where this share of them does, they are many; the fewer do, the more such a word is a word like any other."""
     identifier: float = 0.85
@@ -46,9 +46,9 @@ class Priors:
     repeated: float = 0.5
     """What is left of an attribute whose values are all the same few (a category): tables name them differently."""
     filled: float = 0.47
-    """How much missing values in the own table lower the chance that the other has one."""
+    """How much missing values in the owner's table lower the chance that the other has one."""
     stray_code: float = 0.15
-    """What is left of an identifier in an attribute that has none elsewhere: a stock number of the own table."""
+    """What is left of an identifier in an attribute that has none elsewhere: a stock number of the owner's table."""
     codes_usual: float = 0.6
     """Where this share of rows has an identifier, identifiers are how the table names things."""
     usual_length: float = 2.0
@@ -66,7 +66,7 @@ class Priors:
     """How far identifiers of digits alone can be relied on, compared with those of letters and digits."""
 
     # What could be mistaken for the record. Nothing is rarer than this among it: the other table holds things of the
-    # same family that the own table does not.
+    # same family that the owner's table does not.
     neighbours: int = 12
     smoothing: float = 2.7
     """Rows that the rarity in the whole table counts for, beside the neighbours."""
@@ -77,11 +77,12 @@ class Priors:
     """Words of a record that has an identifier: they name the family, and the identifier its member."""
     most_bits: float = 5.8
     duplicate: float = 0.9
-    """An own row that shares this much, and differs in no number or identifier, may be about the same thing."""
+    """A row of the table that shares this much, and differs in no number or identifier, may be about the same thing."""
 
     of_family: float = 0.5
-    """Where words are often misspelt and the nearest own rows are no siblings: how far what could be mistaken for the
-    record is taken for a sibling all the same."""
+    """Where words are often misspelt and the nearest rows of the table are no siblings: how far what could be mistaken
+    for the record is taken for a sibling all the same.
+    """
     of_household: float = 0.25
     """The same where the criteria speak of one person, however words are spelt."""
     far: float = 0.3
@@ -118,17 +119,20 @@ class Priors:
     nothing else, any points are, around matches, that are more than one condition has."""
     least_likely: float = 0.3
     commonest: float = 0.06
-    """What a partner has less probably than this is not asked for then, nor what a larger share of own rows has, but
-    where too little is left."""
+    """What a partner has less probably than this is not asked for then, nor what a larger share of the table's rows
+    has, but where too little is left.
+    """
     rare_rows: tuple[int, int] = (2, 20)
     """Own rows up to which such a word is worth 3 points, and 2."""
     above_neighbours: float = 1.15
     above_misspelt: float = 0.9
     above_later: float = 0.55
-    """Up to which share of them the bar is raised above the likest other own row: in round 1, in round 1 where words
-    are often misspelt (a true partner may lack any of them), and in later rounds."""
+    """Up to which share of them the bar is raised above the likest other row of the table: in round 1, in round 1 where
+    words are often misspelt (a true partner may lack any of them), and in later rounds.
+    """
     above_others: float = 0.8
-    """In every round: up to which share of them it is raised above other own rows that no exclusion keeps out."""
+    """In every round: up to which share of them it is raised above other rows of the table that no exclusion keeps out.
+    """
     above_siblings: float = 0.9
     above_household: float = 1.15
     """In every round: up to which share of them it is raised above what a sibling in the other table should get; and a

@@ -1,4 +1,4 @@
-"""What the own table tells of itself: what each attribute holds, which values stand together, how well it is spelt,
+"""What the owner's table tells of itself: what each attribute holds, which values stand together, how well it is spelt,
 which rows are alike, and what siblings share. Looks at values only, never at an attribute's name, and asks nothing.
 
 It is given different rows, ordered by what they say (`own_table`), so neither the order of the table nor a row that
@@ -36,7 +36,7 @@ USUAL = 3
 """Rows with a word from which on it is taken to be spelt right."""
 MANY_NUMBERS = 4
 AGAIN = 1.5
-"""A unit follows so many different numbers, each of which this many rows have on average."""
+"""A unit follows this many different numbers, each of which this many rows have on average."""
 
 AttributeKind = Literal["text", "year", "amount", "count"]
 """Text (also what is named by long numbers, as telephones are), a year, an amount with decimals, a whole number."""
@@ -82,8 +82,8 @@ class Patterns:
         self._rows = Counter(frozenset(name for name, text in row.items() if text) for row in rows)
 
     def presence(self, texts: Texts, priors: Priors) -> dict[str, float]:
-        """How probably a true partner has a value in each attribute of a record: by how many of the own rows have one
-        that have and lack the same others.
+        """How probably a true partner has a value in each attribute of a record: by how many of the owner's rows have
+        one that have and lack the same others.
         """
         having = frozenset(name for name, text in texts.items() if text)
         found = {}
@@ -194,7 +194,7 @@ MOST_COMMON = 20_000
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A row of the own table like the record."""
+    """A row of the owner's table like the record."""
 
     row: int
     likeness: float
@@ -229,7 +229,7 @@ class Neighbourhood:
         return [Neighbour(row, value) for value, row in sorted(likeness, key=lambda one: (-one[0], one[1]))[:most]]
 
     def rarity(self, having: int) -> float:
-        """Bits of information in a word that so many rows have."""
+        """Bits of information in a word that this many rows have."""
         return log2((len(self._column.texts) + 1) / (having + 0.5))
 
 
@@ -238,7 +238,7 @@ class Neighbourhood:
 LOOKED_AT_FOR_SIBLINGS = 400
 """Rows whose siblings are looked for, evenly spread."""
 LIKE = 0.4
-"""An own row that shares so much with another, by rarity, is of its family."""
+"""A row of the table that shares so much with another, by rarity, is of its family."""
 EXPECTED, UNKNOWN = 0.2, 4
 """What a sibling shares where nothing is known, and the words that it counts for: few siblings tell little."""
 TELLS_SIBLINGS_APART = 0.33
@@ -251,7 +251,7 @@ class Siblings:
 
     shares: Mapping[str, float] = field(default_factory=dict)
     expected: bool = False
-    """Whether any record may have one in the other table, whatever the own rows are like."""
+    """Whether any record may have one in the other table, whatever the owner's rows are like."""
 
     @classmethod
     def of(cls, rows: Sequence[Texts], sibling_of: Callable[[Texts], Texts | None]) -> Siblings:
@@ -278,7 +278,9 @@ class Siblings:
         return frozenset(name for name, share in self.shares.items() if share < TELLS_SIBLINGS_APART)
 
     def lonely(self, nearest: Sequence[Neighbour]) -> float:
-        """The share of a record's nearest own rows that are no siblings of it; 0 where nothing is known of siblings."""
+        """The share of a record's nearest rows of the table that are no siblings of it; 0 where nothing is known of
+        siblings.
+        """
         if self.expected:
             return 1.0
         return sum(one.likeness < LIKE for one in nearest) / max(1, len(nearest)) if self.telling else 0.0

@@ -62,7 +62,7 @@ class JudgedRecord:
     texts: Texts
     weighed: tuple[Weighed, ...]
     near: tuple[Texts, ...]
-    """The nearest own rows that are other things, the likest first."""
+    """The nearest rows of the table that are other things, the likest first."""
     scores: tuple[int, ...]
     """The points of each of them."""
     named: tuple[tuple[Found, ...], ...]
@@ -79,7 +79,7 @@ NEVER = Chain((), 1)
 WELL_SPELT = 0.95
 """From here on spelling is taken to be right, so that what differs by a letter is another thing."""
 MOSTLY = 0.75
-"""With this share of nearest own rows that are no siblings, siblings stand in the other table rather."""
+"""With this share of nearest rows of the table that are no siblings, siblings stand in the other table rather."""
 OTHERWISE = 2
 """In this round a record is asked for by other conditions: both sides have disagreed over the first."""
 MOST_ROWS = 20_000
@@ -92,8 +92,8 @@ class Suggester:
 
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
     predicates that the agreement encodes; `exclusions`, `places` and the two views say what else it allows. A question
-    that fits more other own rows than `most_others` would be too loose for the study: more points are asked for.
-    `matching` is how large a share of all pairs that are asked about is expected to match; without it, as in whole
+    that fits more other rows of the table than `most_others` would be too loose for the study: more points are asked
+    for. `matching` is how large a share of all pairs that are asked about is expected to match; without it, as in whole
     tables where each row has one partner.
     """
 
@@ -154,7 +154,7 @@ class Suggester:
         self._imagined: dict[str, tuple[Imagined, OwnTable]] = {}
         self.level = Level()
         """Of verdicts, where known pairs have set it."""
-        # Where words are spelt right, the nearest own rows and exclusions tell siblings apart better than this.
+        # Where words are spelt right, near rows and exclusions tell siblings apart better than this.
         persons = Siblings.of_persons(self._profiles, personal) if personal else None
         self._siblings = persons or (Siblings() if self._well_spelt else Siblings.of(looked_at, self._sibling_of))
 
@@ -224,7 +224,7 @@ class Suggester:
         return verdict(question, own, self.table, self._imagined[own.whole], self.level)
 
     def rarity(self, word: str) -> int:
-        """In how many own rows a word stands, whatever its case."""
+        """In how many rows of the table a word stands, whatever its case."""
         return len(self._column.rows_of_word(words.lower(word)))
 
     # -- the steps
@@ -346,7 +346,7 @@ class Suggester:
         )
 
     def _is_other(self, texts: Texts, near: Neighbour) -> bool:
-        """Whether an own row is not about the same thing as the record, as far as what is written tells."""
+        """Whether a row of the table is not about the same thing as the record, as far as what is written tells."""
         own, others = (numbers_and_identifiers(one.values()) for one in (texts, self._texts_at(near.row)))
         return near.likeness < self._priors.duplicate or own != others
 

@@ -1,4 +1,4 @@
-"""What the suggester gives: a question, the reason for each condition, and which own rows it fits."""
+"""What the suggester gives: a question, the reason for each condition, and which rows of the table it fits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Reason:
     """What it is worth; 0 for an exclusion."""
     kind: NeedleKind | Literal["exclusion"]
     own_rows: int
-    """Rows of the own table that have it, with the record's own where that has it."""
+    """Rows of the owner's table that have it, with the record's own where that has it."""
     apart: int
-    """How many of the nearest own rows it tells this record from."""
+    """How many of the nearest rows of the table it tells this record from."""
     nearest: int
-    """How many nearest own rows were looked at."""
+    """How many nearest rows of the table were looked at."""
     alone: bool = False
-    """Whether it is enough by itself: an identifier that no other own row has."""
+    """Whether it is enough by itself: an identifier that no other row of the table has."""
     half: bool = False
     """Whether it is half of an identifier or less: a partner with another one lacks both halves, so each is worth half
     of what one condition can be worth, at most."""
@@ -36,9 +36,9 @@ class Reason:
     def sentence(self) -> str:
         """The reason for a person."""
         if self.kind == "exclusion":
-            rows = {0: "no own row", 1: "one own row"}.get(self.own_rows, f"{self.own_rows:,} own rows")
-            return f"speaks for a similar own row instead (in {rows})"
-        rarity = "in no other own row" if self.own_rows <= 1 else f"in {self.own_rows:,} own rows"
+            rows = {0: "no row of your table", 1: "one row"}.get(self.own_rows, f"{self.own_rows:,} rows")
+            return f"speaks for a similar row of your table instead (in {rows})"
+        rarity = "in no other row of your table" if self.own_rows <= 1 else f"in {self.own_rows:,} rows of your table"
         told = f", tells it from {self.apart} of its {self.nearest} nearest" if self.nearest else ""
         piece = "a piece of an identifier, " if self.kind == "piece" else ""
         if self.half:
@@ -49,7 +49,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A question to keep or change, why each condition is there, and which own rows it fits."""
+    """A question to keep or change, why each condition is there, and which rows of the table it fits."""
 
     text: str
     chain: Chain

@@ -27,7 +27,7 @@ from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
 FEWEST = 3
-"""Conditions, where the record has so many: those that tell it from none of its like still tell it from others."""
+"""Conditions, where the record has this many: those that tell it from none of its like still tell it from others."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Weighed:
 def weigh(
     evidence: Sequence[Evidence], most: int, most_small: int, priors: Priors, places: Sequence[int]
 ) -> list[Weighed]:
-    """At most so many conditions, so many of them worth one point, weightiest first; none where one alone is left that
-    may not decide by itself.
+    """At most this many conditions, this many of them worth one point, weightiest first; none where one alone is left
+    that may not decide by itself.
     """
     chosen = _telling_most(evidence, min(most, len(places)))
     idle = sorted((one for one in evidence if one.idle), key=lambda one: (one.rows, one.found.needle.text))
@@ -77,7 +77,7 @@ def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seq
 
 
 def _telling_most(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
-    """At most so many needles, those that tell most first; none that is part of another, or has one as its part: what
+    """At most this many needles, those that tell most first; none that is part of another, or has one as its part: what
     has the longer has both.
     """
     ordered = sorted(
@@ -134,8 +134,8 @@ def _points(evidence: Evidence, priors: Priors) -> int:
 
 def bar(weighed: Sequence[Weighed], wanted: float, others: Sequence[int], up_to: float, needed: float) -> int:
     """The points from which the answer is yes: as many as `wanted`; above those of `others`, as far as a true partner
-    should follow (`up_to`); above every condition that may not decide by itself; and so many that whatever reaches them
-    says `needed` bits against any other record.
+    should follow (`up_to`); above every condition that may not decide by itself; and this many that whatever reaches
+    them says `needed` bits against any other record.
     """
     if not weighed:
         return 1

@@ -39,7 +39,7 @@ class RecordLayout:
 
     @classmethod
     def of(cls, tables: Tables, ring: RingParameters, block: int) -> RecordLayout:
-        """The layout of batches of so many records."""
+        """The layout of batches of this many records."""
         return cls(ring.degree, block, tables.features, max(1, _PARCEL_BYTES // (16 * ring.degree * ring.data_primes)))
 
     @property
@@ -58,7 +58,7 @@ class RecordLayout:
         return -(-self.chunks // self.parcel_ciphers)
 
     def batches(self, records: int) -> int:
-        """Batches of so many records."""
+        """Batches of this many records."""
         return -(-records // self.block)
 
     def in_slots(self, values: Residues) -> Residues:

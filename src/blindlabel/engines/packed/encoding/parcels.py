@@ -83,7 +83,7 @@ def write(parcel: Parcel) -> bytes:
 
 
 def read(content: bytes, kind: ParcelKind, study: Study, *, most_items: int, most_bytes: int) -> Parcel:
-    """Open a parcel of this kind and of this study, with at most so many items of at most so many bytes each."""
+    """Open a parcel of this kind and of this study, with at most this many items of at most that many bytes each."""
     wanted = _NAMES[kind]
     if len(content) < _FIXED.size + _DIGEST or content[:4] != _MAGIC:
         raise ParcelError(f"These bytes are no parcel of the packed engine, where {wanted} was expected.")

@@ -45,12 +45,12 @@ def fresh_symmetric() -> float:
 
 
 def plain_product(ring: RingParameters, coefficients: int) -> float:
-    """What a product with a plaintext of so many uniform coefficients adds."""
+    """What a product with a plaintext of this many uniform coefficients adds."""
     return math.log2(ring.modulus) - 0.5 * math.log2(12) + 0.5 * math.log2(coefficients)
 
 
 def sum_of(count: float) -> float:
-    """What adding up so many ciphertexts with independent noise adds."""
+    """What adding up this many ciphertexts with independent noise adds."""
     return 0.5 * math.log2(max(count, 1))
 
 
@@ -67,8 +67,8 @@ def rounding(ring: RingParameters) -> float:
 
 
 def rotated(ring: RingParameters, bits: float, steps: int) -> float:
-    """After so many rotations in a row: each adds, for every data prime, a uniform digit times a fresh error, over the
-    special prime, which is as large as any other.
+    """After this many rotations in a row: each adds, for every data prime, a uniform digit times a fresh error, over
+    the special prime, which is as large as any other.
     """
     switching = _SIGMA + 0.5 * math.log2(ring.data_primes * ring.degree / 12)
     return 0.5 * math.log2(4**bits + steps * 4**switching)
@@ -95,14 +95,14 @@ class Levels:
         return At(level, bits)
 
     def after(self, depth: int) -> At:
-        """After so many products in a row."""
+        """After this many products in a row."""
         if depth == 0:
             return At(self.ring.data_primes, self.linear)
         level, bits = self.after(depth - 1)
         return self.switched(level, bits + product(self.ring) + sum_of(2))
 
     def combined(self, depth: int, coefficients: int, summands: int) -> At:
-        """After so many products and a clear combination of so many of them."""
+        """After this many products and a clear combination of that many of them."""
         level, bits = self.after(depth)
         return self.switched(level, bits + plain_product(self.ring, coefficients) + sum_of(summands))
 

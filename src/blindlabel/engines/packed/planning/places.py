@@ -153,7 +153,7 @@ def _products(sizes: tuple[int, ...], half: Sequence[int]) -> int:
 
 
 def _alike_products(size: int) -> int:
-    """Products that make the symmetric polynomials of so many places."""
+    """Products that make the symmetric polynomials of this many places."""
     if size <= 1:
         return 0
     half = (size + 1) // 2

@@ -119,8 +119,8 @@ class Steps:
 
     @classmethod
     def of(cls, layout: RecordLayout, needed: int, outputs: int, most_babies: int) -> Steps:
-        """The cheapest division for so many outputs of a batch that need so many columns, counted in rotations. More
-        columns than are needed make more steps and fewer stretches. Steps beyond those wanted multiply by zeros.
+        """The cheapest division for this many outputs of a batch that need that many columns, counted in rotations.
+        More columns than are needed make more steps and fewer stretches. Steps beyond those wanted multiply by zeros.
         """
         stride, most = layout.stride, max(1, most_babies)
         widths = [width for width in (1 << power for power in range(stride.bit_length())) if needed <= width <= stride]
@@ -173,15 +173,15 @@ class Room:
     # -- where questions stand
 
     def columns(self, questions: int) -> QuestionColumns:
-        """Where so many questions stand."""
+        """Where this many questions stand."""
         return QuestionColumns.of(self.layout, questions, self.forms, self.steps.width)
 
     def group_size(self, questions: int) -> int:
-        """Questions answered together, where so many are asked in all: as many as have columns."""
+        """Questions answered together, where this many are asked in all: as many as have columns."""
         return self.columns(questions).questions
 
     def group_count(self, questions: int) -> int:
-        """Groups that so many questions make."""
+        """Groups that this many questions make."""
         return len(groups(questions, self.group_size(questions)))
 
     # -- noise and error
@@ -214,7 +214,7 @@ class Room:
 
     @property
     def opened_right(self) -> float:
-        """A ciphertext of answers is opened wrongly with probability 2^-so many bits, at most."""
+        """A ciphertext of answers is opened wrongly with probability 2^-b, b being this, at most."""
         return noise.opened_right(self.ring, self.noise())
 
     @property

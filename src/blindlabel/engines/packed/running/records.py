@@ -33,7 +33,7 @@ def encrypt_batch(key: Secret, features: Residues, batch: int, total: int) -> It
 
 
 def share_parcels(key: Secret, batch: int, questions: int, total: int) -> Iterator[bytes]:
-    """The key holder's share of the randomness for a batch's answers to so many questions."""
+    """The key holder's share of the randomness for a batch's answers to this many questions."""
     for group in range(key.room.group_count(questions)):
         items = tuple(opening.shares(key.holder, key.room.values))
         yield parcels.write(Parcel(ParcelKind.SHARES, key.study, (batch, group, questions, total), items))

@@ -103,7 +103,7 @@ def _with_sums(digits: list[Doubles], of: Sequence[tuple[int, int]]) -> list[Dou
 
 
 def _pieces(stack: int, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
-    """Layers and columns of a stack of results, so many that a piece of them stays in the cache."""
+    """Layers and columns of a stack of results, this many that a piece of them stays in the cache."""
     height, width = min(rows, _ROWS), min(columns, _COLUMNS)
     together = max(1, _ROWS * _COLUMNS // max(1, height * width))
     for layer in range(0, stack, together):

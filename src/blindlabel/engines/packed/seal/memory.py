@@ -33,7 +33,7 @@ _OBJECT = struct.Struct("<4Q?7xQQQdQ16xQQQ")
 _KNOWN = sys.implementation.name == "cpython" and sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8
 
 Reader = Callable[[int, int], bytes]
-"""Bytes of this process: from an address, so many."""
+"""Bytes of this process: this many, from an address."""
 
 
 class Memory:

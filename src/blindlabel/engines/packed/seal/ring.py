@@ -136,7 +136,7 @@ class Ring:
         return pow(3, steps % (self.degree // 2), 2 * self.degree)
 
     def switched(self, cipher: Cipher, level: int) -> Cipher:
-        """Switched down to so many primes."""
+        """Switched down to this many primes."""
         if cipher.coeff_modulus_size() == level:
             return cipher
         return self._made(self._evaluator.mod_switch_to, cipher, self._levels[level])
