@@ -21,6 +21,7 @@ import pytest
 import blindlabel as bl
 from blindlabel.cli.main import run
 from blindlabel.parties.joining import words_to_read_out
+from blindlabel.records.generator import Size, generate, write
 from blindlabel.storage.workspace import Workspace
 from blindlabel_lab.experiments.people import replay
 from blindlabel_lab.experiments.prepared import OWNERS, commands, read_prepared
@@ -210,7 +211,8 @@ def test_missing_question_is_named(by_hand: Path, tmp_path: Path, capsys: pytest
 
 
 def test_two_conditions_are_compared_study_by_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a, b = (bl.read_table(LENSES / name) for name in ("a.csv", "b.csv"))
+    write(generate("persons", Size(40, 30), 1), tmp_path)
+    a, b = (bl.read_table(tmp_path / name) for name in ("a.csv", "b.csv"))
     exported = {
         (study, rounds): bl.rehearse(a, b, rounds=rounds).export("csv", tmp_path / f"{study}-{rounds}")[0]
         for study in "xy"
@@ -218,7 +220,7 @@ def test_two_conditions_are_compared_study_by_study(tmp_path: Path, capsys: pyte
     }
     first, second = ([exported[study, rounds] for study in "xy"] for rounds in (3, 1))
     against = [f"--against={path}" for path in second]
-    found = document(capsys, tmp_path, "score", *first, *against, "--truth", LENSES / "matches.csv")
+    found = document(capsys, tmp_path, "score", *first, *against, "--truth", tmp_path / "matches.csv")
     assert found["together"]["f_strict"]["mean"] > found["against"]["together"]["f_strict"]["mean"]
     assert (found["paired"]["f_strict"]["better"], found["paired"]["f_strict"]["p"]) == (2, 0.5)
 

@@ -817,7 +817,7 @@ def test_the_order_of_rows_and_attributes_their_names_and_doubled_rows_change_no
 def test_the_rarer_matches_are_the_more_is_asked_for_in_every_round() -> None:
     made = generate("products", Size(300, 150), 5).a
     rows = [Record.of(row) for row in made]
-    rare, usual = (Suggester(rows, made.attributes, matching=share) for share in (1 / 300, 0.2))
+    rare, usual = (Suggester(rows, made.attributes, matching=share) for share in (1 / 2000, 0.2))
     for number in (1, 2, 3):
         bars = [[one.suggest(record, number).chain.bar for record in rows[:60]] for one in (rare, usual)]
         assert all(more >= less for more, less in zip(*bars, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_page_shows_what_was_learnt_beside_what_the_agreement_allows(folder: Pat
             await browser.post("/sign-in", content=f"code={sign_in_code(coordinator)}")
             return (await browser.get(f"/studies/{study}")).text
 
-    page = finished(visit())
+    page = html.unescape(finished(visit()))
     stand = standing(coordinator, study).to_json()
     (used,) = stand["used"].values()
     assert f"{used['owner']:,} of {stand['account']['parties'][1]['honest']:,}" in page

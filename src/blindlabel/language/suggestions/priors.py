@@ -104,10 +104,10 @@ class Priors:
     attribute to confirm what the wording hides."""
     usually_had: float = 0.45
     """What a partner has less probably than this is worth fewer points, in proportion."""
-    around_matches: float = 20.0
-    """How many times more matches a sample has than one of whole tables, from which on it was made around matches:
-    look-alikes are too few there to be asked about. What follows is for such a sample and, `crowded`, for whole
-    tables."""
+    others: tuple[float, float] = (50.0, 1000.0)
+    """Pairs for each match: up to the first number, as in samples around matches and in small tables, look-alikes are
+    too few to be asked about; from the second on they are as many as in whole tables. What follows is for the one
+    and, `crowded`, for the other."""
     enough: float = 0.69
     more_crowded: float = 1.0
     """In round 1: the share of the points that a true partner should get which is enough, and points more."""

@@ -129,8 +129,8 @@ class Suggester:
         self._rows = max(1, len(self.table.different))
         share = min(0.5, matching or 1 / self._rows)
         self._needed = log2((1 - share) / share)
-        whole_tables = log2(self._priors.around_matches)
-        self._crowded = min(1.0, max(0.0, 1 - log2(share * self._rows) / whole_tables))
+        few, many = self._priors.others
+        self._crowded = min(1.0, max(0.0, log2(1 / share / few) / log2(many / few)))
         looked_at = [self._texts_at(row) for row in range(0, self._rows, -(-self._rows // MOST_ROWS)) if len(records)]
         self._profiles = profiles_of(looked_at, self._by_content())
         looked_at = [{name: row[name] for name in self._profiles} for row in looked_at]

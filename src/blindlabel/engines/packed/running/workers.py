@@ -14,8 +14,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-import secrets
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -69,7 +69,7 @@ class Asked:
     terms: Terms
     public: bytes
     questions: Sequence[Formula]
-    name: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    name: bytes = field(default_factory=lambda: uuid.uuid4().bytes)
     """Of this evaluation alone: whoever has a batch of it open has these questions, and no others."""
 
 
