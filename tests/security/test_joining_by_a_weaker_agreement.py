@@ -78,6 +78,16 @@ def test_a_weaker_agreement_needs_a_yes_and_leaves_nothing_without_it(
     assert bl.Owner.join("again", "inv/anna.invitation", "t.csv", accept_weaker=True).name == "anna"
 
 
+def test_without_the_comparison_a_downgrade_is_joined_without_a_word(
+    invited: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of the attack: with the flaw back, an agreement that encrypts nothing is joined like any other."""
+    words = invited(encoding={"engine": "plain"})
+    assert run(words) == 1
+    monkeypatch.setattr(Acceptance, "weaker", lambda _self: [])
+    assert run(words) == 0 and Path("anna").exists()
+
+
 @pytest.mark.parametrize("settings", [{"rounds": 1}, {"release": "none"}, {"budget": {"most_yes": 2}}])
 def test_a_stricter_agreement_needs_no_yes(invited: Callable[..., list[str]], settings: dict[str, Any]) -> None:
     assert run(invited(**settings)) == 0
